@@ -1,0 +1,98 @@
+"""One pattern of a matrix: dot, axpy, squared norm. The only room that knows dense from CSR.
+
+Dense is CSR without columns, and CSR without values holds nothing but ones. Data may be float32 or
+float64 with int32 or int64 indices, read-only or memory-mapped; what the kernels compute is always
+double. Nothing here allocates, and nothing needs the GIL once a `Rows` exists.
+"""
+
+import numpy as np
+
+
+cdef class Rows:
+    """A matrix, row by row, over arrays that somebody else owns.
+
+    Parameters
+    ----------
+    values : ndarray of float64 or float32, shape (n_stored,), or None
+        The stored numbers, contiguous. None: CSR whose stored numbers are all 1.
+    n_rows, n_features : int
+    columns, starts : ndarrays of one dtype, int32 or int64, or None
+        CSR's `indices` and `indptr`. None: dense.
+    row_step, column_step : int
+        Dense only: element (k, j) is ``values[k * row_step + j * column_step]``.
+    """
+
+    def __init__(self, values, Py_ssize_t n_rows, Py_ssize_t n_features, columns=None, starts=None,
+                 Py_ssize_t row_step=0, Py_ssize_t column_step=0):
+        # A memoryview attribute that was never assigned is neither an array nor None.
+        self.values64 = self.values32 = None
+        self.columns32 = self.columns64 = None
+        self.starts32 = self.starts64 = None
+        self.n_rows = n_rows
+        self.n_features = n_features
+        self.row_step = row_step
+        self.column_step = column_step
+        if values is not None:
+            if values.dtype == np.float64:
+                self.values64 = values
+            else:
+                self.values32 = values
+        if columns is not None:
+            if columns.dtype == np.int32:
+                self.columns32, self.starts32 = columns, starts
+            else:
+                self.columns64, self.starts64 = columns, starts
+
+    def sqnorms(self):
+        """Squared norm of every row: ndarray of float64, shape (n_rows,)."""
+        result = np.empty(self.n_rows)
+        cdef double[::1] out = result
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(self.n_rows):
+                out[k] = sqnorm(self, k)
+        return result
+
+    # Doors for the tests of this room; the loops call the C functions.
+    def py_dot(self, Py_ssize_t k, const double[::1] v):
+        return dot(self, k, v)
+
+    def py_axpy(self, Py_ssize_t k, double c, double[::1] v):
+        axpy(self, k, c, v)
+
+
+def all_ones(const value_t[::1] values):
+    """True if every value is exactly 1; stops at the first that is not."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(values.shape[0]):
+            if values[i] != 1:
+                break
+        else:
+            i = values.shape[0]
+    return i == values.shape[0]
+
+
+cdef inline double _sqnorm(
+    const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n
+) noexcept nogil:
+    cdef double total = 0
+    cdef Py_ssize_t j
+    for j in range(n):
+        total += (<double> values[start + j * step]) * values[start + j * step]
+    return total
+
+
+cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil:
+    cdef Py_ssize_t start, step = 1, n
+    if rows.columns32 is not None:
+        start, n = rows.starts32[k], rows.starts32[k + 1] - rows.starts32[k]
+    elif rows.columns64 is not None:
+        start, n = rows.starts64[k], rows.starts64[k + 1] - rows.starts64[k]
+    else:
+        start, step, n = k * rows.row_step, rows.column_step, rows.n_features
+    if rows.values64 is not None:
+        return _sqnorm(rows.values64, start, step, n)
+    if rows.values32 is not None:
+        return _sqnorm(rows.values32, start, step, n)
+    return n  # all ones

@@ -1,0 +1,102 @@
+# cython: language_level=3
+"""The state of a run, the base rules, one presentation, one mini-epoch."""
+
+from libc.stdint cimport int32_t
+from margins._sparse cimport Rows
+
+
+cdef struct State:
+    # What a rule may look at. The weight vector is a = scale * v; `bias` is v's last coordinate.
+    double scale
+    double bias
+    double sqnorm       # |a|^2, bias and private coordinates included
+    double dual_sum     # S, the sum of the dual variables: |a| / S bounds the maximum margin from above
+    double t            # the rules' clock: updates, multiplicities counted
+    double n_updates    # all updates ever, learnings and unlearnings; doubles count exactly to 2^53
+
+
+cdef struct Visit:
+    # The pattern in hand when an update is decided.
+    Py_ssize_t k
+    bint positive       # its label
+    double product      # p = a.y_k
+    double sqnorm       # N_k = |y_k|^2, extension included
+    double dual         # alpha_k
+    double upper        # the most alpha_k may become
+
+
+cdef struct Thresholds:
+    # [0] for negative labels, [1] for positive ones
+    double learn[2]     # misclassified iff p <= learn
+    double unlearn[2]   # unlearned iff p >= unlearn and alpha_k > 0
+
+
+cdef struct Step:
+    # a <- shrink * a + add * y_k, worth `repetitions` updates
+    double shrink
+    double add
+    double repetitions
+
+
+cdef class Condition:
+    cdef double threshold(self, const State* state) noexcept nogil
+    cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil
+    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil
+
+
+cdef class Shrink:
+    cdef double factor(self, const State* state) noexcept nogil
+    cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil
+    cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil
+
+
+cdef class Update:
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil
+    cdef void unlearn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil
+
+
+cdef class Rules:
+    cdef readonly Condition condition
+    cdef readonly Update update
+    cdef readonly Shrink shrink
+    cdef bint closed_form
+    cdef bint _misclassified_after(
+        self, double repetitions, double eta, const State* state, const Visit* visit
+    ) noexcept nogil
+    cdef double repetitions(
+        self, double eta, double most, const State* state, const Visit* visit
+    ) noexcept nogil
+
+
+cdef class Patterns:
+    cdef readonly Rows rows
+    cdef readonly double rho
+    cdef const signed char[::1] labels
+    cdef const double[::1] sqnorms          # of the augmented pattern, without its extension
+    cdef const double[:] extension          # Delta_k^2; a scalar is an array of stride 0
+    cdef const double[:] upper              # the most alpha_k may become; likewise
+
+
+cdef class WeightVector:
+    cdef State state
+    cdef double[::1] v
+    cdef double[::1] beta                   # alpha_k = scale * beta_k; None where nobody asks
+
+
+cdef struct Membership:
+    # Which of the presented patterns the next active set keeps; any one reason is enough.
+    double factor       # p <= factor * threshold, before its update
+    bint supported      # alpha_k > 0, before its update
+    bint updated        # just updated, and alpha_k > 0 now
+
+
+cdef struct Tally:
+    Py_ssize_t n_changed    # presentations that changed the weight vector
+    Py_ssize_t n_kept       # patterns kept for the next active set
+
+
+cdef double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
+cdef void mini_epoch(
+    Patterns patterns, WeightVector a, Rules rules, const int32_t[::1] order,
+    Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
+) noexcept nogil

@@ -1,0 +1,456 @@
+"""One presentation of one pattern, and the loop over patterns.
+
+The problem: given patterns y_k = l_k [x_k, rho] (labels reflected, augmented by rho), each with a
+private coordinate Delta_k if the margin is soft, find a weight vector a with a.y_k > 0 by as much as
+the rules ask. Every algorithm of this package is this loop with other rules:
+
+    p = a.y_k                                     one inner product
+    if p <= threshold(state):   a <- s a + c y_k  (learning)
+    elif p >= ceiling(state):   a <- a - c y_k    (unlearning, only while alpha_k > 0)
+
+Left in place after every update (alpha_k is the accumulated weight of pattern k):
+
+    a        = scale * (v, bias, beta)            lazily scaled: a shrink is one multiplication
+    |a|^2    <- s^2 |a|^2 + 2 s c p + c^2 N_k     recomputed by `WeightVector.recompute`
+    S        <- s S + c                           the sum of all alpha_k
+
+The private coordinate of pattern k carries the weight Delta_k alpha_k, so it is never stored: it adds
+Delta_k^2 alpha_k to a.y_k and Delta_k^2 to N_k. Thresholds change only when a does, so they are
+computed after an update and merely compared at an inspection.
+
+Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinates: section 2 of 2011.
+"""
+
+from libc.math cimport INFINITY, NAN, fabs, floor, isnan, rint, sqrt
+from margins._sparse cimport axpy, dot, prefetch
+
+import numpy as np
+
+cdef double MOST_REPETITIONS = 9007199254740992.0  # 2^53: counts stay exact in a double
+cdef double SMALLEST_SCALE = 1e-100
+cdef double LARGEST_SCALE = 1e100
+cdef Py_ssize_t AHEAD = 8   # visits between the request for a row and its use
+
+
+# ----------------------------------------------------------------------------------------------
+# The base rules
+# ----------------------------------------------------------------------------------------------
+
+cdef class Condition:
+    """Which patterns are misclassified? Those with ``p <= threshold(state)``.
+
+    A threshold depends on the state and the label only: it is evaluated after an update and cached.
+    Subclasses override `threshold`, or `thresholds` if labels differ or patterns are unlearned.
+    """
+
+    cdef double threshold(self, const State* state) noexcept nogil:
+        return 0
+
+    cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
+        out.learn[0] = out.learn[1] = self.threshold(state)
+        out.unlearn[0] = out.unlearn[1] = INFINITY
+
+    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
+        """The real root mu_+ of "no longer misclassified after mu plain additions"; NaN: none known."""
+        return NAN
+
+    def repeats_with(self, Shrink shrink):
+        """True if `repetitions` holds when updates also shrink by `shrink`."""
+        return shrink.is_identity
+
+    # Doors for tests.
+    def py_threshold(self, dict state=None, positive=True):
+        cdef State s = _state_of(state)
+        cdef Thresholds out
+        self.thresholds(&s, &out)
+        return out.learn[bool(positive)]
+
+    def py_ceiling(self, dict state=None, positive=True):
+        cdef State s = _state_of(state)
+        cdef Thresholds out
+        self.thresholds(&s, &out)
+        return out.unlearn[bool(positive)]
+
+
+cdef class Shrink:
+    """By how much does the weight vector shrink before a pattern is added?
+
+    Subclasses override `factor`, and `repeat` if many updates have a closed form.
+    """
+
+    @property
+    def is_identity(self):
+        """True if nothing ever shrinks."""
+        return False
+
+    cdef double factor(self, const State* state) noexcept nogil:
+        """Factor of the next single update."""
+        return 1
+
+    cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:
+        """`repetitions` times "shrink, then add y" as one step.
+
+        This default walks through them, and serves every factor that depends on t alone.
+        """
+        cdef State after = state[0]
+        cdef double factor, remaining = repetitions
+        out.shrink, out.add, out.repetitions = 1, 0, repetitions
+        while remaining >= 1:
+            factor = self.factor(&after)
+            out.shrink *= factor
+            out.add = out.add * factor + 1
+            after.t += 1
+            remaining -= 1
+
+    cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil:
+        """The real root mu_+ of "(shrunk p) > b after mu updates"; NaN: none known."""
+        return NAN
+
+    # Doors for tests.
+    def py_factor(self, dict state=None):
+        cdef State s = _state_of(state)
+        return self.factor(&s)
+
+    def py_repeat(self, double repetitions, dict state=None):
+        cdef State s = _state_of(state)
+        cdef Step out
+        self.repeat(&s, repetitions, &out)
+        return out.shrink, out.add
+
+
+cdef class Update:
+    """How much of a misclassified pattern is added? The base class: nothing (0 repetitions)."""
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        out.shrink, out.add, out.repetitions = 1, 0, 0
+
+    cdef void unlearn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        out.shrink, out.add, out.repetitions = 1, 0, 0
+
+
+cdef State _state_of(dict values):
+    cdef State state
+    values = values or {}
+    state.scale = values.get("scale", 1.0)
+    state.bias = values.get("bias", 0.0)
+    state.sqnorm = values.get("sqnorm", 0.0)
+    state.dual_sum = values.get("dual_sum", 0.0)
+    state.t = values.get("t", 0.0)
+    state.n_updates = values.get("n_updates", 0.0)
+    return state
+
+
+cdef class Rules:
+    """A condition, an update and a shrink: together, an algorithm.
+
+    Also the place where repetition becomes a number: how often would this pattern, presented alone
+    again and again, be updated until it is no longer misclassified?
+    """
+
+    def __init__(self, Condition condition not None, Update update not None, Shrink shrink not None):
+        self.condition = condition
+        self.update = update
+        self.shrink = shrink
+        self.closed_form = bool(condition.repeats_with(self.shrink))
+
+    def __repr__(self):
+        return f"Rules({self.condition!r}, {self.update!r}, {self.shrink!r})"
+
+    cdef bint _misclassified_after(
+        self, double repetitions, double eta, const State* state, const Visit* visit
+    ) noexcept nogil:
+        """Would the pattern still be misclassified after so many updates?"""
+        cdef State after = state[0]
+        cdef Step step
+        cdef Thresholds thresholds
+        self.shrink.repeat(state, repetitions, &step)
+        _advance(&after, &step, eta * step.add, visit.product, visit.sqnorm)
+        self.condition.thresholds(&after, &thresholds)
+        return step.shrink * visit.product + eta * step.add * visit.sqnorm <= thresholds.learn[visit.positive]
+
+    cdef double repetitions(
+        self, double eta, double most, const State* state, const Visit* visit
+    ) noexcept nogil:
+        """The smallest number of updates, at least 1 and at most `most`, that ends the misclassification.
+
+        From the closed form where there is one; where there is none, or where rounding may have moved
+        the root across an integer, by search: {mu : still misclassified} is an interval from 0.
+        """
+        cdef double root, low, high, middle
+        most = min(floor(most), MOST_REPETITIONS)
+        if most <= 1:
+            return 1
+        if self.closed_form and eta == 1:
+            root = self.condition.repetitions(state, visit)
+            if root >= most:
+                return most
+            if not isnan(root):
+                root = max(root, 0)
+                low = rint(root)
+                if fabs(root - low) > 1e-9 * max(low, 1):
+                    return floor(root) + 1
+                if low < 1:
+                    return 1 if not self._misclassified_after(1, eta, state, visit) else 2
+                # The root is the integer `low`, or just beside it.
+                return low + 1 if self._misclassified_after(low, eta, state, visit) else low
+        low, high = 0, 1
+        while high < most and self._misclassified_after(high, eta, state, visit):
+            low, high = high, min(2 * high, most)
+        while high - low > 1:
+            middle = floor(low + (high - low) / 2)
+            if self._misclassified_after(middle, eta, state, visit):
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+# ----------------------------------------------------------------------------------------------
+# What is learned from, and what is learned
+# ----------------------------------------------------------------------------------------------
+
+cdef class Patterns:
+    """The patterns of one binary problem, over arrays that somebody else owns.
+
+    Parameters
+    ----------
+    rows : Rows
+        The matrix X.
+    labels : ndarray of int8, shape (m,)
+        -1 or +1.
+    sqnorms : ndarray of float64, shape (m,)
+        |x_k|^2 + rho^2.
+    rho : float
+        The augmentation: the bias is rho times one extra weight. 0: no bias.
+    extension : ndarray of float64, shape (m,)
+        Delta_k^2, 0 without the private coordinate. May be a broadcast scalar.
+    upper : ndarray of float64, shape (m,)
+        The most the dual variable alpha_k may become. May be a broadcast scalar.
+    """
+
+    def __init__(self, Rows rows not None, labels, sqnorms, double rho, extension, upper):
+        self.rows = rows
+        self.labels = labels
+        self.sqnorms = sqnorms
+        self.rho = rho
+        self.extension = extension
+        self.upper = upper
+
+    def with_upper(self, upper):
+        """The same patterns under other upper bounds of the dual variables."""
+        return Patterns(self.rows, np.asarray(self.labels), np.asarray(self.sqnorms), self.rho,
+                        np.asarray(self.extension), upper)
+
+    def __len__(self):
+        return self.labels.shape[0]
+
+    @property
+    def extension_sqnorms(self):
+        """Delta_k^2, shape (m,)."""
+        return np.asarray(self.extension)
+
+    @property
+    def max_sqnorm(self):
+        """R^2, the largest squared norm of an augmented and extended pattern."""
+        return float(np.max(np.asarray(self.sqnorms) + np.asarray(self.extension)))
+
+
+cdef class WeightVector:
+    """The weight vector of one run: a = scale * (v, bias, beta), starting at 0.
+
+    Parameters
+    ----------
+    n_features : int
+    n_patterns : int
+        Length of the dual variables if they are kept, else 0.
+    """
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_patterns=0):
+        self.v = np.zeros(n_features)
+        self.beta = np.zeros(n_patterns) if n_patterns else None
+        self.state.scale = 1
+
+    @property
+    def weights(self):
+        """The weights of the features: ndarray of float64, shape (n_features,)."""
+        return self.state.scale * np.asarray(self.v)
+
+    @property
+    def bias_weight(self):
+        """The weight of the augmentation; the bias is rho times it."""
+        return self.state.scale * self.state.bias
+
+    @property
+    def dual(self):
+        """The dual variables alpha, shape (m,), or None where they are not kept."""
+        return None if self.beta is None else self.state.scale * np.asarray(self.beta)
+
+    @property
+    def sqnorm(self):
+        """|a|^2 over features, bias and private coordinates."""
+        return self.state.sqnorm
+
+    @property
+    def dual_sum(self):
+        """S, the sum of the dual variables."""
+        return self.state.dual_sum
+
+    @property
+    def t(self):
+        """The rules' clock."""
+        return self.state.t
+
+    @property
+    def n_updates(self):
+        """Updates since the start, multiplicities counted."""
+        return int(self.state.n_updates)
+
+    def rescale(self, double factor):
+        """Multiply a, and every dual variable with it, by `factor` > 0."""
+        cdef Py_ssize_t j
+        for j in range(self.v.shape[0]):
+            self.v[j] *= factor
+        if self.beta is not None:
+            for j in range(self.beta.shape[0]):
+                self.beta[j] *= factor
+        self.state.bias *= factor
+        self.state.sqnorm *= factor * factor
+        self.state.dual_sum *= factor
+
+    def recompute(self, Patterns patterns not None):
+        """Recompute |a|^2 (and S, where the dual variables are kept): recursions collect rounding."""
+        cdef double total = self.state.bias * self.state.bias, dual_sum = 0, sqscale
+        cdef Py_ssize_t j
+        with nogil:
+            for j in range(self.v.shape[0]):
+                total += self.v[j] * self.v[j]
+            if self.beta is not None:
+                for j in range(self.beta.shape[0]):
+                    total += patterns.extension[j] * self.beta[j] * self.beta[j]
+                    dual_sum += self.beta[j]
+                self.state.dual_sum = self.state.scale * dual_sum
+            sqscale = self.state.scale * self.state.scale
+            self.state.sqnorm = sqscale * total
+
+    def products(self, Patterns patterns not None):
+        """The ordinary part of every a.y_k, private coordinates left out: ndarray, shape (m,)."""
+        cdef Py_ssize_t k, m = len(patterns)
+        result = np.empty(m)
+        cdef double[::1] out = result
+        with nogil:
+            for k in range(m):
+                out[k] = _ordinary_product(patterns, self, k)
+        return result
+
+
+# ----------------------------------------------------------------------------------------------
+# One presentation
+# ----------------------------------------------------------------------------------------------
+
+cdef inline double _ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    return (
+        a.state.scale * patterns.labels[k]
+        * (dot(patterns.rows, k, a.v) + patterns.rho * a.state.bias)
+    )
+
+
+cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    """p = a.y_k, private coordinate included."""
+    cdef double p = dot(patterns.rows, k, a.v) + patterns.rho * a.state.bias
+    p = patterns.labels[k] * p
+    if a.beta is not None:
+        p += patterns.extension[k] * a.beta[k]
+    return a.state.scale * p
+
+
+cdef inline void _advance(State* state, const Step* step, double add, double p, double sqnorm) noexcept nogil:
+    """What a <- s a + c y does to the scalars."""
+    cdef double s = step.shrink
+    state.sqnorm = max(s * s * state.sqnorm + 2 * s * add * p + add * add * sqnorm, 0)
+    state.dual_sum = s * state.dual_sum + add
+    state.t += step.repetitions
+    state.n_updates += step.repetitions
+
+
+cdef void _normalise(WeightVector a) noexcept nogil:
+    """Make scale 1, before it leaves the range of a double."""
+    cdef Py_ssize_t j
+    cdef double scale = a.state.scale
+    for j in range(a.v.shape[0]):
+        a.v[j] *= scale
+    if a.beta is not None:
+        for j in range(a.beta.shape[0]):
+            a.beta[j] *= scale
+    a.state.bias *= scale
+    a.state.scale = 1
+
+
+cdef void _apply(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil:
+    """a <- s a + c y_k."""
+    cdef double c
+    _advance(&a.state, step, step.add, visit.product, visit.sqnorm)
+    a.state.scale *= step.shrink
+    if not SMALLEST_SCALE <= a.state.scale <= LARGEST_SCALE:
+        _normalise(a)   # also right for a shrink to 0: v becomes 0
+    c = step.add / a.state.scale
+    if a.beta is not None:
+        a.beta[visit.k] += c
+    c = c * patterns.labels[visit.k]
+    axpy(patterns.rows, visit.k, c, a.v)
+    a.state.bias += c * patterns.rho
+
+
+cdef inline void _look(Patterns patterns, WeightVector a, Py_ssize_t k, double p, Visit* out) noexcept nogil:
+    out.k = k
+    out.positive = patterns.labels[k] > 0
+    out.product = p
+    out.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+    out.upper = patterns.upper[k]
+    out.dual = a.state.scale * a.beta[k] if a.beta is not None else 0
+
+
+cdef void mini_epoch(
+    Patterns patterns, WeightVector a, Rules rules, const int32_t[::1] order,
+    Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
+) noexcept nogil:
+    """Present order[begin:end], update, and keep the members of the next active set.
+
+    `keep` NULL: nothing is kept. Members are appended to `kept` behind `tally.n_kept`, which, like
+    `tally.n_changed`, goes on counting across calls.
+    """
+    cdef Py_ssize_t i, k
+    cdef double p
+    cdef bint positive, member, changed
+    cdef Thresholds thresholds
+    cdef Visit visit
+    cdef Step step
+    rules.condition.thresholds(&a.state, &thresholds)
+    for i in range(begin, end):
+        if i + AHEAD < end:
+            prefetch(patterns.rows, order[i + AHEAD])
+        k = order[i]
+        p = product(patterns, a, k)
+        positive = patterns.labels[k] > 0
+        member = keep != NULL and (
+            p <= keep.factor * thresholds.learn[positive]
+            or (keep.supported and a.beta[k] > 0)
+        )
+        changed = False
+        if p <= thresholds.learn[positive]:
+            _look(patterns, a, k, p, &visit)
+            if visit.dual < visit.upper:
+                rules.update.learn(rules, &a.state, &visit, &step)
+                changed = step.repetitions > 0
+        elif p >= thresholds.unlearn[positive] and a.beta[k] > 0:
+            _look(patterns, a, k, p, &visit)
+            rules.update.unlearn(rules, &a.state, &visit, &step)
+            changed = step.repetitions > 0
+        if changed:
+            _apply(patterns, a, &visit, &step)
+            tally.n_changed += 1
+            rules.condition.thresholds(&a.state, &thresholds)
+            if keep != NULL and keep.updated and a.beta[k] > 0:
+                member = True
+        if member:
+            kept[tally.n_kept] = k
+            tally.n_kept += 1

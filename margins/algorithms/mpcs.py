@@ -1,0 +1,61 @@
+"""The margin perceptron with constant shrinking."""
+
+from margins._activeset import Level
+from margins.base import MaximumMarginClassifier
+from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
+from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
+from margins.training import Stage
+
+LEVELS = (Level(3, 1.01), Level(10, 1.0))
+
+
+class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
+    """The margin perceptron with constant shrinking: forget at a steady rate.
+
+    Every update first shrinks the weight vector by ``1 - lam``. With
+    ``kappa = lam (R**2 + 2 b) / ((2 - lam) gamma**2) < 1``, gamma the maximum margin, it ends with more
+    than ``(1 + kappa) * b / (R**2 + 2 b)`` of gamma: the larger kappa, the better, but beyond 1 the
+    guarantee to end is lost.
+
+    Gamma need not be known. One full epoch without shrinking gives a margin achieved, a lower bound
+    of gamma; lam is chosen for it, and again for the better one whenever a clean full pass does not
+    prove eps and b is doubled.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.1, Remarks 2 and 3.
+    """
+
+    kappa: float = parameter(
+        0.999,
+        Interval(0, 1, "left"),
+        "Sets lam by the formula above, with the largest margin achieved so far for gamma.",
+    )
+    lam: float | None = parameter(
+        None, optional(Interval(0, 1, "left")), "Shrinking rate itself. None: from `kappa`."
+    )
+    b: float | None = parameter(
+        None,
+        optional(NON_NEGATIVE),
+        "Threshold to start with, in units of R**2, R the longest pattern. None: from eps.",
+    )
+
+    def stages(self, run):
+        b = (0.1 / self.eps if self.b is None else self.b) * run.sqradius
+        if self.lam is None:
+            yield self._stage(b, 0.0, epochs=1)
+        while True:
+            yield self._stage(b, self._rate(b, run))
+            if run.proven:
+                return
+            b = max(2 * b, run.sqradius)
+
+    def _rate(self, b, run):
+        if self.lam is not None:
+            return self.lam
+        run.certify()
+        square = self.kappa * max(run.certificate.margin, 0.0) ** 2
+        return 2 * square / (run.sqradius + 2 * b + square)
+
+    @staticmethod
+    def _stage(b, lam, epochs=None):
+        shrink = ConstantShrink(lam)
+        return Stage(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), LEVELS, epochs=epochs)

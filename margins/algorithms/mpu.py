@@ -1,0 +1,70 @@
+"""The margin perceptron with unlearning."""
+
+import math
+
+from margins._activeset import Level
+from margins.base import MaximumMarginClassifier
+from margins.certificate import Hinge
+from margins.parameters import Interval, OneOf, optional, parameter
+from margins.rules import Additive, NoShrink, Rules, Unlearning
+from margins.training import Stage
+
+LEVELS = (Level(3, 1.01, supported=True), Level(10, updated=True))
+
+
+class UnlearningMarginPerceptron(MaximumMarginClassifier):
+    """The margin perceptron with unlearning: learn below b, unlearn what was learned above b + delta_b.
+
+    Unlike other perceptrons it takes back: a pattern that was added when it was hard and has become
+    easy is subtracted again. With bounded dual variables it solves the L1-SVM, which has no hard
+    margin to be reached through private coordinates.
+
+    Runs start with b chosen so that the accuracy is guaranteed before the run; if the certificate
+    should not confirm eps, b is doubled and the run goes on from where it is.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
+    """
+
+    loss: str = parameter(
+        "squared_hinge",
+        OneOf("squared_hinge", "hinge"),
+        "'squared_hinge': the maximum margin in the extended space, LinearSVC's default problem. "
+        "'hinge': the L1-SVM. With C = inf both are the hard margin.",
+    )
+    before_run: float | None = parameter(
+        None,
+        optional(Interval(0, 1, "right")),
+        "Accuracy that the choice of b guarantees before the run. None: eps.",
+    )
+    delta_b: float = parameter(
+        3.0,
+        Interval(1, math.inf, "neither"),
+        "Width of the zone without learning or unlearning, in units of R**2.",
+    )
+
+    _keeps_dual = True
+
+    def _problem(self, C):
+        if self.loss == "hinge" and not math.isinf(self.C):
+            return Hinge(C)
+        return super()._problem(C)
+
+    def stages(self, run):
+        bounded = isinstance(run.problem, Hinge)
+        accuracy = self.eps if self.before_run is None else self.before_run
+        delta_b = self.delta_b * run.sqradius
+        if bounded:
+            # Remark 4: b such that the largest dual variable is an integer multiple of 1 / b.
+            most = math.floor(self.C * delta_b * (2 + accuracy) / accuracy) + 1
+            b = most / self.C
+        else:
+            b = delta_b * (1 - accuracy) / accuracy
+        while True:
+            if bounded:
+                run.bound_dual(b * run.problem.C)
+            yield Stage(Rules(Unlearning(b, delta_b), Additive(), NoShrink()), LEVELS)
+            if run.proven:
+                return
+            # Twice as fine: a and b grow, delta_b does not.
+            run.weights.rescale(2)
+            b *= 2

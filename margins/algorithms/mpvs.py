@@ -1,0 +1,51 @@
+"""The margin perceptron with variable shrinking."""
+
+import math
+
+from margins._activeset import Level
+from margins.base import MaximumMarginClassifier
+from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
+from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
+from margins.training import Stage
+
+# A little above the threshold, then the misclassified patterns.
+LEVELS = (Level(1, 1.01), Level(3, 1.0))
+
+
+class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
+    """The margin perceptron with variable shrinking: forget the early patterns, less and less.
+
+    Before update t + 1 the weight vector shrinks by ``(t / (t + 1))**n``, so that in the end the
+    pattern of the t-th update weighs in proportion to ``t**n``. A solution has more than
+    ``(2 n + 1) / (n + 1) * b / (R**2 + 2 b)`` of the maximum margin, without knowing anything of it.
+
+    That guarantee is far below what a run reaches, so it starts with modest n and b; whenever a clean
+    full pass does not prove eps, b is doubled, n (unless given) raised by one, and the run goes on.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
+    """
+
+    n: int | None = parameter(
+        None,
+        optional(Interval(0, 1000, integer=True)),
+        "Exponent of the shrinking factor; 0: the margin perceptron, which reaches about half the "
+        "maximum margin. None: from eps, raised as needed.",
+    )
+    b: float | None = parameter(
+        None,
+        optional(NON_NEGATIVE),
+        "Threshold to start with, in units of R**2, R the longest pattern. None: from eps.",
+    )
+
+    def stages(self, run):
+        n = math.ceil(0.2 / math.sqrt(self.eps)) if self.n is None else self.n
+        b = (0.02 / self.eps if self.b is None else self.b) * run.sqradius
+        while True:
+            shrink = VariableShrink(n)
+            yield Stage(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), LEVELS)
+            if run.proven:
+                return
+            # What was misclassified below the old b is below the new one: the run stays valid.
+            b = max(2 * b, run.sqradius)
+            if self.n is None:
+                n += 1

@@ -1,0 +1,66 @@
+"""The perceptron with dynamic margin."""
+
+import math
+
+from margins._activeset import Level
+from margins.base import MaximumMarginClassifier
+from margins.parameters import BOOLEAN, Interval, parameter
+from margins.rules import Additive, DynamicMargin, NoShrink, Rules
+from margins.training import Stage
+
+# The paper's active sets: 2.2 and 1.1 times the threshold, then the misclassified patterns.
+LEVELS = (Level(9, 2.2), Level(12, 1.1), Level(12, 1.0))
+OPENING_LEVELS = (Level(9, 1.1), *LEVELS[1:])
+
+
+class DynamicMarginPerceptron(MaximumMarginClassifier):
+    """The perceptron with dynamic margin: demand ``1 - eps`` of the margin that may still be possible.
+
+    A pattern is misclassified when ``a.y <= (1 - eps) |a|**2 / t``, since after t updates ``|a| / t``
+    bounds the maximum margin from above. On separable data (and with C < inf all data are) it ends,
+    with any share ``1 - eps`` of the maximum margin that is asked for, knowing nothing of the data.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8), Theorem 3.2, section 4.
+    """
+
+    successive: bool = parameter(
+        False,
+        BOOLEAN,
+        "Run through accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps, each starting from the last "
+        "one's solution: fewer updates.",
+    )
+    eta: float = parameter(
+        8.0, Interval(1, math.inf, "neither"), "Ratio of successive accuracies, if `successive`."
+    )
+
+    def stages(self, run):
+        if self.successive and self.eps < 0.5:
+            accuracy = 0.5
+            while accuracy > self.eps:
+                yield self._stage(accuracy)
+                accuracy = max(accuracy / self.eta, self.eps)
+            yield self._stage(self.eps)
+        else:
+            # Early multiple updates of alike patterns would inflate |a| / t: none in the first pass.
+            condition = DynamicMargin(self.eps)
+            single = Rules(condition, Additive(most=1), NoShrink())
+            yield Stage(
+                Rules(condition, Additive(), NoShrink()), LEVELS, opening=(single, OPENING_LEVELS)
+            )
+
+    @staticmethod
+    def _stage(accuracy):
+        return Stage(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), LEVELS)
+
+
+class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
+    """The perceptron with dynamic margin, run through successive accuracies.
+
+    As `DynamicMarginPerceptron` with ``successive=True``.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2011), section 4, "PDM-succ".
+    """
+
+    successive: bool = parameter(
+        True, BOOLEAN, "Run through accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps."
+    )

@@ -1,0 +1,54 @@
+"""The perceptron with fixed margin condition, the lecture's Margin Perceptron(gamma)."""
+
+import math
+
+import numpy as np
+
+from margins._activeset import Level
+from margins.base import MarginClassifier
+from margins.parameters import POSITIVE, Interval, optional, parameter
+from margins.rules import Additive, FixedMargin, NoShrink, Rules
+from margins.training import Stage
+
+LEVELS = (Level(9, 2.2), Level(12, 1.1), Level(12, 1.0))
+
+
+class FixedMarginPerceptron(MarginClassifier):
+    """The perceptron with fixed margin condition: demand ``a.y > (1 - eps) gamma |a|``.
+
+    Given a margin gamma that the data are known to have, it ends with a margin of at least
+    ``(1 - eps) gamma``, after at most ``2 (R / (eps gamma))**2 + 2 R / (eps gamma)`` updates. If gamma
+    is too large, ``|a| / S`` falls below ``(1 - eps) gamma`` one day, which proves it: the fit ends
+    and says so.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2011), condition (7) and Theorem 3.1; Margin
+    Perceptron(gamma), Theorem 2 of the lecture on linear separators, which has eps = 1/2.
+    """
+
+    gamma: float | None = parameter(
+        None,
+        optional(POSITIVE),
+        "Margin that the data are known to have, in the extended space if C < inf. None: the margin "
+        "that the private coordinates alone ensure, (sum_k 2 C_k)**-0.5; not for C = inf.",
+    )
+    eps: float = parameter(
+        0.5,
+        Interval(0, 1, "right"),
+        "How much of gamma may be missing: the margin demanded is (1 - eps) gamma.",
+    )
+
+    def stages(self, run):
+        gamma = self.gamma
+        if gamma is None:
+            gamma = 1 / math.sqrt(float(np.sum(1 / run.patterns.extension_sqnorms)))
+        beta = (1 - self.eps) * gamma
+
+        def hopeless(run):
+            if run.upper_bound >= beta:
+                return None
+            return (
+                f"no margin exceeds {run.upper_bound:.6g}, so (1 - eps) gamma = {beta:.6g} cannot be "
+                "reached; give a smaller gamma"
+            )
+
+        yield Stage(Rules(FixedMargin(beta), Additive(), NoShrink()), LEVELS, hopeless=hopeless)

@@ -1,0 +1,130 @@
+"""Constructor parameters as data: what may be given, and the sentence that says so.
+
+An algorithm declares ``eps: float = parameter(0.01, Interval(0, 1, "right"), "Accuracy ...")``. The
+constructor, the docstring, the check before a fit and the error it raises all come from that line.
+"""
+
+import dataclasses
+import inspect
+import math
+import textwrap
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """Numbers between two ends; `closed` names the ends that belong: both, left, right, neither.
+
+    >>> str(Interval(0, 1, "right")), Interval(0, 1, "right").contains(0)
+    ('in (0, 1]', False)
+    """
+
+    low: float
+    high: float
+    closed: str = "both"
+    integer: bool = False
+
+    def contains(self, value):
+        if isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real):
+            return False
+        above = value >= self.low if self.closed in ("both", "left") else value > self.low
+        below = value <= self.high if self.closed in ("both", "right") else value < self.high
+        return bool(above and below)
+
+    def __str__(self):
+        left = "[" if self.closed in ("both", "left") else "("
+        right = "]" if self.closed in ("both", "right") else ")"
+        kind = "an integer in " if self.integer else "in "
+        return f"{kind}{left}{self.low:g}, {self.high:g}{right}"
+
+
+@dataclasses.dataclass(frozen=True)
+class OneOf:
+    """One of some values.
+
+    >>> str(OneOf("hinge", "squared_hinge"))
+    "one of 'hinge', 'squared_hinge'"
+    """
+
+    values: tuple
+
+    def __init__(self, *values):
+        object.__setattr__(self, "values", values)
+
+    def contains(self, value):
+        return any(type(value) is type(allowed) and value == allowed for allowed in self.values)
+
+    def __str__(self):
+        if len(self.values) == 1:
+            return repr(self.values[0])
+        return "one of " + ", ".join(repr(value) for value in self.values)
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceOf:
+    """An instance of a type, named for people."""
+
+    type: type | tuple
+    name: str
+
+    def contains(self, value):
+        return isinstance(value, self.type)
+
+    def __str__(self):
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class AnyOf:
+    """What any of some constraints allows."""
+
+    constraints: tuple
+
+    def __init__(self, *constraints):
+        object.__setattr__(self, "constraints", constraints)
+
+    def contains(self, value):
+        return any(constraint.contains(value) for constraint in self.constraints)
+
+    def __str__(self):
+        return " or ".join(str(constraint) for constraint in self.constraints)
+
+
+def optional(constraint):
+    """`constraint`, or None."""
+    return AnyOf(OneOf(None), constraint)
+
+
+POSITIVE = Interval(0, math.inf, "neither")
+NON_NEGATIVE = Interval(0, math.inf, "left")
+BOOLEAN = InstanceOf((bool, np.bool_), "True or False")
+MAPPING = InstanceOf(Mapping, "a mapping")
+
+
+def parameter(default, allowed, description):
+    """Declare a constructor parameter: its default, what it may be, what it means."""
+    return dataclasses.field(default=default, metadata={"allowed": allowed, "description": description})
+
+
+def check_parameters(estimator):
+    """Raise ValueError for the first parameter of `estimator` that is not allowed."""
+    for field in dataclasses.fields(estimator):
+        value = getattr(estimator, field.name)
+        allowed = field.metadata["allowed"]
+        if not allowed.contains(value):
+            raise ValueError(
+                f"{field.name} of {type(estimator).__name__} must be {allowed}. Got {value!r}."
+            )
+
+
+def describe_parameters(cls):
+    """The numpydoc section "Parameters" of a class, from its declarations."""
+    lines = ["Parameters", "----------"]
+    for field in dataclasses.fields(cls):
+        lines.append(f"{field.name} : {field.metadata['allowed']}, default={field.default!r}")
+        description = inspect.cleandoc(field.metadata["description"])
+        lines += textwrap.wrap(description, 94, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)

@@ -1,0 +1,102 @@
+"""From X and y to patterns: what the kernels read, made without copying X.
+
+A matrix becomes `Rows` (its arrays, looked at row by row) and the squared norms of its rows, once
+for all classes; a binary problem adds labels -1/+1, the augmentation and the extension.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from margins._sparse import Rows, all_ones
+from margins._update import Patterns
+
+# Between these, squares and products of squared norms stay within double's range.
+SMALLEST_SQNORM = 1e-120
+LARGEST_SQNORM = 1e120
+MOST_PATTERNS = 2**31 - 1  # orders and active sets hold int32
+
+
+def rows_of(X):
+    """The rows of a validated matrix.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
+        Any memory layout, read-only or memory-mapped. Copied only if CSR holds an element twice, or
+        if a dense array has negative strides.
+
+    Returns
+    -------
+    Rows
+    """
+    m, d = X.shape
+    if sparse.issparse(X):
+        if not X.has_canonical_format:  # an element stored twice would spoil the squared norms
+            X = X.copy()
+            X.sum_duplicates()
+        values = None if all_ones(np.ascontiguousarray(X.data)) else np.ascontiguousarray(X.data)
+        columns = np.ascontiguousarray(X.indices)
+        return Rows(values, m, d, columns, np.ascontiguousarray(X.indptr, dtype=columns.dtype))
+    if min(X.strides) < 0 or any(stride % X.itemsize for stride in X.strides):
+        X = np.ascontiguousarray(X)
+    row_step, column_step = (stride // X.itemsize for stride in X.strides)
+    extent = (m - 1) * row_step + (d - 1) * column_step + 1
+    flat = np.lib.stride_tricks.as_strided(X, (extent,), (X.itemsize,), writeable=False)
+    return Rows(flat, m, d, row_step=row_step, column_step=column_step)
+
+
+def augmented_sqnorms(rows, rho):
+    """|x_k|^2 + rho^2 of every row: ndarray of float64, shape (m,).
+
+    Raises
+    ------
+    ValueError
+        If there are too many rows, or one is too long for double arithmetic.
+    """
+    if rows.n_rows > MOST_PATTERNS:
+        raise ValueError(f"X must have at most {MOST_PATTERNS} samples. Got {rows.n_rows}.")
+    sqnorms = rows.sqnorms()
+    worst = int(np.argmax(sqnorms))
+    if not sqnorms[worst] <= LARGEST_SQNORM:
+        raise ValueError(
+            f"Row {worst} of X is too long: its squared norm must be at most {LARGEST_SQNORM:g}. "
+            f"Got {sqnorms[worst]:g}. Scale the features."
+        )
+    sqnorms += rho * rho
+    return sqnorms
+
+
+def check_separable_in_principle(sqnorms):
+    """Raise ValueError if a row is 0 in a hard-margin problem without bias: no margin can exist."""
+    worst = int(np.argmin(sqnorms))
+    if not sqnorms[worst] >= SMALLEST_SQNORM:
+        raise ValueError(
+            f"Row {worst} of X is zero (squared norm {sqnorms[worst]:g}), so no hyperplane through "
+            "the origin classifies it. With C=inf give fit_intercept=True, a finite C, or X without "
+            "zero rows."
+        )
+
+
+def binary_patterns(rows, sqnorms, positive, rho, extension, upper):
+    """The patterns of one binary problem.
+
+    Parameters
+    ----------
+    rows : Rows
+    sqnorms : ndarray of float64, shape (m,)
+        From `augmented_sqnorms`.
+    positive : ndarray of bool, shape (m,)
+    rho : float
+        Augmentation, 0 for none.
+    extension : float or ndarray of float64, shape (m,)
+        Delta_k^2.
+    upper : float or ndarray of float64, shape (m,)
+        Upper bounds of the dual variables.
+
+    Returns
+    -------
+    Patterns
+    """
+    m = rows.n_rows
+    labels = np.where(positive, np.int8(1), np.int8(-1))
+    return Patterns(rows, labels, sqnorms, rho, np.broadcast_to(extension, m), np.broadcast_to(upper, m))

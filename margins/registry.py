@@ -1,0 +1,151 @@
+"""Names to algorithms: built-ins and plug-ins come through the same entry-point group."""
+
+import difflib
+import inspect
+from importlib.metadata import entry_points
+
+GROUP = "margins.algorithms"
+OWN_PACKAGE = "margins"
+
+_registered = {}
+
+
+def _offers():
+    """{name: {package: entry point}} of everything installed; nothing is imported."""
+    offers = {}
+    for entry in entry_points(group=GROUP):
+        package = entry.dist.name if entry.dist is not None else "unknown package"
+        offers.setdefault(entry.name, {})[package] = entry
+    return offers
+
+
+def available():
+    """Names of all algorithms that `get` knows, sorted.
+
+    Reads the metadata of installed packages; imports none of them. Where two packages offer one
+    name, each appears as ``"package:name"``.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import margins
+    >>> "pdm" in margins.available()
+    True
+    """
+    names = set(_registered)
+    for name, packages in _offers().items():
+        if OWN_PACKAGE in packages or (len(packages) == 1 and name not in _registered):
+            names.add(name)
+        if len(packages) > 1 or name in _registered:
+            names.update(f"{package}:{name}" for package in packages if package != OWN_PACKAGE)
+    return sorted(names)
+
+
+def get(name):
+    """The classifier class registered under a name.
+
+    Parameters
+    ----------
+    name : str
+        A name of `available`, or ``"package:name"`` for the one that a certain package offers.
+
+    Returns
+    -------
+    type
+        A scikit-learn classifier class.
+
+    Raises
+    ------
+    ValueError
+        If nobody, or more than one package, offers the name.
+    ImportError
+        If the package that offers it cannot be imported; the error names the package.
+
+    Examples
+    --------
+    >>> import margins
+    >>> margins.get("pdm")(eps=0.05)
+    DynamicMarginPerceptron(eps=0.05)
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name of margins.get must be a str. Got {name!r}.")
+    if name in _registered:
+        return _registered[name]
+    package, _, short = name.rpartition(":")
+    packages = _offers().get(short, {})
+    if package:
+        packages = {key: value for key, value in packages.items() if key == package}
+    if not packages:
+        raise ValueError(_unknown(name))
+    if OWN_PACKAGE in packages:  # built-ins cannot be shadowed
+        return _load(OWN_PACKAGE, packages[OWN_PACKAGE])
+    if len(packages) > 1:
+        choices = ", ".join(repr(f"{package}:{short}") for package in sorted(packages))
+        raise ValueError(
+            f"{len(packages)} packages offer an algorithm named {short!r}. Ask for one of {choices}."
+        )
+    return _load(*next(iter(packages.items())))
+
+
+def register(name, algorithm):
+    """Give a classifier class a name in this process, without a package.
+
+    Parameters
+    ----------
+    name : str
+        Must not be taken.
+    algorithm : type
+        A scikit-learn classifier class.
+
+    Returns
+    -------
+    type
+        `algorithm`, so that ``margins.register`` may wrap a class.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    TypeError
+        If `algorithm` is not a classifier class.
+    """
+    if not isinstance(name, str) or not name or ":" in name:
+        raise ValueError(f"name of margins.register must be a str without ':'. Got {name!r}.")
+    _check_classifier(algorithm, "algorithm of margins.register")
+    taken = _registered.get(name)
+    if taken is not None and taken is not algorithm:
+        raise ValueError(f"{name!r} is already registered, for {taken.__name__}.")
+    if taken is None and name in _offers():
+        package = next(iter(_offers()[name]))
+        raise ValueError(f"{name!r} is already offered by package {package!r}.")
+    _registered[name] = algorithm
+    return algorithm
+
+
+def _load(package, entry):
+    try:
+        algorithm = entry.load()
+    except Exception as error:
+        raise ImportError(
+            f"Algorithm {entry.name!r} of package {package!r} cannot be imported from "
+            f"{entry.value!r}: {type(error).__name__}: {error}"
+        ) from error
+    _check_classifier(algorithm, f"{entry.value!r}, algorithm {entry.name!r} of {package!r},")
+    return algorithm
+
+
+def _check_classifier(algorithm, what):
+    if not inspect.isclass(algorithm) or not all(
+        hasattr(algorithm, method) for method in ("fit", "predict", "get_params", "set_params")
+    ):
+        raise TypeError(f"{what} must be a scikit-learn classifier class. Got {algorithm!r}.")
+
+
+def _unknown(name):
+    names = available()
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"Unknown algorithm {name!r}.{hint} Available: {', '.join(names)}."

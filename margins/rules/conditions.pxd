@@ -1,0 +1,27 @@
+# cython: language_level=3
+from margins._update cimport Condition, Shrink
+
+
+cdef class FixedThreshold(Condition):
+    cdef readonly double b
+
+
+cdef class Mistake(FixedThreshold):
+    pass
+
+
+cdef class ShrunkThreshold(Condition):
+    cdef readonly double b
+    cdef readonly Shrink shrink
+
+
+cdef class FixedMargin(Condition):
+    cdef readonly double beta
+
+
+cdef class DynamicMargin(Condition):
+    cdef readonly double eps
+
+
+cdef class Unlearning(FixedThreshold):
+    cdef readonly double delta_b

@@ -1,0 +1,161 @@
+"""Conditions: which patterns are misclassified? Those with ``p = a.y_k <= threshold``."""
+
+from libc.math cimport INFINITY, sqrt
+from margins._update cimport Condition, Shrink, State, Thresholds, Visit
+
+
+cdef class FixedThreshold(Condition):
+    """Demand a fixed functional margin: ``p <= b``.
+
+    The margin of the solution exceeds ``b / (R**2 + 2 b)`` of the maximum, up to one half.
+
+    Source: the classical perceptron with margin; Panagiotakopoulos & Tsampouka (2010), equation (11)
+    without unlearning.
+    """
+
+    def __init__(self, double b):
+        if not b >= 0:
+            raise ValueError(f"b of {type(self).__name__} must be in [0, inf). Got {b}.")
+        self.b = b
+
+    def __repr__(self):
+        return f"{type(self).__name__}(b={self.b:g})"
+
+    cdef double threshold(self, const State* state) noexcept nogil:
+        return self.b
+
+    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
+        return (self.b - visit.product) / visit.sqnorm
+
+
+cdef class Mistake(FixedThreshold):
+    """A pattern is misclassified when its score has the wrong sign or none: ``p <= 0``.
+
+    Source: Rosenblatt's perceptron; Novikoff (1962).
+    """
+
+    def __init__(self):
+        FixedThreshold.__init__(self, 0)
+
+    def __repr__(self):
+        return "Mistake()"
+
+
+cdef class ShrunkThreshold(Condition):
+    """Demand a functional margin after the shrink that an update brings: ``factor * p <= b``.
+
+    Parameters
+    ----------
+    b : float in [0, inf)
+    shrink : Shrink
+        The shrink of the same algorithm.
+
+    Source: Panagiotakopoulos & Tsampouka (2012), the misclassification conditions of the margin
+    perceptrons with constant and with variable shrinking.
+    """
+
+    def __init__(self, double b, Shrink shrink not None):
+        if not b >= 0:
+            raise ValueError(f"b of ShrunkThreshold must be in [0, inf). Got {b}.")
+        self.b = b
+        self.shrink = shrink
+
+    def __repr__(self):
+        return f"ShrunkThreshold(b={self.b:g}, {self.shrink!r})"
+
+    def repeats_with(self, Shrink shrink):
+        return shrink is self.shrink
+
+    cdef double threshold(self, const State* state) noexcept nogil:
+        cdef double factor = self.shrink.factor(state)
+        return self.b / factor if factor > 0 else INFINITY
+
+    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
+        return self.shrink.repetitions(state, visit, self.b)
+
+
+cdef class FixedMargin(Condition):
+    """Demand a fixed directional margin beta: ``p <= beta |a|``.
+
+    Ends only if beta is below the maximum margin.
+
+    Source: Panagiotakopoulos & Tsampouka (2011), condition (7); the Margin Perceptron(gamma) of the
+    lecture on linear separators with beta = (1 - eps) gamma.
+    """
+
+    def __init__(self, double beta):
+        if not 0 <= beta < INFINITY:
+            raise ValueError(f"beta of FixedMargin must be in [0, inf). Got {beta}.")
+        self.beta = beta
+
+    def __repr__(self):
+        return f"FixedMargin(beta={self.beta:g})"
+
+    cdef double threshold(self, const State* state) noexcept nogil:
+        return self.beta * sqrt(state.sqnorm)
+
+    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
+        cdef double p = visit.product, N = visit.sqnorm, square = self.beta * self.beta
+        if N <= square:
+            return INFINITY  # a margin beta > |y_k| cannot be had, however often y_k is added
+        return (-p + self.beta * sqrt(max((N * state.sqnorm - p * p) / (N - square), 0))) / N
+
+
+cdef class DynamicMargin(Condition):
+    """Demand a fixed fraction of the best margin still possible: ``p <= (1 - eps) |a|**2 / t``.
+
+    After t updates ``|a| / t`` bounds the maximum margin from above, so a solution without
+    misclassified patterns has at least ``1 - eps`` of it.
+
+    Source: Panagiotakopoulos & Tsampouka (2011), condition (8); the root of their multiple update.
+    """
+
+    def __init__(self, double eps):
+        if not 0 < eps <= 1:
+            raise ValueError(f"eps of DynamicMargin must be in (0, 1]. Got {eps}.")
+        self.eps = eps
+
+    def __repr__(self):
+        return f"DynamicMargin(eps={self.eps:g})"
+
+    cdef double threshold(self, const State* state) noexcept nogil:
+        if state.t == 0:
+            return 0  # |a| / 0 bounds nothing: the first visit is a plain perceptron step
+        return (1 - self.eps) * state.sqnorm / state.t
+
+    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
+        # The non-negative root of eps N mu^2 + B mu - C = 0.
+        cdef double p = visit.product, N = visit.sqnorm
+        cdef double B = state.t * N - (1 - 2 * self.eps) * p
+        cdef double C = max((1 - self.eps) * state.sqnorm - state.t * p, 0)
+        cdef double D = sqrt(B * B + 4 * self.eps * N * C)
+        if B > 0:
+            return 2 * C / (B + D)
+        return (D - B) / (2 * self.eps * N)
+
+
+cdef class Unlearning(FixedThreshold):
+    """Learn while ``p <= b``; unlearn what was learned while ``p >= b + delta_b``.
+
+    Parameters
+    ----------
+    b : float in [0, inf)
+    delta_b : float in (R**2, inf]
+        More than the largest squared norm of a pattern, or learning and unlearning could chase each
+        other for ever.
+
+    Source: Panagiotakopoulos & Tsampouka (2010), the margin perceptron with unlearning.
+    """
+
+    def __init__(self, double b, double delta_b):
+        FixedThreshold.__init__(self, b)
+        if not delta_b > 0:
+            raise ValueError(f"delta_b of Unlearning must be in (0, inf]. Got {delta_b}.")
+        self.delta_b = delta_b
+
+    def __repr__(self):
+        return f"Unlearning(b={self.b:g}, delta_b={self.delta_b:g})"
+
+    cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
+        out.learn[0] = out.learn[1] = self.b
+        out.unlearn[0] = out.unlearn[1] = self.b + self.delta_b

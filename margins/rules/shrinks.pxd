@@ -1,0 +1,14 @@
+# cython: language_level=3
+from margins._update cimport Shrink
+
+
+cdef class NoShrink(Shrink):
+    pass
+
+
+cdef class ConstantShrink(Shrink):
+    cdef readonly double lam
+
+
+cdef class VariableShrink(Shrink):
+    cdef readonly int n

@@ -1,0 +1,146 @@
+"""Shrinks: by how much does the weight vector shrink before a pattern is added?"""
+
+from libc.math cimport INFINITY, NAN, exp, expm1, log1p, sqrt
+from margins._update cimport Shrink, State, Step, Visit
+
+
+cdef class NoShrink(Shrink):
+    """Keep the weight vector as it is."""
+
+    def __repr__(self):
+        return "NoShrink()"
+
+    @property
+    def is_identity(self):
+        return True
+
+    cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:
+        out.shrink, out.add, out.repetitions = 1, repetitions, repetitions
+
+    cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil:
+        return (b - visit.product) / visit.sqnorm
+
+
+cdef class ConstantShrink(Shrink):
+    """Shrink by the same factor, ``1 - lam``, at every update.
+
+    Source: Panagiotakopoulos & Tsampouka (2012), margin perceptron with constant shrinking.
+    """
+
+    def __init__(self, double lam):
+        if not 0 <= lam < 1:
+            raise ValueError(f"lam of ConstantShrink must be in [0, 1). Got {lam}.")
+        self.lam = lam
+
+    def __repr__(self):
+        return f"ConstantShrink(lam={self.lam:g})"
+
+    cdef double factor(self, const State* state) noexcept nogil:
+        return 1 - self.lam
+
+    cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:
+        cdef double exponent = repetitions * log1p(-self.lam)
+        out.repetitions = repetitions
+        if self.lam == 0 or repetitions == 1:
+            out.shrink, out.add = 1 - self.lam, repetitions
+        else:
+            out.shrink, out.add = exp(exponent), -expm1(exponent) / self.lam
+
+    cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil:
+        cdef double p = visit.product, N = visit.sqnorm, threshold = b / (1 - self.lam)
+        if self.lam == 0:
+            return (b - p) / N
+        if N <= self.lam * threshold:
+            return INFINITY  # lam too large: what repetition adds, shrinking takes away
+        return log1p(self.lam * (threshold - p) / (N - self.lam * threshold)) / -log1p(-self.lam)
+
+
+cdef class VariableShrink(Shrink):
+    """Shrink less and less: by ``(t / (t + 1))**n`` at the update after t updates.
+
+    The pattern of the j-th update then weighs in proportion to ``j**n``. n = 0: no shrinking.
+
+    Source: Panagiotakopoulos & Tsampouka (2012), margin perceptron with variable shrinking.
+    """
+
+    def __init__(self, int n):
+        if n < 0:
+            raise ValueError(f"n of VariableShrink must be an integer in [0, inf). Got {n}.")
+        self.n = n
+
+    def __repr__(self):
+        return f"VariableShrink(n={self.n})"
+
+    cdef double factor(self, const State* state) noexcept nogil:
+        return _power(state.t / (state.t + 1), self.n)
+
+    cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:
+        # At t = 0 there is nothing to shrink, and a factor of 0 would say nothing.
+        out.shrink = _power(state.t / (state.t + repetitions), self.n) if state.t > 0 else 1
+        out.add = _power_sum(state.t, repetitions, self.n)
+        out.repetitions = repetitions
+
+    cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil:
+        cdef double N = visit.sqnorm, B, C, D
+        if self.n == 0:
+            return (b - visit.product) / N
+        if self.n > 1:
+            return NAN
+        # (N/2) mu^2 + B mu + C = 0, in units in which the weight vector is t times as long.
+        B = N * (state.t + 0.5) - b
+        C = min(state.t * visit.product - b * (state.t + 1), 0)
+        D = sqrt(B * B - 2 * N * C)
+        if B > 0:
+            return -2 * C / (B + D)
+        return (D - B) / N
+
+
+cdef double _power_sum(double t, double mu, int n) noexcept nogil:
+    """Sum over j = 1..mu of ((t + j) / (t + mu))**n, for any mu at a bounded cost."""
+    cdef double T = t + mu, x = t / T, total, j
+    if n == 0:
+        return mu
+    if n == 1:
+        return (mu * t + 0.5 * mu * (mu + 1)) / T
+    if n == 2:
+        return mu * x * x + mu * (mu + 1) / T * (x + (2 * mu + 1) / (6 * T))
+    if mu <= max(16, 8 * n):
+        total = 0
+        j = mu
+        while j >= 1:
+            total += _power((t + j) / T, n)
+            j -= 1
+        return total
+    # Euler and Maclaurin: exact up to n = 9, and to rounding beyond, since T >= 8 n.
+    total = (T / (n + 1.0)) * -_power_minus_one(x, n + 1) - 0.5 * _power_minus_one(x, n)
+    total += n / (12 * T) * -_power_minus_one(x, n - 1)
+    total -= _falling(n, 3) / (720 * _power(T, 3)) * (1 - _power(x, n - 3))
+    total += _falling(n, 5) / (30240 * _power(T, 5)) * (1 - _power(x, n - 5))
+    total -= _falling(n, 7) / (1209600 * _power(T, 7)) * (1 - _power(x, n - 7))
+    total += _falling(n, 9) / (47900160 * _power(T, 9)) * (1 - _power(x, n - 9))
+    return total
+
+
+cdef inline double _power(double x, int n) noexcept nogil:
+    """x**n by squaring; 1 for n <= 0, where the falling factorial beside it is 0."""
+    cdef double result = 1
+    while n > 0:
+        if n & 1:
+            result *= x
+        x *= x
+        n >>= 1
+    return result
+
+
+cdef inline double _power_minus_one(double x, int n) noexcept nogil:
+    """x**n - 1 without cancellation near x = 1; x in [0, 1]."""
+    return expm1(n * log1p(x - 1)) if x > 0 else (-1 if n > 0 else 0)
+
+
+cdef inline double _falling(int n, int k) noexcept nogil:
+    """n (n - 1) ... (n - k + 1)."""
+    cdef double product = 1
+    cdef int i
+    for i in range(k):
+        product *= n - i
+    return product

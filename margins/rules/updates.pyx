@@ -1,0 +1,52 @@
+"""Updates: how much of a misclassified pattern is added to the weight vector?"""
+
+from libc.math cimport INFINITY, floor
+from margins._update cimport Condition, Rules, State, Step, Thresholds, Update, Visit
+
+
+cdef class Additive(Update):
+    """Add the pattern, as often at once as its repeated presentation would.
+
+    Unlearning subtracts it likewise. The dual variable stays within [0, its upper bound].
+
+    Parameters
+    ----------
+    eta : float in (0, inf), default=1
+        Learning rate: what one repetition adds.
+    most : float in [1, inf], default=inf
+        The largest multiplicity of one update; 1: single updates.
+
+    Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012), multiple updates.
+    """
+
+    def __init__(self, double eta=1, double most=INFINITY):
+        if not 0 < eta < INFINITY:
+            raise ValueError(f"eta of Additive must be in (0, inf). Got {eta}.")
+        if not most >= 1:
+            raise ValueError(f"most of Additive must be in [1, inf]. Got {most}.")
+        self.eta = eta
+        self.most = most
+
+    def __repr__(self):
+        return f"Additive(eta={self.eta:g}, most={self.most:g})"
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        cdef double room = (visit.upper - visit.dual) / self.eta
+        rules.shrink.repeat(state, rules.repetitions(self.eta, self.most, state, visit), out)
+        out.add *= self.eta
+        if out.add > visit.upper - visit.dual:
+            # Up to its bound, exactly; what fits is less than the repetitions asked for.
+            out.add = visit.upper - visit.dual
+            out.repetitions = min(out.repetitions, max(floor(room), 1))
+
+    cdef void unlearn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        cdef Thresholds thresholds
+        rules.condition.thresholds(state, &thresholds)
+        cdef double excess = visit.product - thresholds.unlearn[visit.positive]
+        out.shrink = 1
+        out.repetitions = min(floor(excess / (self.eta * visit.sqnorm)) + 1, self.most)
+        if self.eta * out.repetitions > visit.dual:
+            out.repetitions = max(floor(visit.dual / self.eta), 1)
+            out.add = -visit.dual
+        else:
+            out.add = -self.eta * out.repetitions

@@ -1,0 +1,272 @@
+"""The readers of real data: every set against the published shapes and class counts."""
+
+import bz2
+import gzip
+import lzma
+import os
+
+import numpy as np
+import pytest
+import real_data
+from scipy import sparse
+
+needs_data = pytest.mark.skipif(
+    not os.environ.get("MARGINS_DATA"),
+    reason="MARGINS_DATA is not set: the real data sets are not part of the project",
+)
+SLOW = {"covtype", "mnist"}
+
+# (set, part): rows, features, examples of each class; a triple (number of classes, smallest,
+# largest) where the classes are many.
+PUBLISHED = {
+    ("a9a", "train"): (32561, 123, {-1: 24720, 1: 7841}),
+    ("a9a", "test"): (16281, 123, {-1: 12435, 1: 3846}),
+    ("w8a", "train"): (49749, 300, {-1: 48270, 1: 1479}),
+    ("covtype", "train"): (
+        *(581012, 54),
+        {1: 211840, 2: 283301, 3: 35754, 4: 2747, 5: 9493, 6: 17367, 7: 20510},
+    ),
+    ("news20", "train"): (15935, 62061, (20, 780, 800)),
+    ("sector", "train"): (6412, 55197, (105, 10, 80)),
+    ("sector", "test"): (3207, 55197, (105, 3, 48)),
+    ("basehock", "train"): (1993, 4862, {1: 994, 2: 999}),
+    ("pcmac", "train"): (1943, 3289, {1: 982, 2: 961}),
+    ("relathe", "train"): (1427, 4322, {1: 779, 2: 648}),
+    ("mushrooms", "train"): (8124, 112, {1: 3916, 2: 4208}),
+    ("splice", "train"): (1000, 60, {-1: 483, 1: 517}),
+    ("splice", "test"): (2175, 60, {-1: 1044, 1: 1131}),
+    ("madelon", "train"): (2000, 500, {-1: 1000, 1: 1000}),
+    ("madelon", "test"): (600, 500, {-1: 300, 1: 300}),
+    ("arcene", "train"): (100, 10000, {-1: 56, 1: 44}),
+    ("duke", "train"): (44, 7129, {-1: 21, 1: 23}),
+    ("colon-cancer", "train"): (62, 2000, {-1: 40, 1: 22}),
+    ("singh", "train"): (102, 12600, {1: 50, 2: 52}),
+    ("shipp", "train"): (77, 7129, {1: 58, 2: 19}),
+    ("gravier", "train"): (168, 2905, {1: 111, 2: 57}),
+    ("usps", "train"): (
+        *(7291, 256),
+        {0: 1194, 1: 1005, 2: 731, 3: 658, 4: 652, 5: 556, 6: 664, 7: 645, 8: 542, 9: 644},
+    ),
+    ("usps", "test"): (
+        *(2007, 256),
+        {0: 359, 1: 264, 2: 198, 3: 166, 4: 200, 5: 160, 6: 170, 7: 147, 8: 166, 9: 177},
+    ),
+    ("mnist", "train"): (
+        *(60000, 784),
+        {
+            **{0: 5923, 1: 6742, 2: 5958, 3: 6131, 4: 5842},
+            **{5: 5421, 6: 5918, 7: 6265, 8: 5851, 9: 5949},
+        },
+    ),
+    ("mnist", "test"): (
+        *(10000, 784),
+        {0: 980, 1: 1135, 2: 1032, 3: 1010, 4: 982, 5: 892, 6: 958, 7: 1028, 8: 974, 9: 1009},
+    ),
+    ("skin_nonskin", "train"): (245057, 3, {1: 50859, 2: 194198}),
+    ("breast-cancer-wisconsin", "train"): (699, 9, {2: 458, 4: 241}),
+    ("wdbc", "train"): (569, 30, {"B": 357, "M": 212}),
+    ("wpbc", "train"): (198, 33, {"N": 151, "R": 47}),
+    ("crx", "train"): (690, 46, {"+": 307, "-": 383}),
+    ("ionosphere", "train"): (351, 34, {"b": 126, "g": 225}),
+    ("sonar", "train"): (208, 60, {"M": 111, "R": 97}),
+    ("bupa", "train"): (345, 6, {1: 145, 2: 200}),
+    ("promoters", "train"): (106, 228, {"+": 53, "-": 53}),
+    ("spambase", "train"): (4601, 57, {0: 2788, 1: 1813}),
+    ("satimage", "train"): (4435, 36, {1: 1072, 2: 479, 3: 961, 4: 415, 5: 470, 7: 1038}),
+    ("satimage", "test"): (2000, 36, {1: 461, 2: 224, 3: 397, 4: 211, 5: 237, 7: 470}),
+    ("shuttle", "train"): (
+        *(43500, 9),
+        {1: 34108, 2: 37, 3: 132, 4: 6748, 5: 2458, 6: 6, 7: 11},
+    ),
+    ("shuttle", "test"): (14500, 9, {1: 11478, 2: 13, 3: 39, 4: 2155, 5: 809, 6: 4, 7: 2}),
+    ("australian", "train"): (690, 14, {0: 383, 1: 307}),
+}
+PARTS = [
+    pytest.param(*key, marks=[pytest.mark.slow] if key[0] in SLOW else [], id="-".join(key))
+    for key in PUBLISHED
+]
+
+
+def summary(labels, like):
+    """Count the classes in the form in which `like` states them."""
+    classes, counts = np.unique(labels, return_counts=True)
+    if isinstance(like, tuple):
+        return len(classes), counts.min(), counts.max()
+    return dict(zip(classes.tolist(), counts.tolist(), strict=True))
+
+
+def positive_classes(name, classes):
+    """State the documented rule of the binary task, independently of the table of the module."""
+    if name == "covtype" or set(classes) == {"+", "-"}:
+        return classes[:1]
+    return classes[1:] if len(classes) == 2 else classes[: len(classes) // 2]
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "part"), PARTS)
+def test_set_is_the_published_one(name, part, monkeypatch):
+    if name not in real_data.available():
+        pytest.skip(f"{name} is not complete under MARGINS_DATA")
+    rows, features, classes = PUBLISHED[name, part]
+    dataset = real_data.load(name, part)
+    assert dataset.name == name
+    assert dataset.source
+    assert dataset.X.shape == (rows, features)
+    assert dataset.X.dtype == np.float64
+    assert summary(dataset.y, classes) == classes
+    if sparse.issparse(dataset.X):
+        assert dataset.X.format == "csr"
+        assert dataset.X.indices.dtype == dataset.X.indptr.dtype == np.int32
+        assert np.isfinite(dataset.X.data).all()
+    else:
+        assert np.isfinite(dataset.X).all()
+
+    monkeypatch.setattr(real_data, "load", lambda name, part: dataset)  # each file is read once
+    task = real_data.binary(name, part)
+    positive = positive_classes(name, np.unique(dataset.y).tolist())
+    assert task.y.dtype == np.int64
+    np.testing.assert_array_equal(task.y, np.where(np.isin(dataset.y, positive), 1, -1))
+    factor = 0.001 if name == "covtype" else 1.0
+    assert task.X.max() == pytest.approx(factor * dataset.X.max())
+
+
+def test_published_figures_cover_the_table():
+    parts = {(name, "train") for name in real_data.ENTRIES}
+    parts |= {(name, "test") for name, entry in real_data.ENTRIES.items() if entry.test}
+    assert parts == set(PUBLISHED)
+
+
+def test_docstring_lists_the_table():
+    listed = {tuple(line.split()[:4]) for line in real_data.__doc__.splitlines() if line.strip()}
+    for name, entry in real_data.ENTRIES.items():
+        train = PUBLISHED[name, "train"][0]
+        test = PUBLISHED[name, "test"][0] if entry.test else "-"
+        assert (name, str(train), str(test), str(entry.n_features)) in listed
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Stand in for the data: a folder that starts empty and a function that writes one file."""
+    monkeypatch.setenv("MARGINS_DATA", str(tmp_path))
+
+    def write(file, content):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        openers = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+        with openers.get(path.suffix, open)(path, "wb") as stream:
+            stream.write(content)
+        return path
+
+    return write
+
+
+def test_svmlight_keeps_the_features_that_a_part_does_not_show(folder):
+    folder("a9a/a9a.t.bz2", b"-1 1:1 3:0.5\n+1 122:2\n")
+    X, y = real_data.load("a9a", "test")[1:3]
+    assert X.shape == (2, 123)
+    assert X[0, 0] == 1 and X[0, 2] == 0.5 and X[1, 121] == 2 and X.nnz == 3
+    assert y.tolist() == [-1, 1]
+
+
+def test_covtype_in_blocks_equals_covtype_whole(folder, monkeypatch):
+    rows = np.random.default_rng(0).integers(-3, 4, size=(7, 55))
+    rows[:, -1] = [1, 2, 3, 4, 5, 6, 7]
+    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    folder("covtype/covtype.data.xz", text.encode())
+    monkeypatch.setattr(real_data, "BLOCK", 3)
+    X, y = real_data.load("covtype")[1:3]
+    np.testing.assert_array_equal(X.toarray(), rows[:, :-1])
+    np.testing.assert_array_equal(y, rows[:, -1])
+    task = real_data.binary("covtype")
+    np.testing.assert_allclose(task.X.toarray(), 0.001 * rows[:, :-1])
+    assert task.y.tolist() == [1, -1, -1, -1, -1, -1, -1]
+
+
+def test_images_become_rows_of_raw_pixels(folder):
+    pixels = np.arange(3 * 784).reshape(3, 784) % 256
+    header = bytes([0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 28, 0, 0, 0, 28])
+    folder("mnist/t10k-images-idx3-ubyte.gz", header + pixels.astype(np.uint8).tobytes())
+    folder("mnist/t10k-labels-idx1-ubyte.gz", bytes([0, 0, 8, 1, 0, 0, 0, 3, 4, 5, 9]))
+    X, y = real_data.load("mnist", "test")[1:3]
+    np.testing.assert_array_equal(X.toarray(), pixels)
+    assert y.tolist() == [4, 5, 9]
+    assert real_data.binary("mnist", "test").y.tolist() == [1, -1, -1]
+
+
+def test_missing_number_is_the_mean_of_its_column(folder):
+    folder(
+        "breast-cancer-wisconsin/breast-cancer-wisconsin.data",
+        b"11,1,1,1,1,2,?,1,1,1,2\n12,1,1,1,1,4,3,1,1,1,4\n13,1,1,1,1,6,8,1,1,1,2\n",
+    )
+    X, y = real_data.load("breast-cancer-wisconsin")[1:3]
+    assert X[:, 5].tolist() == [5.5, 3, 8]
+    assert X[:, 4].tolist() == [2, 4, 6]
+    assert y.tolist() == [2, 4, 2]
+
+
+def test_sequence_becomes_one_indicator_a_letter_and_place(folder):
+    words = ["a" * 57, "c" * 57, "g" * 57, "t" * 57]
+    text = "".join(f"{'+-'[k % 2]},N{k},\t\t{word}\r\n" for k, word in enumerate(words))
+    folder("promoters/promoters.data", text.encode())
+    X = real_data.load("promoters").X
+    np.testing.assert_array_equal(X, np.tile(np.eye(4), 57))
+    assert real_data.binary("promoters").y.tolist() == [1, -1, 1, -1]
+
+
+@needs_data
+def test_missing_nominal_value_has_no_indicator():
+    if "crx" not in real_data.available():
+        pytest.skip("crx is not complete under MARGINS_DATA")
+    X = real_data.load("crx").X
+    attribute = X[:, :2]  # the first attribute: a, b, and "?" in 12 rows
+    assert attribute.sum(axis=0).tolist() == [210, 468]
+    assert (attribute.sum(axis=1) == 0).sum() == 12
+
+
+def test_unknown_name_is_answered_with_the_nearest_and_all():
+    with pytest.raises(ValueError, match=r"name .* must be one of a9a, .*wpbc\. Got 'A9B'\. ") as e:
+        real_data.load("A9B")
+    assert str(e.value).endswith("Did you mean 'a9a'?")
+    with pytest.raises(ValueError, match=r"Got 'zzzzzz'\.$"):
+        real_data.binary("zzzzzz")
+
+
+def test_unknown_part_is_refused():
+    with pytest.raises(ValueError, match=r"part of data set a9a must be 'train' or 'test'. Got 'v"):
+        real_data.load("a9a", "valid")
+    with pytest.raises(ValueError, match=r"part of data set w8a must be 'train'\. Got 'test'\."):
+        real_data.load("w8a", "test")
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_unset_variable_says_what_to_set(monkeypatch, value):
+    monkeypatch.delenv("MARGINS_DATA", raising=False)
+    if value is not None:
+        monkeypatch.setenv("MARGINS_DATA", value)
+    assert real_data.available() == []
+    expected = r"MARGINS_DATA must be set to the folder that holds a9a/, w8a/, \.\.\. to load crx"
+    with pytest.raises(FileNotFoundError, match=expected):
+        real_data.load("crx")
+
+
+def test_missing_file_is_named_with_the_sets_at_hand(folder, tmp_path):
+    folder("bupa/bupa.data", b"85,92,45,27,31,0.0,1\n")
+    assert real_data.available() == ["bupa"]
+    with pytest.raises(FileNotFoundError) as e:
+        real_data.load("crx")
+    path = tmp_path / "crx" / "crx.data"
+    assert str(e.value) == (
+        f"{path} must exist to load crx. Got no such file. Data sets complete under MARGINS_DATA: bupa."
+    )
+
+
+def test_set_without_its_test_part_is_not_available(folder):
+    folder("a9a/a9a.bz2", b"+1 1:1\n")
+    assert real_data.available() == []
+
+
+def test_file_of_another_form_is_refused(folder):
+    path = folder("wpbc/wpbc.data", b"N,1,2,3\nR,4,5,6\n")
+    with pytest.raises(ValueError) as e:
+        real_data.load("wpbc")
+    assert str(e.value) == f"{path} must give wpbc its 33 features. Got 3."
