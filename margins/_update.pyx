@@ -21,7 +21,7 @@ computed after an update and merely compared at an inspection.
 Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinates: section 2 of 2011.
 """
 
-from libc.math cimport INFINITY, NAN, fabs, floor, isnan, rint, sqrt
+from libc.math cimport INFINITY, NAN, fabs, floor, isnan, rint
 from margins._sparse cimport axpy, dot, prefetch
 
 import numpy as np
@@ -203,6 +203,15 @@ cdef class Rules:
             else:
                 high = middle
         return high
+
+    # Door for tests.
+    def py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1,
+                       double most=INFINITY, bint positive=True):
+        cdef State s = _state_of(state)
+        cdef Visit visit
+        visit.k, visit.positive, visit.product, visit.sqnorm = 0, positive, product, sqnorm
+        visit.dual, visit.upper = 0, INFINITY
+        return self.repetitions(eta, most, &s, &visit)
 
 
 # ----------------------------------------------------------------------------------------------

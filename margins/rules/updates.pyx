@@ -1,7 +1,7 @@
 """Updates: how much of a misclassified pattern is added to the weight vector?"""
 
 from libc.math cimport INFINITY, floor
-from margins._update cimport Condition, Rules, State, Step, Thresholds, Update, Visit
+from margins._update cimport Rules, State, Step, Thresholds, Update, Visit
 
 
 cdef class Additive(Update):

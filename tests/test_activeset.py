@@ -1,0 +1,125 @@
+"""Schedules: nested active sets, the opening epoch, Ctrl-C."""
+
+import math
+import os
+import signal
+import threading
+import time
+
+import kernels
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from margins._activeset import ActiveSets, Level
+from margins._update import WeightVector
+from margins.rules import Additive, DynamicMargin, FixedThreshold, Mistake, NoShrink, Rules, Unlearning
+
+SETTINGS = settings(derandomize=True, deadline=None, max_examples=40)
+THRESHOLD_LEVELS = ((3, 2.25), (2, 1.125), (4, 1.0))
+
+
+def assert_same(run, y, trace, delta2):
+    weights, n_epochs, converged = run
+    np.testing.assert_array_equal(kernels.vector_of(weights, y, delta2), trace.a)
+    np.testing.assert_array_equal(weights.dual, trace.alpha)
+    assert (weights.n_updates, n_epochs, converged) == (trace.n_updates, trace.epochs, trace.converged)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+@SETTINGS
+@given(problem=kernels.problems(), seed=st.integers(0, 99))
+def test_threshold_levels_of_any_depth_are_the_oracles(depth, problem, seed):
+    X, y = problem
+    chosen = THRESHOLD_LEVELS[:depth]
+    orders = kernels.orders_of(len(X), 6, seed)
+    trace = oracles.run(
+        oracles.patterns_of(X, y, 1.0, 4.0),
+        oracles.PDM(0.25),
+        orders,
+        multiple=True,
+        levels=[oracles.Level(passes, oracles.below(factor)) for passes, factor in chosen],
+    )
+    rules = Rules(DynamicMargin(0.25), Additive(), NoShrink())
+    levels = [Level(passes, factor) for passes, factor in chosen]
+    assert_same(kernels.run(kernels.patterns_of(X, y, 1.0, 4.0), rules, orders, levels), y, trace, 4.0)
+
+
+@SETTINGS
+@given(problem=kernels.problems(), seed=st.integers(0, 99), upper=st.sampled_from([3.0, math.inf]))
+def test_unlearning_levels_are_the_oracles(problem, seed, upper):
+    X, y = problem
+    orders = kernels.orders_of(len(X), 6, seed)
+    trace = oracles.run(
+        oracles.patterns_of(X, y, 1.0, 4.0),
+        oracles.MPU(40.0, 200.0, upper),
+        orders,
+        multiple=True,
+        levels=[
+            oracles.Level(3, oracles.below_or_supporting(1.25)),
+            oracles.Level(4, oracles.changed_and_supporting),
+        ],
+    )
+    rules = Rules(Unlearning(40, 200), Additive(), NoShrink())
+    levels = [Level(3, 1.25, supported=True), Level(4, updated=True)]
+    patterns = kernels.patterns_of(X, y, 1.0, 4.0, upper)
+    assert_same(kernels.run(patterns, rules, orders, levels), y, trace, 4.0)
+
+
+@SETTINGS
+@given(problem=kernels.problems(), seed=st.integers(0, 99))
+def test_the_opening_epoch_has_its_own_rules_and_levels(problem, seed):
+    X, y = problem
+    orders = kernels.orders_of(len(X), 6, seed)
+    oracle_levels = [oracles.Level(passes, oracles.below(factor)) for passes, factor in THRESHOLD_LEVELS]
+    opening = [oracles.Level(3, oracles.below(1.125)), *oracle_levels[1:]]
+    trace = oracles.run(
+        oracles.patterns_of(X, y, 1.0, 4.0),
+        oracles.PDM(0.25),
+        orders,
+        multiple=True,
+        levels=oracle_levels,
+        first_levels=opening,
+        first_pass_single=True,
+    )
+    condition = DynamicMargin(0.25)
+    levels = [Level(passes, factor) for passes, factor in THRESHOLD_LEVELS]
+    run = kernels.run(
+        kernels.patterns_of(X, y, 1.0, 4.0),
+        Rules(condition, Additive(), NoShrink()),
+        orders,
+        levels,
+        opening=(Rules(condition, Additive(most=1), NoShrink()), [Level(3, 1.125), *levels[1:]]),
+    )
+    assert_same(run, y, trace, 4.0)
+
+
+def test_visits_are_counted():
+    X, y = np.array([[1.0], [-1.0], [2.0]]), np.array([1, -1, 1])
+    sets = ActiveSets((), 3)
+    weights = WeightVector(1)
+    rules = Rules(Mistake(), Additive(), NoShrink())
+    for _ in range(2):
+        sets.full_epoch(kernels.patterns_of(X, y), weights, rules, np.arange(3, dtype=np.int32))
+    assert sets.n_visits == 6
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT with os.kill, which Windows has not")
+def test_ctrl_c_is_honoured_within_a_full_epoch():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20_000, 40)), rng.choice([-1, 1], 20_000)
+    weights = WeightVector(40)
+    # Inseparable: the level never becomes clean, so without Ctrl-C this epoch lasts for weeks.
+    sets = ActiveSets([Level(10**9, math.inf)], len(X))
+    rules = Rules(FixedThreshold(1), Additive(), NoShrink())
+    order = np.arange(len(X), dtype=np.int32)
+    patterns = kernels.patterns_of(X, y)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        sets.full_epoch(patterns, weights, rules, order)
+    timer.join()
+    assert time.perf_counter() - start < 5

@@ -1,0 +1,76 @@
+"""Rows: dot, axpy and squared norms are the same in every layout."""
+
+import kernels
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+
+from margins._sparse import all_ones
+from margins.patterns import rows_of
+
+EXACT = settings(derandomize=True, deadline=None, max_examples=40)
+
+
+@pytest.mark.parametrize("layout", kernels.LAYOUTS)
+@EXACT
+@given(problem=kernels.problems(max_features=11))
+def test_rows_compute_what_numpy_computes(layout, problem):
+    X, _ = problem
+    rows = rows_of(kernels.LAYOUTS[layout](X))
+    v = np.arange(1.0, X.shape[1] + 1)
+    np.testing.assert_array_equal([rows.py_dot(k, v) for k in range(len(X))], X @ v)
+    np.testing.assert_array_equal(rows.sqnorms(), np.sum(X**2, axis=1))
+    for k in range(len(X)):
+        w = v.copy()
+        rows.py_axpy(k, -3.0, w)
+        np.testing.assert_array_equal(w, v - 3 * X[k])
+
+
+@pytest.mark.parametrize("layout", [name for name in kernels.LAYOUTS if "CSR" in name])
+@EXACT
+@given(problem=kernels.problems(values=[0, 1]))
+def test_rows_of_ones_need_no_values(layout, problem):
+    X, _ = problem
+    rows = rows_of(kernels.LAYOUTS[layout](X))
+    v = np.arange(1.0, X.shape[1] + 1)
+    np.testing.assert_array_equal([rows.py_dot(k, v) for k in range(len(X))], X @ v)
+    np.testing.assert_array_equal(rows.sqnorms(), X.sum(axis=1))
+    w = np.zeros(X.shape[1])
+    rows.py_axpy(0, 2.0, w)
+    np.testing.assert_array_equal(w, 2 * X[0])
+
+
+def test_all_ones_sees_the_one_that_differs():
+    values = np.ones(9)
+    assert all_ones(values)
+    assert all_ones(values.astype(np.float32))
+    assert all_ones(values[:0].copy())
+    values[8] = 2
+    assert not all_ones(values)
+
+
+def test_long_rows_use_every_accumulator():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-9, 10, (3, 103)).astype(float)
+    v = rng.integers(-9, 10, 103).astype(float)
+    for make in kernels.LAYOUTS.values():
+        rows = rows_of(make(X))
+        np.testing.assert_array_equal([rows.py_dot(k, v) for k in range(3)], X @ v)
+
+
+def test_elements_stored_twice_count_once():
+    X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1]), np.array([0, 2, 3])))
+    rows = rows_of(X)
+    np.testing.assert_array_equal(rows.sqnorms(), [9, 25])
+    assert X.nnz == 3  # the caller's matrix is left as it was
+
+
+def test_dense_and_csr_arrays_are_not_copied():
+    X = np.arange(12.0).reshape(3, 4)
+    v = np.ones(4)
+    for matrix in (X, X.T.copy().T, sparse.csr_array(X)):
+        rows = rows_of(matrix)
+        before = rows.py_dot(1, v)
+        (matrix.data if sparse.issparse(matrix) else matrix)[...] *= 2
+        assert rows.py_dot(1, v) == 2 * before
