@@ -125,7 +125,7 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
     )
 
     # The accuracy to prove; None: the fit ends with a full epoch that changes nothing.
-    eps = None
+    _accuracy = None
     loss = "squared_hinge"
     stop = "certificate"
     # True if the rules read dual variables even without private coordinates.
@@ -271,7 +271,7 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
             run = Run(
                 patterns=binary_patterns(rows, sqnorms, positive, rho, problem.extension, math.inf),
                 problem=problem,
-                eps=self.eps,
+                eps=self._accuracy,
                 prove_early=self.stop == "certificate",
                 max_iter=self.max_iter,
                 seed=seed,
@@ -324,6 +324,10 @@ class MaximumMarginClassifier(MarginClassifier):
         "When a fit ends: as soon as the certificate proves eps, or, as in the papers, only when, "
         "besides, a full epoch has changed nothing.",
     )
+
+    @property
+    def _accuracy(self):
+        return self.eps
 
 
 def _reached(run, loss):

@@ -1,0 +1,94 @@
+"""What the theorems promise before a run: bounds on the number of updates and on the margin.
+
+Every bound holds for any order of presentation, hence also with active sets and with multiple
+updates; an update of multiplicity mu counts mu times.
+
+======= ==========================================================================================
+R       Largest norm of a pattern: of the reflected, augmented and extended y_k. A length.
+gamma   Maximum directional margin of the same patterns, max over unit u of min_k u.y_k. A length.
+b       Threshold of the condition a.y_k <= b under which a pattern is added. A length squared.
+delta_b Distance from b to the threshold from which on a pattern is unlearned. A length squared.
+eps     Accuracy: the wanted fraction of the maximum margin is 1 - eps. Dimensionless.
+lam, n  Amount and power of the shrinking at each update. Dimensionless.
+======= ==========================================================================================
+
+Functions named ``..._updates`` bound the updates until convergence from above. They fall with
+gamma, so they hold with a lower bound on gamma in its place. Functions named ``..._fraction`` bound
+from below the share of gamma that a solution's own directional margin, min_k a.y_k / |a|, has to
+reach. ``..._parameters`` and their like choose parameters for an accuracy. All are scale free:
+lengths times z and lengths squared times z**2 change no dimensionless result. A bound that exceeds
+the range of a double is ``math.inf``.
+
+Every function raises ``TypeError`` for an argument that is not a number of the stated kind and
+``ValueError`` for one that is not in the stated range.
+"""
+
+from margins.bounds.constant_shrinking import (
+    constant_shrinking_fraction,
+    constant_shrinking_kappa,
+    constant_shrinking_lambda,
+    constant_shrinking_parameters,
+    constant_shrinking_updates,
+)
+from margins.bounds.dynamic_margin import (
+    dynamic_margin_updates,
+    dynamic_margin_updates_after,
+    successive_dynamic_margin_updates,
+)
+from margins.bounds.fixed_margin import (
+    fixed_margin_updates,
+    lecture_updates,
+    margin_perceptron_fraction,
+    margin_perceptron_updates,
+)
+from margins.bounds.perceptron import (
+    mistakes_learned_threshold,
+    mistakes_square_deviation,
+    mistakes_total_deviation,
+    perceptron_updates,
+)
+from margins.bounds.unlearning import (
+    soft_unlearning_gap,
+    soft_unlearning_parameters,
+    soft_unlearning_updates,
+    unlearned_updates,
+    unlearning_fraction,
+    unlearning_threshold,
+    unlearning_updates,
+)
+from margins.bounds.variable_shrinking import (
+    variable_shrinking_fraction,
+    variable_shrinking_least_updates,
+    variable_shrinking_parameters,
+    variable_shrinking_updates,
+)
+
+__all__ = [
+    "constant_shrinking_fraction",
+    "constant_shrinking_kappa",
+    "constant_shrinking_lambda",
+    "constant_shrinking_parameters",
+    "constant_shrinking_updates",
+    "dynamic_margin_updates",
+    "dynamic_margin_updates_after",
+    "fixed_margin_updates",
+    "lecture_updates",
+    "margin_perceptron_fraction",
+    "margin_perceptron_updates",
+    "mistakes_learned_threshold",
+    "mistakes_square_deviation",
+    "mistakes_total_deviation",
+    "perceptron_updates",
+    "soft_unlearning_gap",
+    "soft_unlearning_parameters",
+    "soft_unlearning_updates",
+    "successive_dynamic_margin_updates",
+    "unlearned_updates",
+    "unlearning_fraction",
+    "unlearning_threshold",
+    "unlearning_updates",
+    "variable_shrinking_fraction",
+    "variable_shrinking_least_updates",
+    "variable_shrinking_parameters",
+    "variable_shrinking_updates",
+]

@@ -1,0 +1,60 @@
+"""The small tools of every bound: argument ranges as data, and the ratio they share."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+Bound = TypeVar("Bound", bound=Callable[..., Any])
+
+
+def requires(**ranges: str) -> Callable[[Bound], Bound]:
+    """Check arguments at each call against ranges such as "[0, inf)", "(0, R]" or "(R**2, inf]".
+
+    Whether an argument is a float or an int is told by its annotation. A range may name arguments
+    checked before. The attribute `ranges` lets one test check every range, and its docstring.
+    """
+
+    def decorate(bound: Bound) -> Bound:
+        signature = inspect.signature(bound)
+
+        @functools.wraps(bound)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            arguments = signature.bind(*args, **kwargs).arguments
+            for name, interval in ranges.items():
+                kind = signature.parameters[name].annotation
+                if not isinstance(arguments[name], Integral if kind is int else Real):
+                    raise TypeError(refusal(bound, name, f"of type {kind.__name__}", arguments[name]))
+                # Python's own numbers, because NumPy's warn where a bound means to be infinite.
+                arguments[name] = kind(arguments[name])
+                if not _inside(arguments[name], interval, arguments):
+                    raise ValueError(refusal(bound, name, f"in {interval}", arguments[name]))
+            return bound(**arguments)
+
+        checked.ranges = ranges  # type: ignore[attr-defined]
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def _inside(value: float, interval: str, arguments: dict[str, Any]) -> bool:
+    def end(text: str) -> float:
+        if text == "R**2":
+            return arguments["R"] * arguments["R"]
+        return arguments[text] if text in arguments else float(text)
+
+    low, high = map(end, interval[1:-1].split(", "))
+    return (low <= value if interval[0] == "[" else low < value) and (
+        value <= high if interval[-1] == "]" else value < high
+    )
+
+
+def refusal(bound: Callable[..., Any], name: str, allowed: str, value: object) -> str:
+    return f"{name} of {bound.__name__} must be {allowed}. Got {value!r}."
+
+
+def squared_ratio(R: float, gamma: float, b: float) -> float:
+    """Return (R**2 + 2 b) / gamma**2, which may be finite where gamma**2 underflows."""
+    r = R / gamma
+    return r * r + 2 * b / gamma / gamma
