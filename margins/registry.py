@@ -146,6 +146,8 @@ def _check_classifier(algorithm, what):
 
 def _unknown(name):
     names = available()
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    close = difflib.get_close_matches(name, names, n=5)
+    # difflib sees no difference between 'pfm' and 'pdm' for 'pmd'; most slips swap letters.
+    swapped = [other for other in close if sorted(other) == sorted(name)]
+    hint = f" Did you mean {(swapped or close)[0]!r}?" if close else ""
     return f"Unknown algorithm {name!r}.{hint} Available: {', '.join(names)}."
