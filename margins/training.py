@@ -25,9 +25,8 @@ class Stage:
     rules : Rules
     levels : tuple of Level
         The nested active sets; empty: plain epochs.
-    opening : tuple of (Rules, tuple of Level), optional
-        Rules of the pass over all patterns and active sets of this stage's first full epoch, where
-        they differ.
+    full_pass_rules : Rules, optional
+        Rules of the pass over all patterns, where they differ from those of the active sets.
     epochs : int, optional
         End the stage after so many full epochs, also without a clean one.
     hopeless : callable, optional
@@ -37,7 +36,7 @@ class Stage:
 
     rules: Rules
     levels: tuple[Level, ...] = ()
-    opening: tuple[Rules, tuple[Level, ...]] | None = None
+    full_pass_rules: Rules | None = None
     epochs: int | None = None
     hopeless: Callable[["Run"], str | None] = lambda run: None
 
@@ -65,6 +64,8 @@ class Run:
     certificate : Certificate or None
         Of the last full epoch at whose end it was computed.
     n_epochs, n_visits : int
+    clean : bool
+        True if the last full epoch changed nothing.
     converged : bool
     trouble : str or None
         Why the fit ended without the proof.
@@ -82,6 +83,7 @@ class Run:
     certificate: Certificate | None = field(init=False, default=None)
     n_epochs: int = field(init=False, default=0)
     n_visits: int = field(init=False, default=0)
+    clean: bool = field(init=False, default=False)
     converged: bool = field(init=False, default=False)
     trouble: str | None = field(init=False, default=None)
     primal_scale: float = field(init=False, default=1.0)
@@ -100,10 +102,12 @@ class Run:
         return self.patterns.max_sqnorm
 
     @property
-    def proven(self):
-        """True if the certificate proves the accuracy asked for."""
+    def finished(self):
+        """True if nothing is left to do: the accuracy is proven, and a clean pass made if it must be."""
+        if self.eps is None:
+            return self.clean
         return (
-            self.eps is not None
+            (self.prove_early or self.clean)
             and self.certificate is not None
             and self.certificate.proves(self.eps, self.problem.loss)
         )
@@ -129,42 +133,34 @@ class Run:
         for stage in stages:
             if self._play(stage):
                 break
-        if not self.prove_early or self.certificate is None:
-            self.certify()
+        if not (self.prove_early and self.finished):
+            self.certify()  # the last one is of other weights, or there is none
         if self.trouble is None:
-            self.converged = self.eps is None or self.proven
+            self.converged = self.finished
             if not self.converged:
                 self.trouble = "the algorithm ended before its accuracy was proven"
 
     def _play(self, stage):
         """Go on by one stage; True: this was the last one."""
-        m = len(self.patterns)
-        sets = ActiveSets(stage.levels, m)
-        opening = stage.opening
+        sets = ActiveSets(stage.levels, len(self.patterns))
         last = self.max_iter if stage.epochs is None else self.n_epochs + stage.epochs
         while self.n_epochs < self.max_iter:
             self._generator.shuffle(self._order)
-            if opening is not None:
-                full_pass_rules, levels = opening
-                opening = None
-                opening_sets = ActiveSets(levels, m)
-                n_changed = opening_sets.full_epoch(
-                    self.patterns, self.weights, stage.rules, self._order, full_pass_rules
-                )
-                self.n_visits += opening_sets.n_visits
-            else:
-                before = sets.n_visits
-                n_changed = sets.full_epoch(self.patterns, self.weights, stage.rules, self._order)
-                self.n_visits += sets.n_visits - before
+            visits_before = sets.n_visits
+            n_changed = sets.full_epoch(
+                self.patterns, self.weights, stage.rules, self._order, stage.full_pass_rules
+            )
+            self.n_visits += sets.n_visits - visits_before
             self.n_epochs += 1
+            self.clean = n_changed == 0
             self.weights.recompute(self.patterns)
-            if self.eps is not None and (self.prove_early or n_changed == 0):
+            if self.eps is not None and (self.prove_early or self.clean):
                 self.certify()
             if self.report is not None:
                 self.report(self._progress(n_changed))
-            if self.prove_early and self.proven:
+            if self.prove_early and self.finished:
                 return True
-            if n_changed == 0:
+            if self.clean:
                 return False
             self.trouble = stage.hopeless(self)
             if self.trouble is not None:

@@ -1,12 +1,10 @@
 """The margin perceptron with constant shrinking."""
 
-from margins._activeset import Level
 from margins.base import MaximumMarginClassifier
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
+from margins.schedules import DEEP, EASY_EPOCHS, SHALLOW
 from margins.training import Stage
-
-LEVELS = (Level(3, 1.01), Level(10, 1.0))
 
 
 class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
@@ -41,11 +39,10 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     def stages(self, run):
         b = (0.1 / self.eps if self.b is None else self.b) * run.sqradius
         if self.lam is None:
-            yield self._stage(b, 0.0, epochs=1)
-        while True:
-            yield self._stage(b, self._rate(b, run))
-            if run.proven:
-                return
+            yield self._stage(b, 0.0, SHALLOW, epochs=1)
+        yield self._stage(b, self._rate(b, run), SHALLOW, epochs=EASY_EPOCHS)
+        while not run.finished:
+            yield self._stage(b, self._rate(b, run), DEEP)
             b = max(2 * b, run.sqradius)
 
     def _rate(self, b, run):
@@ -56,6 +53,6 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
         return 2 * square / (run.sqradius + 2 * b + square)
 
     @staticmethod
-    def _stage(b, lam, epochs=None):
+    def _stage(b, lam, levels, epochs=None):
         shrink = ConstantShrink(lam)
-        return Stage(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), LEVELS, epochs=epochs)
+        return Stage(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)

@@ -2,14 +2,12 @@
 
 import math
 
-from margins._activeset import Level
 from margins.base import MaximumMarginClassifier
 from margins.certificate import Hinge
 from margins.parameters import Interval, OneOf, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
+from margins.schedules import UNLEARNING
 from margins.training import Stage
-
-LEVELS = (Level(3, 1.01, supported=True), Level(10, updated=True))
 
 
 class UnlearningMarginPerceptron(MaximumMarginClassifier):
@@ -62,8 +60,8 @@ class UnlearningMarginPerceptron(MaximumMarginClassifier):
         while True:
             if bounded:
                 run.bound_dual(b * run.problem.C)
-            yield Stage(Rules(Unlearning(b, delta_b), Additive(), NoShrink()), LEVELS)
-            if run.proven:
+            yield Stage(Rules(Unlearning(b, delta_b), Additive(), NoShrink()), UNLEARNING)
+            if run.finished:
                 return
             # Twice as fine: a and b grow, delta_b does not.
             run.weights.rescale(2)

@@ -2,14 +2,11 @@
 
 import math
 
-from margins._activeset import Level
 from margins.base import MaximumMarginClassifier
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
+from margins.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 from margins.training import Stage
-
-# A little above the threshold, then the misclassified patterns.
-LEVELS = (Level(1, 1.01), Level(3, 1.0))
 
 
 class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
@@ -40,12 +37,15 @@ class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
     def stages(self, run):
         n = math.ceil(0.2 / math.sqrt(self.eps)) if self.n is None else self.n
         b = (0.02 / self.eps if self.b is None else self.b) * run.sqradius
-        while True:
-            shrink = VariableShrink(n)
-            yield Stage(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), LEVELS)
-            if run.proven:
-                return
+        yield self._stage(n, b, SHALLOWER, epochs=EASY_EPOCHS)
+        while not run.finished:
+            yield self._stage(n, b, DEEP)
             # What was misclassified below the old b is below the new one: the run stays valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:
                 n += 1
+
+    @staticmethod
+    def _stage(n, b, levels, epochs=None):
+        shrink = VariableShrink(n)
+        return Stage(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)

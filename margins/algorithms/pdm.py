@@ -2,15 +2,11 @@
 
 import math
 
-from margins._activeset import Level
 from margins.base import MaximumMarginClassifier
 from margins.parameters import BOOLEAN, Interval, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
+from margins.schedules import DEEP, DEEP_OPENING
 from margins.training import Stage
-
-# The paper's active sets: 2.2 and 1.1 times the threshold, then the misclassified patterns.
-LEVELS = (Level(9, 2.2), Level(12, 1.1), Level(12, 1.0))
-OPENING_LEVELS = (Level(9, 1.1), *LEVELS[1:])
 
 
 class DynamicMarginPerceptron(MaximumMarginClassifier):
@@ -43,14 +39,14 @@ class DynamicMarginPerceptron(MaximumMarginClassifier):
         else:
             # Early multiple updates of alike patterns would inflate |a| / t: none in the first pass.
             condition = DynamicMargin(self.eps)
+            rules = Rules(condition, Additive(), NoShrink())
             single = Rules(condition, Additive(most=1), NoShrink())
-            yield Stage(
-                Rules(condition, Additive(), NoShrink()), LEVELS, opening=(single, OPENING_LEVELS)
-            )
+            yield Stage(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
+            yield Stage(rules, DEEP)
 
     @staticmethod
     def _stage(accuracy):
-        return Stage(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), LEVELS)
+        return Stage(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), DEEP)
 
 
 class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):

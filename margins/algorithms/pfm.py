@@ -4,13 +4,11 @@ import math
 
 import numpy as np
 
-from margins._activeset import Level
 from margins.base import MarginClassifier
 from margins.parameters import POSITIVE, Interval, optional, parameter
 from margins.rules import Additive, FixedMargin, NoShrink, Rules
+from margins.schedules import DEEP
 from margins.training import Stage
-
-LEVELS = (Level(9, 2.2), Level(12, 1.1), Level(12, 1.0))
 
 
 class FixedMarginPerceptron(MarginClassifier):
@@ -51,4 +49,4 @@ class FixedMarginPerceptron(MarginClassifier):
                 "reached; give a smaller gamma"
             )
 
-        yield Stage(Rules(FixedMargin(beta), Additive(), NoShrink()), LEVELS, hopeless=hopeless)
+        yield Stage(Rules(FixedMargin(beta), Additive(), NoShrink()), DEEP, hopeless=hopeless)
