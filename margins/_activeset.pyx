@@ -94,6 +94,8 @@ cdef class ActiveSets:
 
         Raises
         ------
+        ValueError
+            If rules or levels need dual variables that the weight vector does not keep.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
@@ -101,6 +103,13 @@ cdef class ActiveSets:
         cdef Py_ssize_t n_changed
         if full_pass_rules is None:
             full_pass_rules = rules
+        if not a.keeps_dual and (
+            rules.condition.unlearns or any(level.supported or level.updated for level in self.levels)
+        ):
+            raise ValueError(
+                f"{rules.condition!r} and the active sets {self.levels} need dual variables, which "
+                "this weight vector does not keep."
+            )
         with nogil:
             self._present(patterns, a, full_pass_rules, order, order.shape[0], 0, &tally)
             n_changed = tally.n_changed

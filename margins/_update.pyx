@@ -54,6 +54,11 @@ cdef class Condition:
         """The real root mu_+ of "no longer misclassified after mu plain additions"; NaN: none known."""
         return NAN
 
+    @property
+    def unlearns(self):
+        """True if patterns may be unlearned, which needs their dual variables."""
+        return False
+
     def repeats_with(self, Shrink shrink):
         """True if `repetitions` holds when updates also shrink by `shrink`."""
         return shrink.is_identity
@@ -280,6 +285,11 @@ cdef class WeightVector:
         self.state.scale = 1
 
     @property
+    def keeps_dual(self):
+        """True if the dual variables are kept."""
+        return self.beta is not None
+
+    @property
     def weights(self):
         """The weights of the features: ndarray of float64, shape (n_features,)."""
         return self.state.scale * np.asarray(self.v)
@@ -429,7 +439,7 @@ cdef void mini_epoch(
     """
     cdef Py_ssize_t i, k
     cdef double p
-    cdef bint positive, member, changed
+    cdef bint positive, member, changed, has_dual = a.beta is not None
     cdef Thresholds thresholds
     cdef Visit visit
     cdef Step step
@@ -442,7 +452,7 @@ cdef void mini_epoch(
         positive = patterns.labels[k] > 0
         member = keep != NULL and (
             p <= keep.factor * thresholds.learn[positive]
-            or (keep.supported and a.beta[k] > 0)
+            or (keep.supported and has_dual and a.beta[k] > 0)
         )
         changed = False
         if p <= thresholds.learn[positive]:
@@ -450,7 +460,7 @@ cdef void mini_epoch(
             if visit.dual < visit.upper:
                 rules.update.learn(rules, &a.state, &visit, &step)
                 changed = step.repetitions > 0
-        elif p >= thresholds.unlearn[positive] and a.beta[k] > 0:
+        elif p >= thresholds.unlearn[positive] and has_dual and a.beta[k] > 0:
             _look(patterns, a, k, p, &visit)
             rules.update.unlearn(rules, &a.state, &visit, &step)
             changed = step.repetitions > 0
@@ -458,7 +468,7 @@ cdef void mini_epoch(
             _apply(patterns, a, &visit, &step)
             tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
-            if keep != NULL and keep.updated and a.beta[k] > 0:
+            if keep != NULL and keep.updated and has_dual and a.beta[k] > 0:
                 member = True
         if member:
             kept[tally.n_kept] = k

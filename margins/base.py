@@ -19,17 +19,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from margins.certificate import HardMargin, SquaredHinge
 from margins.multiclass import one_vs_rest
 from margins.parameters import (
     BOOLEAN,
     MAPPING,
-    POSITIVE,
     AnyOf,
     InstanceOf,
     Interval,
@@ -42,10 +40,14 @@ from margins.parameters import (
 from margins.patterns import (
     augmented_sqnorms,
     binary_patterns,
-    check_separable_in_principle,
     rows_of,
 )
 from margins.training import Run
+from margins.weights import pattern_weights
+
+# Between these, 1 / (2 C) keeps its digits beside the squared norms that double arithmetic bears.
+SMALLEST_C = 1e-100
+LARGEST_C = 1e100
 
 ATTRIBUTES = """
 Attributes
@@ -96,7 +98,9 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
     fit_intercept: bool = parameter(
         True, BOOLEAN, "Learn a bias, by one more feature of constant value; penalised like a weight."
     )
-    intercept_scaling: float = parameter(1.0, POSITIVE, "The value of that feature (the papers' rho).")
+    intercept_scaling: float = parameter(
+        1.0, Interval(0, 1e60, "right"), "The value of that feature (the papers' rho)."
+    )
     class_weight: object = parameter(
         None,
         AnyOf(OneOf(None, "balanced"), MAPPING),
@@ -115,7 +119,12 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
     )
     n_jobs: int | None = parameter(
         None,
-        optional(Interval(-math.inf, math.inf, "neither", integer=True)),
+        optional(
+            AnyOf(
+                Interval(-math.inf, -1, "right", integer=True),
+                Interval(1, math.inf, "left", integer=True),
+            )
+        ),
         "Threads for one-vs-rest, as joblib counts them. Results do not depend on it.",
     )
     verbose: int = parameter(
@@ -171,7 +180,7 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
         ConvergenceWarning
             If the fit ends without its proof; it states the certificate reached.
         """
-        check_parameters(self)
+        self._check_parameters()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), accept_large_sparse=True
         )
@@ -180,10 +189,12 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y of {type(self).__name__}.fit must hold at least 2 classes. "
-                f"Got 1 class: {self.classes_[0]!r}."
+                f"Got 1 class: {self.classes_.tolist()[0]!r}."
             )
         n_samples = X.shape[0]
-        weight = self._weights(X, y, sample_weight)
+        weight = pattern_weights(
+            type(self).__name__, X, codes, self.classes_, sample_weight, self.class_weight
+        )
         kept = slice(None)
         if isinstance(weight, np.ndarray) and not weight.all():
             kept = np.flatnonzero(weight)
@@ -192,7 +203,7 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
             if len(missing):
                 raise ValueError(
                     f"Every class of {type(self).__name__}.fit must have a sample of positive "
-                    f"weight. Got none of class {self.classes_[missing[0]]!r}."
+                    f"weight. Got none of class {self.classes_.tolist()[missing[0]]!r}."
                 )
         runs = self._train_all(X, codes, weight)
         self._collect(runs, n_samples, kept)
@@ -233,27 +244,21 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _weights(self, X, y, sample_weight):
-        """The factor of C: an array if it varies, else 1.0."""
-        weight = 1.0
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
-            worst = int(np.argmin(weight))
-            if weight[worst] < 0:
+    def _check_parameters(self):
+        """Raise ValueError for parameters that are not allowed, alone or together."""
+        check_parameters(self)
+
+    def _penalties(self, weight):
+        """C of every pattern: a float, or an array if they differ."""
+        with np.errstate(over="ignore"):
+            C = float(self.C) * weight
+        for value in (np.min(C), np.max(C)):
+            if not (SMALLEST_C <= value <= LARGEST_C or math.isinf(self.C)):
                 raise ValueError(
-                    f"sample_weight of {type(self).__name__}.fit must be in [0, inf). "
-                    f"Got {weight[worst]} for sample {worst}."
+                    f"C of {type(self).__name__}, times the weight of a pattern, must be in "
+                    f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. Got {value}."
                 )
-        if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-            if not by_class.min() >= 0:
-                raise ValueError(
-                    f"class_weight of {type(self).__name__} must be in [0, inf). Got {by_class.min()}."
-                )
-            weight = weight * by_class[np.searchsorted(self.classes_, y)]
-        if isinstance(weight, np.ndarray) and np.all(weight == 1):
-            return 1.0
-        return weight
+        return C
 
     def _problem(self, C):
         return HardMargin() if math.isinf(self.C) else SquaredHinge(C)
@@ -262,10 +267,8 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
         """Train every binary problem on validated data: list of Run."""
         rho = float(self.intercept_scaling) if self.fit_intercept else 0.0
         rows = rows_of(X)
-        sqnorms = augmented_sqnorms(rows, rho)
-        if math.isinf(self.C):
-            check_separable_in_principle(sqnorms)
-        problem = self._problem(self.C * weight)
+        sqnorms = augmented_sqnorms(rows, rho, hard_margin=math.isinf(self.C))
+        problem = self._problem(self._penalties(weight))
 
         def train(positive, seed):
             run = Run(
@@ -290,6 +293,8 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
         self.intercept_ = np.array(
             [run.primal_scale * run.patterns.rho * run.weights.bias_weight for run in runs]
         )
+        if hasattr(self, "dual_coef_"):
+            del self.dual_coef_  # an earlier fit's; this one may keep none
         if runs[0].keep_dual:
             self.dual_coef_ = np.zeros((len(runs), n_samples))
             for row, run in zip(self.dual_coef_, runs, strict=True):
@@ -300,10 +305,9 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
         self.converged_ = all(run.converged for run in runs)
         for index, run in enumerate(runs):
             if not run.converged:
-                which = "" if len(runs) == 1 else f" for class {self.classes_[index]!r}"
+                which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 warnings.warn(
-                    f"{type(self).__name__} did not converge{which}: {run.trouble}. "
-                    f"{_reached(run, self.loss)}",
+                    f"{type(self).__name__} did not converge{which}: {run.trouble}. {_reached(run)}",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
@@ -330,16 +334,16 @@ class MaximumMarginClassifier(MarginClassifier):
         return self.eps
 
 
-def _reached(run, loss):
+def _reached(run):
     """What a fit without its proof has proven, in a sentence or two."""
     certificate = run.certificate
-    if loss == "hinge":
+    if run.problem.loss == "hinge":
         return f"The relative duality gap reached is {certificate.gap:.3g}."
     sentence = (
         f"Proven: margin {certificate.margin:.6g}, at most {certificate.upper_bound:.6g} possible "
         f"(fraction {certificate.fraction:.4g}, relative duality gap {certificate.gap:.3g})."
     )
-    if math.isinf(certificate.primal):
+    if math.isinf(certificate.primal) and isinstance(run.problem, HardMargin):
         sentence += (
             " The classes are not separated; an upper bound that falls towards 0 says that no "
             "hyperplane separates them. A finite C allows for that."

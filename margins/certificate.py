@@ -63,7 +63,7 @@ class Certificate:
         dual = min(dual, primal)
         if margin is None:
             margin = 1 / math.sqrt(2 * primal)
-        upper_bound = 1 / math.sqrt(2 * dual) if dual > 0 else math.inf
+        upper_bound = max(1 / math.sqrt(2 * dual), margin) if dual > 0 else math.inf
         return cls(
             margin=margin,
             upper_bound=upper_bound,
@@ -99,7 +99,7 @@ def _margin_bounds(products, sqnorm, dual_sum):
     dual = 0.5 * dual_sum * dual_scale
     margin = smallest / math.sqrt(sqnorm)
     if smallest > 0:
-        return Bounds(0.5 / margin**2, dual, 1 / smallest, dual_scale, margin)
+        return Bounds(0.5 / margin / margin, dual, 1 / smallest, dual_scale, margin)
     return Bounds(math.inf, dual, dual_scale, dual_scale, margin)
 
 
@@ -148,28 +148,47 @@ class SquaredHinge:
         -------
         Bounds
         """
-        total = weights.sqnorm
-        if not refit_slacks:
+        if not refit_slacks or weights.dual_sum == 0:
             own = products + self.extension * weights.dual
-            return _margin_bounds(own, total, weights.dual_sum)
-        dual_scale = weights.dual_sum / total if total > 0 else 0.0
-        # f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2 is convex and piecewise quadratic:
-        # Newton's method hops from piece to piece. Any c is valid; the best one seen is kept.
-        best, best_scale, scale = math.inf, dual_scale, dual_scale
+            return _margin_bounds(own, weights.sqnorm, weights.dual_sum)
+        dual_scale = weights.dual_sum / weights.sqnorm
+        primal, scale, converged = self._line_search(products, sqnorm, dual_scale)
+        if not converged:
+            # No worse than the run's own slacks, which a scale just above 1 / min_k a.y_k outdoes.
+            smallest = float(np.min(products + self.extension * weights.dual))
+            if smallest > 0:
+                other = self._objective(products, sqnorm, (1 + 1e-15) / smallest)[0]
+                if other < primal:
+                    primal, scale = other, (1 + 1e-15) / smallest
+        return Bounds(primal, 0.5 * weights.dual_sum * dual_scale, scale, dual_scale)
+
+    def _objective(self, products, sqnorm, scale):
+        """f(scale), the slacks max(0, 1 - scale p_k), and C_k times them."""
+        slack = np.maximum(1 - scale * products, 0)
+        weighted = self.C * slack
+        return 0.5 * scale**2 * sqnorm + float(np.sum(weighted * slack)), slack, weighted
+
+    def _line_search(self, products, sqnorm, scale):
+        """Minimise f, from `scale` on: (objective, scale, converged).
+
+        f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2 is convex and piecewise quadratic:
+        Newton's method hops from piece to piece. Any scale is valid; the best one seen is returned.
+        """
+        best, best_scale = math.inf, scale
         for _ in range(LINE_SEARCH_STEPS):
-            slack = np.maximum(1 - scale * products, 0)
-            weighted = 2 * self.C * slack
-            value = 0.5 * scale**2 * sqnorm + 0.5 * float(np.sum(weighted * slack))
+            value, slack, weighted = self._objective(products, sqnorm, scale)
             if value >= best:
-                break
+                return best, best_scale, False
             best, best_scale = value, scale
-            slope = scale * sqnorm - float(np.sum(weighted * products))
+            slope = scale * sqnorm - 2 * float(np.sum(weighted * products))
             curvature = sqnorm + 2 * float(np.sum(self.C * np.square(products), where=slack > 0))
             step = slope / curvature if curvature > 0 else 0.0
-            if abs(step) <= 1e-9 * scale or step >= scale:
-                break
+            if slope * step <= 1e-12 * value:  # twice what the step can still gain
+                return best, best_scale, True
+            if step >= scale:
+                return best, best_scale, False
             scale -= step
-        return Bounds(best, 0.5 * weights.dual_sum * dual_scale, best_scale, dual_scale)
+        return best, best_scale, False
 
 
 class Hinge:

@@ -27,7 +27,8 @@ def one_vs_rest(train, codes, n_classes, generator, n_jobs):
     """
     positives = [1] if n_classes == 2 else list(range(n_classes))
     seeds = generator.randint(np.iinfo(np.int32).max, size=len(positives))
-    return Parallel(n_jobs=n_jobs, prefer="threads")(
+    # Shared memory is required, not preferred: a process backend around us would copy X.
+    return Parallel(n_jobs=n_jobs, require="sharedmem")(
         delayed(lambda code, seed: train(codes == code, seed))(code, int(seed))
         for code, seed in zip(positives, seeds, strict=True)
     )

@@ -30,6 +30,8 @@ class Interval:
     def contains(self, value):
         if isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real):
             return False
+        if not self.integer:
+            value = float(value)  # a float32 would carry the ends of the interval to its own precision
         above = value >= self.low if self.closed in ("both", "left") else value > self.low
         below = value <= self.high if self.closed in ("both", "right") else value < self.high
         return bool(above and below)
@@ -55,7 +57,8 @@ class OneOf:
         object.__setattr__(self, "values", values)
 
     def contains(self, value):
-        return any(type(value) is type(allowed) and value == allowed for allowed in self.values)
+        # The type counts too: 1 is not True, but a NumPy string is a string.
+        return any(isinstance(value, type(allowed)) and value == allowed for allowed in self.values)
 
     def __str__(self):
         if len(self.values) == 1:

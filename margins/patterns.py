@@ -45,36 +45,38 @@ def rows_of(X):
     return Rows(flat, m, d, row_step=row_step, column_step=column_step)
 
 
-def augmented_sqnorms(rows, rho):
+def augmented_sqnorms(rows, rho, hard_margin):
     """|x_k|^2 + rho^2 of every row: ndarray of float64, shape (m,).
 
     Raises
     ------
     ValueError
-        If there are too many rows, or one is too long for double arithmetic.
+        If there are too many rows, if one is too long for double arithmetic, or if the margin is to be
+        hard and one is 0, or all are too short: then no margin can exist, or be computed.
     """
     if rows.n_rows > MOST_PATTERNS:
         raise ValueError(f"X must have at most {MOST_PATTERNS} samples. Got {rows.n_rows}.")
     sqnorms = rows.sqnorms()
-    worst = int(np.argmax(sqnorms))
-    if not sqnorms[worst] <= LARGEST_SQNORM:
+    longest = int(np.argmax(sqnorms))
+    if not sqnorms[longest] <= LARGEST_SQNORM:
         raise ValueError(
-            f"Row {worst} of X is too long: its squared norm must be at most {LARGEST_SQNORM:g}. "
-            f"Got {sqnorms[worst]:g}. Scale the features."
+            f"Row {longest} of X is too long: its squared norm must be at most {LARGEST_SQNORM:g}. "
+            f"Got {sqnorms[longest]:g}. Scale the features."
+        )
+    if hard_margin and 0 < sqnorms[longest] < SMALLEST_SQNORM:
+        raise ValueError(
+            "X is too small: with C=inf the largest squared norm of a row must be 0 or at least "
+            f"{SMALLEST_SQNORM:g}. Got {sqnorms[longest]:g}. Scale the features."
         )
     sqnorms += rho * rho
-    return sqnorms
-
-
-def check_separable_in_principle(sqnorms):
-    """Raise ValueError if a row is 0 in a hard-margin problem without bias: no margin can exist."""
-    worst = int(np.argmin(sqnorms))
-    if not sqnorms[worst] >= SMALLEST_SQNORM:
+    shortest = int(np.argmin(sqnorms))
+    if hard_margin and not sqnorms[shortest] >= SMALLEST_SQNORM:
         raise ValueError(
-            f"Row {worst} of X is zero (squared norm {sqnorms[worst]:g}), so no hyperplane through "
-            "the origin classifies it. With C=inf give fit_intercept=True, a finite C, or X without "
-            "zero rows."
+            f"Row {shortest} of X is zero (squared norm {sqnorms[shortest]:g}), so no hyperplane "
+            "through the origin classifies it. With C=inf give fit_intercept=True, a finite C, or X "
+            "without zero rows."
         )
+    return sqnorms
 
 
 def binary_patterns(rows, sqnorms, positive, rho, extension, upper):

@@ -133,8 +133,8 @@ class Run:
         for stage in stages:
             if self._play(stage):
                 break
-        if not (self.prove_early and self.finished):
-            self.certify()  # the last one is of other weights, or there is none
+        if self.eps is None or not (self.prove_early and self.finished):
+            self.certify()  # there is none yet, or it is of earlier weights
         if self.trouble is None:
             self.converged = self.finished
             if not self.converged:
@@ -143,7 +143,7 @@ class Run:
     def _play(self, stage):
         """Go on by one stage; True: this was the last one."""
         sets = ActiveSets(stage.levels, len(self.patterns))
-        last = self.max_iter if stage.epochs is None else self.n_epochs + stage.epochs
+        last = math.inf if stage.epochs is None else self.n_epochs + stage.epochs
         while self.n_epochs < self.max_iter:
             self._generator.shuffle(self._order)
             visits_before = sets.n_visits
@@ -165,7 +165,7 @@ class Run:
             self.trouble = stage.hopeless(self)
             if self.trouble is not None:
                 return True
-            if self.n_epochs == last:
+            if last <= self.n_epochs < self.max_iter:
                 return False
         self.trouble = f"max_iter={self.max_iter} full epochs came first"
         return True

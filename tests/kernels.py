@@ -51,7 +51,9 @@ def problems(draw, max_patterns=8, max_features=5, largest=4, values=None):
 def patterns_of(X, y, rho=1.0, delta2=0.0, upper=np.inf):
     """The kernel's patterns of X, as it is, in whatever layout."""
     rows = rows_of(X)
-    return binary_patterns(rows, augmented_sqnorms(rows, rho), np.asarray(y) > 0, rho, delta2, upper)
+    return binary_patterns(
+        rows, augmented_sqnorms(rows, rho, hard_margin=False), np.asarray(y) > 0, rho, delta2, upper
+    )
 
 
 def orders_of(m, n_epochs, seed):

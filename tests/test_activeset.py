@@ -96,6 +96,16 @@ def test_the_opening_epoch_has_its_own_rules_and_levels(problem, seed):
     assert_same(run, y, trace, 4.0)
 
 
+def test_unlearning_without_dual_variables_is_refused():
+    X, y = np.array([[1.0], [-1.0]]), np.array([1, -1])
+    order = np.arange(2, dtype=np.int32)
+    supported, updated = [Level(1, supported=True)], [Level(1, updated=True)]
+    for condition, levels in ((Unlearning(1, 5), ()), (Mistake(), supported), (Mistake(), updated)):
+        rules = Rules(condition, Additive(), NoShrink())
+        with pytest.raises(ValueError, match="need dual variables"):
+            ActiveSets(levels, 2).full_epoch(kernels.patterns_of(X, y), WeightVector(1), rules, order)
+
+
 def test_visits_are_counted():
     X, y = np.array([[1.0], [-1.0], [2.0]]), np.array([1, -1, 1])
     sets = ActiveSets((), 3)

@@ -65,4 +65,4 @@ class UnlearningMarginPerceptron(MaximumMarginClassifier):
                 return
             # Twice as fine: a and b grow, delta_b does not.
             run.weights.rescale(2)
-            b *= 2
+            b = max(2 * b, run.sqradius)

@@ -35,6 +35,14 @@ class FixedMarginPerceptron(MarginClassifier):
         "How much of gamma may be missing: the margin demanded is (1 - eps) gamma.",
     )
 
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.gamma is None and math.isinf(self.C):
+            raise ValueError(
+                "gamma of FixedMarginPerceptron must be given with C=inf, where no margin is known in "
+                "advance. Got None."
+            )
+
     def stages(self, run):
         gamma = self.gamma
         if gamma is None:

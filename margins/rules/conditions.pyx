@@ -156,6 +156,10 @@ cdef class Unlearning(FixedThreshold):
     def __repr__(self):
         return f"Unlearning(b={self.b:g}, delta_b={self.delta_b:g})"
 
+    @property
+    def unlearns(self):
+        return True
+
     cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
         out.learn[0] = out.learn[1] = self.b
         out.unlearn[0] = out.unlearn[1] = self.b + self.delta_b
