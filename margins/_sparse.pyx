@@ -73,6 +73,19 @@ def all_ones(const value_t[::1] values):
     return i == values.shape[0]
 
 
+def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
+    """True if some row of a CSR matrix, sorted or not, stores an element more than once."""
+    cdef int64_t[::1] last_row = np.full(n_features, -1, dtype=np.int64)
+    cdef Py_ssize_t i, k
+    cdef bint found = False
+    with nogil:
+        for k in range(starts.shape[0] - 1):
+            for i in range(starts[k], starts[k + 1]):
+                found = found or last_row[columns[i]] == k
+                last_row[columns[i]] = k
+    return found
+
+
 cdef inline double _sqnorm(
     const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n
 ) noexcept nogil:

@@ -7,7 +7,7 @@ for all classes; a binary problem adds labels -1/+1, the augmentation and the ex
 import numpy as np
 from scipy import sparse
 
-from margins._sparse import Rows, all_ones
+from margins._sparse import Rows, all_ones, stores_twice
 from margins._update import Patterns
 
 # Between these, squares and products of squared norms stay within double's range.
@@ -31,18 +31,25 @@ def rows_of(X):
     """
     m, d = X.shape
     if sparse.issparse(X):
-        if not X.has_canonical_format:  # an element stored twice would spoil the squared norms
+        data, columns, starts = _csr_arrays(X)
+        # Any order of columns will do, but an element stored twice would spoil the squared norms.
+        if not X.has_canonical_format and stores_twice(columns, starts, d):
             X = X.copy()
             X.sum_duplicates()
-        values = None if all_ones(np.ascontiguousarray(X.data)) else np.ascontiguousarray(X.data)
-        columns = np.ascontiguousarray(X.indices)
-        return Rows(values, m, d, columns, np.ascontiguousarray(X.indptr, dtype=columns.dtype))
+            data, columns, starts = _csr_arrays(X)
+        return Rows(None if all_ones(data) else data, m, d, columns, starts)
     if min(X.strides) < 0 or any(stride % X.itemsize for stride in X.strides):
         X = np.ascontiguousarray(X)
     row_step, column_step = (stride // X.itemsize for stride in X.strides)
     extent = (m - 1) * row_step + (d - 1) * column_step + 1
     flat = np.lib.stride_tricks.as_strided(X, (extent,), (X.itemsize,), writeable=False)
     return Rows(flat, m, d, row_step=row_step, column_step=column_step)
+
+
+def _csr_arrays(X):
+    columns = np.ascontiguousarray(X.indices)
+    starts = np.ascontiguousarray(X.indptr, dtype=columns.dtype)
+    return np.ascontiguousarray(X.data), columns, starts
 
 
 def augmented_sqnorms(rows, rho, hard_margin):

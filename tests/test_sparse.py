@@ -66,6 +66,18 @@ def test_elements_stored_twice_count_once():
     assert X.nnz == 3  # the caller's matrix is left as it was
 
 
+def test_unsorted_columns_are_neither_copied_nor_mistaken_for_elements_stored_twice():
+    X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 0, 1]), np.array([0, 2, 3])))
+    rows = rows_of(X)
+    np.testing.assert_array_equal(rows.sqnorms(), [5, 25])
+    X.data *= 2
+    assert rows.py_dot(1, np.ones(2)) == 10
+    np.testing.assert_array_equal(X.indices, [1, 0, 1])
+    X.indices[1] = 1
+    unsorted_and_twice = sparse.csr_array((X.data, np.array([1, 0, 1]), np.array([0, 3, 3])), (2, 2))
+    np.testing.assert_array_equal(rows_of(unsorted_and_twice).sqnorms(), [4**2 + 12**2, 0])
+
+
 def test_dense_and_csr_arrays_are_not_copied():
     X = np.arange(12.0).reshape(3, 4)
     v = np.ones(4)

@@ -1,0 +1,249 @@
+"""The family on data that ships with scikit-learn: what each algorithm proves, and in what time.
+
+    python scripts/demo.py [--out demo.png]
+
+Every algorithm that `margins.available` names solves LinearSVC()'s default problem (C = 1, squared
+hinge loss, a bias) on three data sets, and so does LinearSVC. Printed: the margin achieved, the most
+that any weight vector can have, and the proven share. Drawn, if matplotlib is there: the interval
+between the two, against the time of the fit.
+"""
+
+import argparse
+import math
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.svm import LinearSVC
+
+import margins
+
+C = 1.0
+FITS, SECONDS = 5, 1.0  # the fastest fit counts: of at most so many, begun within so much time
+HEADER = "algorithm             margin   at most  proven      gap     updates  epochs  seconds  accuracy"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One row of the table, one interval of the picture."""
+
+    name: str
+    margin: float
+    upper_bound: float
+    proven: float
+    gap: float
+    n_updates: int | None
+    n_epochs: int
+    seconds: float
+    accuracy: float
+    converged: bool
+
+    def __str__(self):
+        name = self.name if self.converged else self.name + " *"
+        updates = "-" if self.n_updates is None else self.n_updates
+        return (
+            f"{name:19} {self.margin:8.5f}  {_number(self.upper_bound, 8, 5)}  "
+            f"{_number(self.proven, 6, 4)} {_number(self.gap, 8, 4)} {updates:>11} {self.n_epochs:7} "
+            f"{self.seconds:8.4f}  {self.accuracy:8.4f}"
+        )
+
+
+def _number(value, width, decimals):
+    return f"{value:{width}.{decimals}f}" if math.isfinite(value) else f"{'-':>{width}}"
+
+
+def problems():
+    """{title: (X, y)} of two classes, features in [0, 1]."""
+    tumours, benign = load_breast_cancer(return_X_y=True)
+    digits, labels = load_digits(return_X_y=True)
+    digits, odd = digits / digits.max(), labels % 2
+    pairs = PolynomialFeatures(2, include_bias=False).fit_transform(digits)
+    return {
+        "breast tumours, benign or not": (tumours / tumours.max(axis=0), benign),
+        "digits, odd or even": (digits, odd),
+        "digits with all pairs of pixels, odd or even": (pairs, odd),
+    }
+
+
+def family():
+    """{name: class} of the algorithms that solve the problem; an alias is left out."""
+    classes = {}
+    for name in margins.available():
+        algorithm = margins.get(name)
+        if getattr(algorithm(), "loss", None) == "squared_hinge" and algorithm not in classes.values():
+            classes[name] = algorithm
+    return classes
+
+
+def fastest(make, X, y):
+    """Fit anew a few times: the last classifier, the least time in seconds, and if it converged."""
+    seconds = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        while len(seconds) < FITS and sum(seconds) < SECONDS:
+            classifier = make()
+            start = time.perf_counter()
+            classifier.fit(X, y)
+            seconds.append(time.perf_counter() - start)
+    converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    return classifier, min(seconds), converged
+
+
+def fit_algorithm(name, algorithm, X, y):
+    classifier, seconds, converged = fastest(lambda: algorithm(C=C, random_state=0), X, y)
+    certificate = classifier.certificates_[0]
+    return Result(
+        name,
+        certificate.margin,
+        certificate.upper_bound,
+        certificate.fraction,
+        certificate.gap,
+        certificate.n_updates,
+        classifier.n_iter_,
+        seconds,
+        classifier.score(X, y),
+        converged,
+    )
+
+
+def fit_linear_svc(X, y):
+    classifier, seconds, converged = fastest(lambda: LinearSVC(C=C, random_state=0), X, y)
+    nothing = math.nan, math.nan, math.nan, None
+    margin = margin_of(classifier, X, y)
+    accuracy = classifier.score(X, y)
+    return Result("LinearSVC", margin, *nothing, int(classifier.n_iter_), seconds, accuracy, converged)
+
+
+def margin_of(classifier, X, y):
+    """The margin of a weight vector in the extended space, at its best length: 1 / sqrt(2 primal)."""
+    products = np.where(y == classifier.classes_[1], 1, -1) * classifier.decision_function(X)
+    sqnorm = float(np.sum(classifier.coef_**2) + np.sum(classifier.intercept_**2))
+
+    def primal(scale):
+        slack = np.maximum(1 - scale * products, 0)
+        return 0.5 * scale**2 * sqnorm + C * float(slack @ slack)
+
+    return 1 / math.sqrt(2 * minimize_scalar(primal, bracket=(0.5, 2)).fun)
+
+
+def run(title, X, y):
+    """Fit everything to one data set and print its table: list of Result, LinearSVC last."""
+    print(f"{title}: {X.shape[0]} patterns, {X.shape[1]} features, C = {C:g}")
+    print(HEADER)
+    results = []
+    for name, algorithm in family().items():
+        results.append(fit_algorithm(name, algorithm, X, y))
+        print(results[-1], flush=True)
+    bound = min(result.upper_bound for result in results)
+    results.append(fit_linear_svc(X, y))
+    print(results[-1])
+    print(
+        "LinearSVC proves nothing itself; the smallest bound above proves "
+        f"{results[-1].margin / bound:.4f} of the maximum margin for it."
+    )
+    if not all(result.converged for result in results):
+        print("* stopped by its max_iter before it had converged.")
+    print()
+    return results
+
+
+# Paul Tol's muted colours, which the colour-blind can tell apart; each with a marker of its own.
+COLOURS = (
+    "#332288",
+    "#CC6677",
+    "#117733",
+    "#88CCEE",
+    "#882255",
+    "#DDCC77",
+    "#44AA99",
+    "#AA4499",
+    "#999933",
+)
+MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h")
+EPS = 0.01  # the family's default
+TICKS = (-100, -50, -20, -10, -5, -2, -1, -0.5, 0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+
+
+def draw(everything, path):
+    """One panel per data set: the proven interval of each algorithm against the time of its fit."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    names = sorted({result.name for results in everything.values() for result in results[:-1]})
+    styles = {
+        name: ({"color": COLOURS[i % len(COLOURS)], "zorder": 3}, MARKERS[i % len(MARKERS)])
+        for i, name in enumerate(names)
+    }
+    figure, panels = plt.subplots(
+        1, len(everything), figsize=(15, 5.4), sharey=True, layout="constrained", squeeze=False
+    )
+    for axes, (title, results) in zip(panels[0], everything.items(), strict=True):
+        _draw_panel(axes, results, styles)
+        axes.set(xscale="log", xlabel="time of a fit (milliseconds)", title=title)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.grid(axis="y", color="0.9", linewidth=0.6)
+        axes.set_axisbelow(True)
+    left = panels[0, 0]  # the panels share its axis
+    low, high = left.get_ylim()
+    left.set_yscale("symlog", linthresh=1, linscale=1)
+    left.set_yticks(TICKS, [f"{tick:+g}" if tick else "0" for tick in TICKS])
+    left.yaxis.set_minor_locator(NullLocator())
+    left.set_ylim(max(1.5 * low, -100), min(1.5 * high, 500))
+    left.set_ylabel("margin, relative to the smallest upper bound (%)")
+    handles, labels = panels[0, -1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    figure.suptitle(
+        "Between the margin achieved (symbol) and the upper bound (bar) lies the maximum margin"
+    )
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _draw_panel(axes, results, styles):
+    *family, svc = results
+    best = min(result.upper_bound for result in family)
+    axes.axhspan(-100 * EPS, 0, color="0.93", label=f"within {EPS:.0%} of the smallest bound")
+    axes.axhline(0, color="0.6", linewidth=0.8)
+    for result in family:
+        style, marker = styles[result.name]
+        time = 1000 * result.seconds
+        low = 100 * (result.margin / best - 1)
+        high = 100 * (result.upper_bound / best - 1) if math.isfinite(result.upper_bound) else 1e4
+        label = result.name if result.converged else f"{result.name} *"
+        axes.plot([time, time], [low, high], linewidth=2, **style)
+        axes.plot(time, high, marker="_", markersize=10, markeredgewidth=2, **style)
+        axes.plot(time, low, marker, markersize=10, markeredgecolor="white", label=label, **style)
+    margin = 100 * (svc.margin / best - 1)
+    style = {"color": "black", "markersize": 15, "markeredgecolor": "white", "zorder": 4}
+    axes.plot(1000 * svc.seconds, margin, "*", linestyle="none", label=svc.name, **style)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--out", default="demo.png", metavar="FILE", help="the picture, default demo.png"
+    )
+    arguments = parser.parse_args()
+    everything = {title: run(title, X, y) for title, (X, y) in problems().items()}
+    try:
+        draw(everything, arguments.out)
+    except ImportError as error:
+        print(f"No picture: matplotlib cannot be imported ({error}).")
+    except OSError as error:
+        parser.exit(1, f"No picture: {arguments.out} cannot be written ({error}).\n")
+    else:
+        print(f"The picture is in {arguments.out}.")
+
+
+if __name__ == "__main__":
+    main()

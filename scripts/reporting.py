@@ -1,0 +1,295 @@
+"""What the reproductions share: command line, timed fits, tables for people, JSON for machines."""
+
+import argparse
+import json
+import math
+import os
+import platform
+import sys
+import time
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import real_data
+import scipy
+import sklearn
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+
+try:
+    from tqdm import tqdm
+except ImportError:
+    tqdm = None
+
+SMALL = ("mushrooms", "promoters", "sonar", "splice")  # what --quick runs
+SVC_ITERATIONS = 10  # of LinearSVC for one of our full epochs, which may hold hundreds of passes
+DECADES = range(1, -7, -1)  # of the grid of tol, from 10 down
+LEGEND = """\
+seconds: of the processor; the papers' are those of an Intel Core 2 Duo at 2.5 GHz.
+ratio: seconds in units of LinearSVC's (in the paper: of DCD's).   -: not in the paper, or no such thing.
+!: ended without its proof (the ConvergenceWarning is in the JSON).   <: not good enough at any tol."""
+
+
+def command_line(description):
+    """The options that the scripts have in common: argparse.ArgumentParser."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", nargs="+", metavar="NAME", help="data sets (default: all present)")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"only small sets ({', '.join(SMALL)}) unless --data names others; tol by decades",
+    )
+    parser.add_argument(
+        "--max-iter",
+        type=_positive,
+        default=1000,
+        metavar="N",
+        help=f"full epochs at most (default: %(default)s); LinearSVC gets {SVC_ITERATIONS} times as "
+        "many of its iterations",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="fits of which the median of the seconds is reported (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random_state (default: %(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    return parser
+
+
+def _positive(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1. Got {value}.")
+    return value
+
+
+def chosen_data(parser, arguments):
+    """Names of the data sets to run: list of str. Exits with code 2 if there is nothing to run."""
+    if not os.environ.get(real_data.VARIABLE):
+        parser.error(
+            f"the environment variable {real_data.VARIABLE} must be set to the folder that holds the "
+            "data sets (a9a/, w8a/, ...). Got no value."
+        )
+    available = real_data.available()
+    for name in arguments.data or []:
+        if name not in available:
+            parser.error(
+                f"--data must be among the sets whose files are all under {real_data.VARIABLE}: "
+                f"{', '.join(available) or 'none'}. Got {name!r}."
+            )
+    names = arguments.data or [name for name in available if name in SMALL or not arguments.quick]
+    if not names:
+        parser.error(f"the folder that {real_data.VARIABLE} names must hold data sets. Got none to run.")
+    return names
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted classifier, its data, the median of its seconds, and its ConvergenceWarning's words.
+
+    Of a search for the largest tol also that tol, and whether it was good enough.
+    """
+
+    classifier: ClassifierMixin
+    X: object
+    y: np.ndarray
+    seconds: float
+    warning: str | None
+    tol: float | None = None
+    good: bool = True
+
+    @property
+    def scores(self):
+        """y_k (w.x_k + bias) of every pattern: ndarray of float64, shape (n_samples,)."""
+        return self.y * self.classifier.decision_function(self.X)
+
+    @property
+    def row(self):
+        """What is reported of every fit: dict."""
+        return {
+            "seconds": self.seconds,
+            "n_epochs": int(self.classifier.n_iter_),
+            "tol": self.tol,
+            "warning": self.warning,
+            "mark": ("!" if self.warning else "") + ("" if self.good else "<"),
+        }
+
+
+def timed_fit(make, X, y, repeats=1):
+    """Fit `make()` `repeats` times: Fit."""
+    seconds, message = [], None
+    for _ in range(repeats):
+        classifier = make()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            start = time.process_time()  # as in the papers; other work counts little
+            classifier.fit(X, y)
+            seconds.append(time.process_time() - start)
+        for warning in caught:
+            if issubclass(warning.category, ConvergenceWarning):
+                message = str(warning.message)
+            else:
+                warnings.warn(warning.message, stacklevel=2)
+    return Fit(classifier, X, y, median(seconds), message)
+
+
+def largest_tol(make, good, X, y, arguments):
+    """The fit of `make(tol)` with the largest tol of a grid for which `good(fit)`: Fit.
+
+    The seconds of a solver whose accuracy depends on tol are those of the largest tol that will do.
+    The grid has one significant digit: 10, 9, 8, ..., 1, 0.9, ... (with ``--quick`` the powers of ten
+    only). The powers of ten are tried first, then the digits above the first good one. If none is
+    good, or the iterations run out, it is the last fit, with ``good=False``.
+    """
+    for decade in DECADES:
+        found = fit_at_tol(float(f"1e{decade}"), make, good, X, y)
+        # Out of iterations: a smaller tol would begin with the same ones.
+        if found.good or found.warning:
+            break
+    if found.good and decade < DECADES[0] and not arguments.quick:
+        digits = (float(f"{digit}e{decade}") for digit in range(9, 1, -1))
+        finer = (fit_at_tol(tol, make, good, X, y) for tol in digits)
+        found = next((fit for fit in finer if fit.good), found)
+    if arguments.repeats > 1:
+        found = fit_at_tol(found.tol, make, good, X, y, arguments.repeats)
+    return found
+
+
+def fit_at_tol(tol, make, good, X, y, repeats=1):
+    """The fit of `make(tol)`: Fit."""
+    fit = timed_fit(lambda: make(tol), X, y, repeats)
+    return replace(fit, tol=tol, good=bool(good(fit)))
+
+
+def number(value, digits=4):
+    """`value` in that many significant digits, also if they are 0; '-' for None: str."""
+    if value is None:
+        return "-"
+    if value == 0 or not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{max(digits - 1 - math.floor(math.log10(abs(value))), 0)}f}"
+
+
+def paired(*titles):
+    """Titles of pairs of columns, the paper's and ours."""
+    return [half for title in titles for half in (f"{title}|paper", "|ours")]
+
+
+def pair(row, key, digits, factor=1):
+    """The paper's value and ours, times `factor`: list of str. The paper's 0 at the end is cut."""
+    values = [(row["paper"] or {}).get(key), row.get(key)]
+    paper, ours = (None if value is None else factor * value for value in values)
+    return ["-" if paper is None else f"{paper:.{digits}g}", number(ours, digits)]
+
+
+def table(titles, rows):
+    """Columns under two lines of titles; the first column to the left, the others to the right.
+
+    Parameters
+    ----------
+    titles : sequence of str
+        "upper|lower" or "lower".
+    rows : sequence of sequence of str
+
+    Returns
+    -------
+    str
+    """
+    heads = [title.split("|") if "|" in title else ["", title] for title in titles]
+    lines = [*zip(*heads, strict=True), *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+
+    def join(cells):
+        first, *others = zip(cells, widths, strict=True)
+        padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
+        return "  ".join(padded).rstrip()
+
+    upper, lower, *body = map(join, lines)
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    return "\n".join([upper, lower, rule, *body])
+
+
+def environment():
+    """What the seconds depend on: dict of str."""
+    return {
+        "margins": margins.__version__,
+        "scikit-learn": sklearn.__version__,
+        "scipy": scipy.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cpus": str(os.cpu_count()),
+    }
+
+
+class Progress:
+    """A bar of fits on stderr, if that is a terminal and tqdm is installed; else silent."""
+
+    def __init__(self, total):
+        self._bar = tqdm(total=total, leave=False) if tqdm and sys.stderr.isatty() else None
+
+    def step(self, label):
+        """Say which fit begins."""
+        if self._bar is not None:
+            self._bar.update()
+            self._bar.set_description(label)  # shows both at once
+
+    def print(self, text):
+        """Print on stdout, the bar out of the way."""
+        if self._bar is not None:
+            self._bar.clear()
+        print(text, flush=True)
+
+
+def run(parser, argv, source, reproduce, text, fits):
+    """The whole of a script: every data set in turn, reported as soon as it is done.
+
+    ``reproduce(name, arguments, progress)`` returns the results of one set, a dict for the JSON;
+    ``text`` makes of it a str for people; `fits` is the number of its ``progress.step``.
+    """
+    arguments = parser.parse_args(argv)
+    names = chosen_data(parser, arguments)
+    try:
+        write_json(arguments, source, [])  # what cannot be written is better known now
+    except OSError as error:
+        parser.error(f"--json must be a file that can be written. Got: {error}.")
+    progress = Progress(fits * len(names))
+    versions = ", ".join(f"{name} {value}" for name, value in environment().items())
+    progress.print(f"{source}\n{versions}\n{LEGEND}")
+    if arguments.quick:
+        progress.print("--quick: tol by powers of ten, so LinearSVC works more accurately than it must.")
+    results = []
+    for name in names:
+        results.append(reproduce(name, arguments, progress))
+        progress.print(text(results[-1]))
+        write_json(arguments, source, results)  # what is done survives an interruption
+
+
+def write_json(arguments, source, data_sets):
+    """Write all results so far, if ``--json`` was given; what is not finite becomes null."""
+    if arguments.json is None:
+        return
+    options = {name: value for name, value in vars(arguments).items() if name != "json"}
+    report = {"source": source, "environment": environment(), "arguments": options}
+    report["data_sets"] = data_sets
+    arguments.json.write_text(json.dumps(_finite(report), indent=1, allow_nan=False) + "\n")
+
+
+def _finite(value):
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return value

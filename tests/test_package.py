@@ -1,0 +1,88 @@
+"""The package as installed: entry points, shipped files, a light import, one version."""
+
+import importlib
+import importlib.metadata
+import importlib.resources
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import margins
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LINES = PROJECT["project"]["entry-points"][margins.registry.GROUP]
+PACKAGES = sorted(
+    ".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "margins").rglob("__init__.py")
+)
+HEADERS = sorted(path.relative_to(ROOT) for path in (ROOT / "margins").rglob("*.pxd"))
+
+
+def loaded_by(statements):
+    """Names of the modules that a fresh interpreter has after some statements."""
+    code = f"import sys\n{statements}\nprint(*sys.modules)"
+    return set(subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).split())
+
+
+def test_every_file_of_an_algorithm_has_a_line_and_every_line_a_file():
+    files = {
+        f"margins.algorithms.{path.stem}" for path in (ROOT / "margins/algorithms").glob("[!_]*.py")
+    }
+    assert files == {value.partition(":")[0] for value in LINES.values()}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_line_names_the_class_that_get_returns(name):
+    module, _, attribute = LINES[name].partition(":")
+    assert margins.get(name) is getattr(importlib.import_module(module), attribute)
+
+
+def test_installed_lines_are_those_of_the_checkout():
+    entries = importlib.metadata.distribution("margins").entry_points
+    installed = {entry.name: entry.value for entry in entries if entry.group == margins.registry.GROUP}
+    assert installed == LINES, "pyproject.toml has changed since the installation: pip install again"
+
+
+def test_every_package_is_installed():
+    assert sorted(PROJECT["tool"]["setuptools"]["packages"]) == PACKAGES
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=str)
+def test_header_is_installed_next_to_its_modules(header):
+    package = ".".join(header.parts[:-1])
+    assert (importlib.resources.files(package) / header.name).is_file()
+    assert "*.pxd" in PROJECT["tool"]["setuptools"]["package-data"][package]
+
+
+def test_every_kernel_has_a_header():
+    kernels = {path.with_suffix("").relative_to(ROOT) for path in (ROOT / "margins").rglob("*.pyx")}
+    assert kernels <= {header.with_suffix("") for header in HEADERS}
+
+
+def test_type_checkers_are_told_of_the_types():
+    assert (importlib.resources.files("margins") / "py.typed").is_file()
+    assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["margins"]
+
+
+@pytest.mark.parametrize("statements", ["import margins", "import margins; margins.available()"])
+def test_front_door_is_light(statements):
+    loaded = loaded_by(statements)
+    assert {"margins", "margins.registry"} <= loaded
+    assert not {"sklearn", "scipy", "numpy", "joblib", "margins.base"} & loaded
+    assert not [name for name in loaded if name.startswith("margins.algorithms")]
+
+
+def test_getting_one_algorithm_imports_no_other():
+    loaded = loaded_by("import margins; margins.get('perceptron')")
+    assert [name for name in loaded if name.startswith("margins.algorithms.")] == [
+        "margins.algorithms.perceptron"
+    ]
+
+
+def test_one_version():
+    assert importlib.metadata.version("margins") == margins.__version__
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## {margins.__version__}" in changelog

@@ -1,0 +1,92 @@
+"""The README keeps its word: its code runs, prints what it shows, and its plug-in is a package."""
+
+import doctest
+import importlib
+import importlib.metadata
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import demo
+import pytest
+
+import margins
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    """The fenced code blocks of a language: list of (line number, text)."""
+    return [
+        (README.count("\n", 0, match.start(1)), match[1])
+        for match in re.finditer(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    ]
+
+
+def built_in():
+    entries = importlib.metadata.distribution("margins").entry_points
+    return {entry.name for entry in entries if entry.group == margins.registry.GROUP}
+
+
+@pytest.fixture
+def plug_in(tmp_path, monkeypatch):
+    """The README's package, as an installation leaves it: its module and its metadata on the path."""
+    project = tomllib.loads(next(text for _, text in blocks("toml")))
+    name, version = project["project"]["name"], project["project"]["version"]
+    ((group, lines),) = project["project"]["entry-points"].items()
+    ((_, value),) = lines.items()
+    module = value.partition(":")[0]
+    (source,) = [text for _, text in blocks("python") if not text.startswith(">>>")]
+    (tmp_path / f"{module}.py").write_text(source, encoding="utf-8")
+    information = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    entries = "".join(f"{key} = {value}\n" for key, value in lines.items())
+    (information / "entry_points.txt").write_text(f"[{group}]\n{entries}")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield module
+    sys.modules.pop(module, None)
+
+
+def test_examples_print_what_they_show(plug_in):
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    examples, complaints = [], []
+    for line, text in blocks("python"):
+        if text.startswith(">>>"):
+            for example in parser.get_examples(text):
+                example.lineno += line
+                examples.append(example)
+    test = doctest.DocTest(examples, {}, "README.md", "README.md", 0, README)
+    assert runner.run(test, out=complaints.append).attempted > 20
+    assert not complaints, "".join(complaints)
+
+
+def test_plug_in_can_be_registered_without_a_package(plug_in, monkeypatch):
+    monkeypatch.setattr(margins.registry, "_registered", {})
+    algorithm = importlib.import_module(plug_in).HalvingPerceptron
+    margins.register("halves", algorithm)
+    assert margins.get("halves") is algorithm
+    assert algorithm().get_params()["start"] == 0.5
+
+
+def test_every_built_in_algorithm_has_a_row_and_every_row_an_algorithm():
+    names = re.findall(r"^\| `([a-z-]+)` \|.*\[\d\] \|$", README, re.MULTILINE)
+    assert sorted(names) == sorted(built_in())
+
+
+def test_table_of_speeds_is_the_one_that_the_demo_prints():
+    ((_, text),) = blocks("text")
+    lines = text.splitlines()
+    titles = [f"{title}: {len(X)} patterns" for title, (X, _) in demo.problems().items()]
+    assert [sum(line.startswith(title) for line in lines) for title in titles] == [1] * len(titles)
+    assert lines.count(demo.HEADER) == len(titles)
+    rows = [line.split()[0] for line in lines if line and line[-4:].isdigit()]  # end with the accuracy
+    assert sorted(rows) == sorted([*(built_in() & set(demo.family())), "LinearSVC"] * len(titles))
+
+
+def test_each_command_is_one_line_and_there_is_one_of_each():
+    commands = [line for _, text in blocks("sh") for line in text.splitlines()]
+    assert len(commands) == 2
+    assert all(command.startswith("python3 -m venv .venv && ") for command in commands)
+    assert commands[0].endswith("scripts/demo.py") and commands[1].endswith("-m pytest")
