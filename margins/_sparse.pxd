@@ -60,27 +60,33 @@ cdef inline double _dense_dot(
 cdef inline double _csr_dot(
     const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, const double[::1] v
 ) noexcept nogil:
-    cdef double a = 0, b = 0
-    while i + 1 < stop:
+    cdef double a = 0, b = 0, c = 0, d = 0
+    while i + 3 < stop:
         a += values[i] * v[columns[i]]
         b += values[i + 1] * v[columns[i + 1]]
-        i += 2
-    if i < stop:
+        c += values[i + 2] * v[columns[i + 2]]
+        d += values[i + 3] * v[columns[i + 3]]
+        i += 4
+    while i < stop:
         a += values[i] * v[columns[i]]
-    return a + b
+        i += 1
+    return (a + b) + (c + d)
 
 
 cdef inline double _ones_dot(
     const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, const double[::1] v
 ) noexcept nogil:
-    cdef double a = 0, b = 0
-    while i + 1 < stop:
+    cdef double a = 0, b = 0, c = 0, d = 0
+    while i + 3 < stop:
         a += v[columns[i]]
         b += v[columns[i + 1]]
-        i += 2
-    if i < stop:
+        c += v[columns[i + 2]]
+        d += v[columns[i + 3]]
+        i += 4
+    while i < stop:
         a += v[columns[i]]
-    return a + b
+        i += 1
+    return (a + b) + (c + d)
 
 
 cdef inline double dot(Rows rows, Py_ssize_t k, const double[::1] v) noexcept nogil:
@@ -162,20 +168,25 @@ cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil
 
 cdef inline void prefetch(Rows rows, Py_ssize_t k) noexcept nogil:
     """Ask for row k, which will be visited soon: a permuted pass waits for memory at every row."""
-    cdef Py_ssize_t start
+    cdef Py_ssize_t start, stop
     if rows.columns32 is not None:
-        start = rows.starts32[k]
-        if start == rows.starts32[k + 1]:
+        start, stop = rows.starts32[k], rows.starts32[k + 1]
+        if start == stop:
             return
         margins_prefetch(&rows.columns32[start])
+        margins_prefetch(&rows.columns32[stop - 1])  # a short row, too, may lie on two cache lines
     elif rows.columns64 is not None:
-        start = rows.starts64[k]
-        if start == rows.starts64[k + 1]:
+        start, stop = rows.starts64[k], rows.starts64[k + 1]
+        if start == stop:
             return
         margins_prefetch(&rows.columns64[start])
+        margins_prefetch(&rows.columns64[stop - 1])
     else:
         start = k * rows.row_step
+        stop = start + 1
     if rows.values64 is not None:
         margins_prefetch(&rows.values64[start])
+        margins_prefetch(&rows.values64[stop - 1])
     elif rows.values32 is not None:
         margins_prefetch(&rows.values32[start])
+        margins_prefetch(&rows.values32[stop - 1])

@@ -29,7 +29,7 @@ import numpy as np
 cdef double MOST_REPETITIONS = 9007199254740992.0  # 2^53: counts stay exact in a double
 cdef double SMALLEST_SCALE = 1e-100
 cdef double LARGEST_SCALE = 1e100
-cdef Py_ssize_t AHEAD = 8   # visits between the request for a row and its use
+cdef Py_ssize_t AHEAD = 16   # visits between the request for a row and its use
 
 
 # ----------------------------------------------------------------------------------------------

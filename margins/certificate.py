@@ -181,7 +181,7 @@ class SquaredHinge:
                 return best, best_scale, False
             best, best_scale = value, scale
             slope = scale * sqnorm - 2 * float(np.sum(weighted * products))
-            curvature = sqnorm + 2 * float(np.sum(self.C * np.square(products), where=slack > 0))
+            curvature = sqnorm + 2 * float(np.sum(self.C * np.square(products * (slack > 0))))
             step = slope / curvature if curvature > 0 else 0.0
             if slope * step <= 1e-12 * value:  # twice what the step can still gain
                 return best, best_scale, True
@@ -223,7 +223,7 @@ class Hinge:
             if value >= best:
                 break
             best, best_scale = value, scale
-            pull = float(np.sum(np.broadcast_to(self.C, products.shape) * products, where=slack > 0))
+            pull = float(np.sum(self.C * (products * (slack > 0))))
             scale = pull / sqnorm if sqnorm > 0 else 0.0
             if scale <= 0:
                 break

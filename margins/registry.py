@@ -8,6 +8,7 @@ GROUP = "margins.algorithms"
 OWN_PACKAGE = "margins"
 
 _registered = {}
+_loaded_built_ins = {}  # reading the metadata of all packages takes milliseconds
 
 
 def _offers():
@@ -74,6 +75,8 @@ def get(name):
         raise TypeError(f"name of margins.get must be a str. Got {name!r}.")
     if name in _registered:
         return _registered[name]
+    if name in _loaded_built_ins:
+        return _loaded_built_ins[name]
     package, _, short = name.rpartition(":")
     packages = _offers().get(short, {})
     if package:
@@ -81,7 +84,8 @@ def get(name):
     if not packages:
         raise ValueError(_unknown(name))
     if OWN_PACKAGE in packages:  # built-ins cannot be shadowed
-        return _load(OWN_PACKAGE, packages[OWN_PACKAGE])
+        _loaded_built_ins[name] = _load(OWN_PACKAGE, packages[OWN_PACKAGE])
+        return _loaded_built_ins[name]
     if len(packages) > 1:
         choices = ", ".join(repr(f"{package}:{short}") for package in sorted(packages))
         raise ValueError(

@@ -269,14 +269,20 @@ def test_data_of_ones_give_what_they_give_with_values(layout, tmp_path):
         assert_allclose(weights, scale * combination, atol=1e-9 * np.abs(weights).max())
 
 
-@pytest.mark.parametrize("last", [0.5, 1.0])
-def test_one_number_that_is_not_1_is_not_read_as_1(last):
-    X, y = numbers("ones")
-    rows, columns = np.nonzero(X)
-    X[rows[-1], columns[-1]] = last
+@pytest.mark.parametrize("position", [0, 17, -1])
+def test_one_number_that_is_not_1_is_not_read_as_1(position):
+    ones, y = numbers("ones")
+    rows, columns = np.nonzero(ones)
+    X = ones.copy()
+    X[
+        rows[position], columns[position]
+    ] = -20  # the longest pattern, so R and all thresholds depend on it
+    expected = fit("margin-perceptron", X, y, C=0.5)
+    assert expected.n_updates_ != fit("margin-perceptron", ones, y, C=0.5).n_updates_
     for dtype in (np.float64, np.float32):
-        given = sparse.csr_matrix(X, dtype=dtype)
-        assert_same_fit(fit("pdm", given, y), fit("pdm", X, y), exactly=True)
+        for index in (np.int32, np.int64):
+            given = with_columns(X.astype(dtype), index)
+            assert_same_fit(fit("margin-perceptron", given, y, C=0.5), expected, exactly=True)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64, bool])
@@ -384,7 +390,8 @@ MEASUREMENT = """
     import margins
 
     warnings.simplefilter("ignore")
-    folder = pathlib.Path(tempfile.mkdtemp())
+    temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    folder = pathlib.Path(temporary.name)
     BYTES = 100_000_000
     rng = np.random.default_rng(0)
 
