@@ -596,6 +596,32 @@ def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
         assert result.upper_bound >= origin.certificates_[0].margin * (1 - 1e-9)
 
 
+OWN_NUMBERS = [
+    pytest.param(name, field, part, id=f"{name}-{field.name}")
+    for name in NAMES
+    for field in dataclasses.fields(ALGORITHMS[name])
+    if field.name not in ("C", "intercept_scaling", "max_iter", "random_state", "n_jobs", "verbose")
+    for part in parts_of(field.metadata["allowed"])
+    if isinstance(part, Interval)
+]
+
+
+@quiet
+@pytest.mark.parametrize("C", [1.0, math.inf])
+@pytest.mark.parametrize(("name", "field", "interval"), OWN_NUMBERS)
+def test_number_at_the_end_of_its_interval_is_refused_or_sound(name, field, interval, C):
+    X, y = small()
+    ends = [end for end in (interval.low, interval.high) if math.isfinite(end)]
+    numbers = ends + [np.nextafter(end, other).item() for end in ends for other in (-math.inf, math.inf)]
+    numbers += [1e-300, 1e-17, 1e-8, 1e17, 1e300, 1.7e308, 0, 1, 10, 1000]
+    losses = [{}, {"loss": "hinge"}] if hasattr(ALGORITHMS[name](), "delta_b") else [{}]
+    for loss in losses:
+        for number in filter(lambda number: allows(interval, number), numbers):
+            result = outcome(make(name, C=C, max_iter=5, **{field.name: number}, **loss), X, y)
+            if isinstance(result, str):
+                assert result.startswith(f"{field.name} of {own_name(name)} must be ")
+
+
 # -------------------------------------------------------------------------------------------- messages
 
 

@@ -533,7 +533,7 @@ def test_weights_mean_nothing_to_the_hard_margin(name):
 def test_separable_clouds_are_separated_without_a_warning(name):
     X, y = clouds(distance=6)
     for C in (1.0, math.inf):
-        classifier = make(name, C=C, random_state=0, max_iter=5000).fit(X, y)  # mpvs is slow
+        classifier = make(name, C=C, random_state=0).fit(X, y)
         assert classifier.converged_
         assert classifier.score(X, y) == 1
 

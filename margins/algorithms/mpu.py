@@ -9,6 +9,9 @@ from margins.rules import Additive, NoShrink, Rules, Unlearning
 from margins.schedules import UNLEARNING
 from margins.training import Stage
 
+# The accuracy beyond which b would leave a double no digits for what is added to it.
+FINEST = 1e-12
+
 
 class UnlearningMarginPerceptron(MaximumMarginClassifier):
     """The margin perceptron with unlearning: learn below b, unlearn what was learned above b + delta_b.
@@ -36,7 +39,7 @@ class UnlearningMarginPerceptron(MaximumMarginClassifier):
     )
     delta_b: float = parameter(
         3.0,
-        Interval(1, math.inf, "neither"),
+        Interval(1, 1e12, "right"),
         "Width of the zone without learning or unlearning, in units of R**2.",
     )
 
@@ -49,7 +52,7 @@ class UnlearningMarginPerceptron(MaximumMarginClassifier):
 
     def stages(self, run):
         bounded = isinstance(run.problem, Hinge)
-        accuracy = self.eps if self.before_run is None else self.before_run
+        accuracy = max(self.eps if self.before_run is None else self.before_run, FINEST)
         delta_b = self.delta_b * run.sqradius
         if bounded:
             # Remark 4: b such that the largest dual variable is an integer multiple of 1 / b.

@@ -8,6 +8,8 @@ from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
 from margins.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 from margins.training import Stage
 
+LARGEST_N = 1000
+
 
 class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
     """The margin perceptron with variable shrinking: forget the early patterns, less and less.
@@ -24,7 +26,7 @@ class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
 
     n: int | None = parameter(
         None,
-        optional(Interval(0, 1000, integer=True)),
+        optional(Interval(0, LARGEST_N, integer=True)),
         "Exponent of the shrinking factor; 0: the margin perceptron, which reaches about half the "
         "maximum margin. None: from eps, raised as needed.",
     )
@@ -35,7 +37,7 @@ class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
     )
 
     def stages(self, run):
-        n = math.ceil(0.2 / math.sqrt(self.eps)) if self.n is None else self.n
+        n = min(math.ceil(0.2 / math.sqrt(self.eps)), LARGEST_N) if self.n is None else self.n
         b = (0.02 / self.eps if self.b is None else self.b) * run.sqradius
         yield self._stage(n, b, SHALLOWER, epochs=EASY_EPOCHS)
         while not run.finished:
@@ -43,7 +45,7 @@ class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
             # What was misclassified below the old b is below the new one: the run stays valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:
-                n += 1
+                n = min(n + 1, LARGEST_N)
 
     @staticmethod
     def _stage(n, b, levels, epochs=None):
