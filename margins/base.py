@@ -53,7 +53,8 @@ ATTRIBUTES = """
 Attributes
 ----------
 coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
-    Weights, scaled to functional margin 1: they compare with LinearSVC's.
+    Weights at the scale of least objective (functional margin 1 if C = inf): they compare with
+    LinearSVC's.
 intercept_ : ndarray of float64, shape (1,) or (n_classes,)
 classes_ : ndarray, shape (n_classes,)
 certificates_ : list of Certificate

@@ -28,6 +28,9 @@ LINE_SEARCH_STEPS = 6
 class Certificate:
     """What is proven about one binary problem. Every field is a bound, valid also without convergence.
 
+    For the hinge loss `gap` is the field to read: `margin`, `upper_bound` and `fraction` then only
+    restate the two objectives.
+
     Attributes
     ----------
     margin : float

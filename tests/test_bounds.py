@@ -652,7 +652,7 @@ def test_ranges_name_every_argument_and_the_docstring_repeats_them(bound):
     assert set(bound.ranges) == set(signature.parameters)
     for name, interval in bound.ranges.items():
         kind = signature.parameters[name].annotation.__name__
-        assert f"    {name} : {kind} in {interval}\n" in bound.__doc__
+        assert f"{name} : {kind} in {interval}\n" in inspect.getdoc(bound)
     assert "Source: " in bound.__doc__
 
 

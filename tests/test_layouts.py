@@ -75,7 +75,7 @@ def unaligned(X):
 
 def packed(X):
     """A field of records of 1 + 8 d bytes: strides are no multiples of the item size."""
-    records = np.zeros(len(X), dtype=[("label", "i1"), ("row", "f8", X.shape[1])])
+    records = np.zeros(len(X), dtype=[("label", "i1"), ("row", "f8", (X.shape[1],))])
     records["row"] = X
     return records["row"]
 
