@@ -42,7 +42,8 @@ class Certificate:
     fraction : float in [0, 1]
         ``margin / upper_bound``: the proven share of the maximum margin.
     primal : float
-        Objective of `coef_`, `intercept_`; inf if C = inf and the classes are not separated.
+        Objective of `coef_`, `intercept_` (with ``stop="clean-pass"`` and C < inf an upper bound of
+        it); inf if C = inf and the classes are not separated.
     dual : float
         No weight vector has a smaller objective.
     gap : float in [0, inf]

@@ -31,7 +31,10 @@ class Interval:
         if isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real):
             return False
         if not self.integer:
-            value = float(value)  # a float32 would carry the ends of the interval to its own precision
+            try:
+                value = float(value)  # a float32 would carry the ends to its own precision
+            except OverflowError:  # an int beyond every double
+                return False
         above = value >= self.low if self.closed in ("both", "left") else value > self.low
         below = value <= self.high if self.closed in ("both", "right") else value < self.high
         return bool(above and below)

@@ -596,6 +596,12 @@ def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
         assert result.upper_bound >= origin.certificates_[0].margin * (1 - 1e-9)
 
 
+def test_an_int_beyond_every_double_is_refused_by_a_sentence():
+    X, y = small()
+    with pytest.raises(ValueError, match=r"^C of DynamicMarginPerceptron must be in .* Got 1000"):
+        ALGORITHMS["pdm"](C=10**400).fit(X, y)
+
+
 OWN_NUMBERS = [
     pytest.param(name, field, part, id=f"{name}-{field.name}")
     for name in NAMES
