@@ -17,7 +17,7 @@ Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free
-from margins._update cimport mini_epoch
+from margins._update cimport Readout, mini_epoch
 
 from typing import NamedTuple
 
@@ -79,18 +79,22 @@ cdef class ActiveSets:
         free(self.passes)
 
     def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
-                   const int32_t[::1] order not None, Rules full_pass_rules=None):
+                   const int32_t[::1] order not None, Rules full_pass_rules=None, Readout readout=None):
         """Present every pattern of `order`, then process the active sets.
 
         Parameters
         ----------
         full_pass_rules : Rules, optional
             Rules of the pass over all patterns, where they differ from those of the active sets.
+        readout : Readout, optional
+            Told of every hypothesis before it is updated.
 
         Returns
         -------
         int
-            How many presentations of the full pass changed the weight vector; 0: converged.
+            How many presentations of the full pass changed the weight vector; 0: converged. How many
+            were misclassified, but refused by the bounds of their dual variables, is left in
+            `n_refused`.
 
         Raises
         ------
@@ -104,21 +108,24 @@ cdef class ActiveSets:
         if full_pass_rules is None:
             full_pass_rules = rules
         if not a.keeps_dual and (
-            rules.condition.unlearns or any(level.supported or level.updated for level in self.levels)
+            patterns.rows.is_kernel or patterns.bonus is not None or rules.condition.unlearns
+            or any(level.supported or level.updated for level in self.levels)
         ):
             raise ValueError(
-                f"{rules.condition!r} and the active sets {self.levels} need dual variables, which "
-                "this weight vector does not keep."
+                f"{rules.condition!r}, these patterns or the active sets {self.levels} need dual "
+                "variables, which this weight vector does not keep."
             )
         with nogil:
-            self._present(patterns, a, full_pass_rules, order, order.shape[0], 0, &tally)
+            self._present(patterns, a, full_pass_rules, readout, order, order.shape[0], 0, &tally)
             n_changed = tally.n_changed
             if n_changed and self.n_levels:
-                self._process(patterns, a, rules, 0, tally.n_kept)
+                self._process(patterns, a, rules, readout, 0, tally.n_kept)
+        self.n_refused = tally.n_refused
         return n_changed
 
     cdef int _process(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t level, Py_ssize_t n
+        self, Patterns patterns, WeightVector a, Rules rules, Readout readout, Py_ssize_t level,
+        Py_ssize_t n
     ) except -1 nogil:
         """Pass over the first n members of a level, and over the levels nested in it."""
         cdef Tally tally
@@ -126,27 +133,33 @@ cdef class ActiveSets:
         for i in range(self.passes[level]):
             if n == 0:
                 break
-            self._present(patterns, a, rules, self.members[level], n, level + 1, &tally)
+            self._present(patterns, a, rules, readout, self.members[level], n, level + 1, &tally)
             if tally.n_changed == 0:
                 break
             if level + 1 < self.n_levels:
-                self._process(patterns, a, rules, level + 1, tally.n_kept)
+                self._process(patterns, a, rules, readout, level + 1, tally.n_kept)
         return 0
 
     cdef int _present(
-        self, Patterns patterns, WeightVector a, Rules rules, const int32_t[::1] order, Py_ssize_t n,
-        Py_ssize_t level, Tally* tally
+        self, Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
+        Py_ssize_t n, Py_ssize_t level, Tally* tally
     ) except -1 nogil:
         """One pass over order[:n], keeping the members of `level` (none behind the last)."""
         cdef Py_ssize_t begin = 0, end
-        tally.n_changed = tally.n_kept = 0
+        tally.n_changed = tally.n_refused = tally.n_kept = 0
         while begin < n:
             end = min(n, begin + VISITS_PER_SIGNAL_CHECK)
+            if readout is not None:
+                with gil:
+                    readout.reserve(end - begin)
             if level < self.n_levels:
-                mini_epoch(patterns, a, rules, order, begin, end, &self.memberships[level],
+                mini_epoch(patterns, a, rules, readout, order, begin, end, &self.memberships[level],
                            self.members[level], tally)
             else:
-                mini_epoch(patterns, a, rules, order, begin, end, NULL, None, tally)
+                mini_epoch(patterns, a, rules, readout, order, begin, end, NULL, None, tally)
+            if patterns.rows.is_kernel:
+                with gil:
+                    patterns.rows.check()
             self.n_visits += end - begin
             begin = end
             if self.n_visits >= self._next_signal_check:

@@ -24,7 +24,8 @@ ctypedef fused index_t:
 
 cdef class Rows:
     # The arrays that exist say what the matrix is: no `columns` means dense, CSR without `values`
-    # means that every stored number is 1. Never more than one of each 32/64 pair exists.
+    # means that every stored number is 1, and neither means the rows of a kernel, of which only a
+    # subclass knows. Never more than one of each 32/64 pair exists.
     cdef const double[::1] values64
     cdef const float[::1] values32
     cdef const int32_t[::1] columns32
@@ -32,9 +33,15 @@ cdef class Rows:
     cdef const int32_t[::1] starts32
     cdef const int64_t[::1] starts64
     cdef readonly Py_ssize_t n_rows
-    cdef readonly Py_ssize_t n_features
+    cdef readonly Py_ssize_t n_features   # how many numbers a weight vector over these rows has
+    cdef readonly bint is_kernel
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
     cdef Py_ssize_t column_step
+    cdef bint expect(self, Py_ssize_t k) noexcept nogil
+    cdef bint lacks(self, Py_ssize_t k) noexcept nogil
+    cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil
+    cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil
+    cdef int check(self) except -1
 
 
 cdef inline double _dense_dot(
@@ -107,9 +114,11 @@ cdef inline double dot(Rows rows, Py_ssize_t k, const double[::1] v) noexcept no
         if rows.column_step == 1:
             return _dense_dot(rows.values64, k * rows.row_step, 1, rows.n_features, v)
         return _dense_dot(rows.values64, k * rows.row_step, rows.column_step, rows.n_features, v)
-    if rows.column_step == 1:
-        return _dense_dot(rows.values32, k * rows.row_step, 1, rows.n_features, v)
-    return _dense_dot(rows.values32, k * rows.row_step, rows.column_step, rows.n_features, v)
+    if rows.values32 is not None:
+        if rows.column_step == 1:
+            return _dense_dot(rows.values32, k * rows.row_step, 1, rows.n_features, v)
+        return _dense_dot(rows.values32, k * rows.row_step, rows.column_step, rows.n_features, v)
+    return v[k]  # a kernel's weight vector is kept as its products with all rows
 
 
 cdef inline void _dense_axpy(
@@ -157,10 +166,98 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double[::1] v) noexcept
             _dense_axpy(rows.values64, k * rows.row_step, 1, rows.n_features, c, v)
         else:
             _dense_axpy(rows.values64, k * rows.row_step, rows.column_step, rows.n_features, c, v)
-    elif rows.column_step == 1:
-        _dense_axpy(rows.values32, k * rows.row_step, 1, rows.n_features, c, v)
+    elif rows.values32 is not None:
+        if rows.column_step == 1:
+            _dense_axpy(rows.values32, k * rows.row_step, 1, rows.n_features, c, v)
+        else:
+            _dense_axpy(rows.values32, k * rows.row_step, rows.column_step, rows.n_features, c, v)
     else:
-        _dense_axpy(rows.values32, k * rows.row_step, rows.column_step, rows.n_features, c, v)
+        rows.kernel_axpy(k, c, v)
+
+
+cdef inline void _csr_dots(
+    const value_t* values, const index_t* columns, Py_ssize_t n,
+    const double* lanes, Py_ssize_t width, double* out
+) noexcept nogil:
+    # Eight sums at a time stay in registers.
+    cdef Py_ssize_t i, lane = 0
+    cdef const double* v
+    cdef double x, a, b, c, d, e, f, g, h
+    while lane + 7 < width:
+        a = b = c = d = e = f = g = h = 0
+        for i in range(n):
+            x = values[i] if values != NULL else 1
+            v = lanes + columns[i] * width + lane
+            a += x * v[0]
+            b += x * v[1]
+            c += x * v[2]
+            d += x * v[3]
+            e += x * v[4]
+            f += x * v[5]
+            g += x * v[6]
+            h += x * v[7]
+        out[lane], out[lane + 1], out[lane + 2], out[lane + 3] = a, b, c, d
+        out[lane + 4], out[lane + 5], out[lane + 6], out[lane + 7] = e, f, g, h
+        lane += 8
+    while lane < width:
+        a = 0
+        for i in range(n):
+            x = values[i] if values != NULL else 1
+            a += x * lanes[columns[i] * width + lane]
+        out[lane] = a
+        lane += 1
+
+
+cdef inline Py_ssize_t _gather(
+    const value_t* values, Py_ssize_t step, Py_ssize_t n, double* kept, int32_t* columns
+) noexcept nogil:
+    """The elements that are not 0, and their columns; how many there are is returned."""
+    cdef Py_ssize_t j, n_kept = 0
+    for j in range(n):
+        kept[n_kept] = values[j * step]
+        columns[n_kept] = <int32_t> j
+        n_kept += values[j * step] != 0
+    return n_kept
+
+
+cdef inline void dots(
+    Rows rows, Py_ssize_t k, const double* lanes, Py_ssize_t width, double* out,
+    double* kept, int32_t* columns
+) noexcept nogil:
+    """Inner products of row k with several vectors at once.
+
+    `lanes` holds coordinate j of all of them at lanes[j * width]; each sum runs in the order of the
+    stored elements, so a product does not depend on which others are computed with it. `kept` and
+    `columns` are room for a dense row.
+    """
+    cdef Py_ssize_t n
+    cdef double* ones = NULL
+    if rows.columns32 is not None:
+        n = rows.starts32[k + 1] - rows.starts32[k]
+        if n == 0:
+            _csr_dots(kept, columns, 0, lanes, width, out)
+        elif rows.values64 is not None:
+            _csr_dots(&rows.values64[rows.starts32[k]], &rows.columns32[rows.starts32[k]], n, lanes, width, out)
+        elif rows.values32 is not None:
+            _csr_dots(&rows.values32[rows.starts32[k]], &rows.columns32[rows.starts32[k]], n, lanes, width, out)
+        else:
+            _csr_dots(ones, &rows.columns32[rows.starts32[k]], n, lanes, width, out)
+    elif rows.columns64 is not None:
+        n = rows.starts64[k + 1] - rows.starts64[k]
+        if n == 0:
+            _csr_dots(kept, columns, 0, lanes, width, out)
+        elif rows.values64 is not None:
+            _csr_dots(&rows.values64[rows.starts64[k]], &rows.columns64[rows.starts64[k]], n, lanes, width, out)
+        elif rows.values32 is not None:
+            _csr_dots(&rows.values32[rows.starts64[k]], &rows.columns64[rows.starts64[k]], n, lanes, width, out)
+        else:
+            _csr_dots(ones, &rows.columns64[rows.starts64[k]], n, lanes, width, out)
+    else:
+        if rows.values64 is not None:
+            n = _gather(&rows.values64[k * rows.row_step], rows.column_step, rows.n_features, kept, columns)
+        else:
+            n = _gather(&rows.values32[k * rows.row_step], rows.column_step, rows.n_features, kept, columns)
+        _csr_dots(kept, columns, n, lanes, width, out)
 
 
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil

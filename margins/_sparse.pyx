@@ -3,6 +3,9 @@
 Dense is CSR without columns, and CSR without values holds nothing but ones. Data may be float32 or
 float64 with int32 or int64 indices, read-only or memory-mapped; what the kernels compute is always
 double. Nothing here allocates, and nothing needs the GIL once a `Rows` exists.
+
+The rows of a kernel (`margins._kernel`) are rows of the kernel matrix. Over them, "adding row k" adds
+k's products with all patterns, so that v holds the products themselves, and `dot` reads one number.
 """
 
 import numpy as np
@@ -53,6 +56,25 @@ cdef class Rows:
                 out[k] = sqnorm(self, k)
         return result
 
+    cdef bint lacks(self, Py_ssize_t k) noexcept nogil:
+        """Must row k of the kernel matrix be computed when it is asked for?"""
+        return False
+
+    cdef bint expect(self, Py_ssize_t k) noexcept nogil:
+        """Row k will probably be asked for soon: compute it with the next one; False: enough now."""
+        return False
+
+    cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil:
+        """Add c times row k of the kernel matrix to v, in place; a subclass's to define."""
+
+    cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil:
+        """K(x_k, x_k); likewise."""
+        return 0
+
+    cdef int check(self) except -1:
+        """Raise what has gone wrong since the last check, where no exception could be raised."""
+        return 0
+
     # Doors for the tests of this room; the loops call the C functions.
     def py_dot(self, Py_ssize_t k, const double[::1] v):
         return dot(self, k, v)
@@ -98,6 +120,8 @@ cdef inline double _sqnorm(
 
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil:
     cdef Py_ssize_t start, step = 1, n
+    if rows.is_kernel:
+        return rows.kernel_sqnorm(k)
     if rows.columns32 is not None:
         start, n = rows.starts32[k], rows.starts32[k + 1] - rows.starts32[k]
     elif rows.columns64 is not None:

@@ -6,9 +6,9 @@ from margins._sparse cimport Rows
 
 
 cdef struct State:
-    # What a rule may look at. The weight vector is a = scale * v; `bias` is v's last coordinate.
+    # What a rule may look at. The weight vector is a = scale * v.
     double scale
-    double bias
+    double label_sum    # scale * label_sum = sum_k alpha_k l_k, the augmentation's coefficient
     double sqnorm       # |a|^2, bias and private coordinates included
     double dual_sum     # S, the sum of the dual variables: |a| / S bounds the maximum margin from above
     double t            # the rules' clock: updates, multiplicities counted
@@ -70,17 +70,27 @@ cdef class Rules:
 
 cdef class Patterns:
     cdef readonly Rows rows
-    cdef readonly double rho
+    cdef readonly double sqrho
     cdef const signed char[::1] labels
     cdef const double[::1] sqnorms          # of the augmented pattern, without its extension
     cdef const double[:] extension          # Delta_k^2; a scalar is an array of stride 0
     cdef const double[:] upper              # the most alpha_k may become; likewise
+    cdef const double[:] bonus              # added to what is compared while alpha_k > 0; or None
 
 
 cdef class WeightVector:
     cdef State state
     cdef double[::1] v
     cdef double[::1] beta                   # alpha_k = scale * beta_k; None where nobody asks
+
+
+cdef class Readout:
+    # Of the hypothesis in force, since the last update:
+    cdef public double n_right              # presentations that were not misclassified
+    cdef public double n_presented          # all presentations
+    cdef void before_update(
+        self, Patterns patterns, WeightVector a, const Visit* visit, const Step* step
+    ) noexcept nogil
 
 
 cdef struct Membership:
@@ -92,11 +102,13 @@ cdef struct Membership:
 
 cdef struct Tally:
     Py_ssize_t n_changed    # presentations that changed the weight vector
+    Py_ssize_t n_refused    # misclassified ones that did not
     Py_ssize_t n_kept       # patterns kept for the next active set
 
 
 cdef double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
+cdef double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
 cdef void mini_epoch(
-    Patterns patterns, WeightVector a, Rules rules, const int32_t[::1] order,
+    Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
 ) noexcept nogil

@@ -10,7 +10,7 @@ the rules ask. Every algorithm of this package is this loop with other rules:
 
 Left in place after every update (alpha_k is the accumulated weight of pattern k):
 
-    a        = scale * (v, bias, beta)            lazily scaled: a shrink is one multiplication
+    a        = scale * (v, rho label_sum, beta)   lazily scaled: a shrink is one multiplication
     |a|^2    <- s^2 |a|^2 + 2 s c p + c^2 N_k     recomputed by `WeightVector.recompute`
     S        <- s S + c                           the sum of all alpha_k
 
@@ -137,7 +137,7 @@ cdef State _state_of(dict values):
     cdef State state
     values = values or {}
     state.scale = values.get("scale", 1.0)
-    state.bias = values.get("bias", 0.0)
+    state.label_sum = values.get("label_sum", 0.0)
     state.sqnorm = values.get("sqnorm", 0.0)
     state.dual_sum = values.get("dual_sum", 0.0)
     state.t = values.get("t", 0.0)
@@ -234,26 +234,37 @@ cdef class Patterns:
         -1 or +1.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2 + rho^2.
-    rho : float
-        The augmentation: the bias is rho times one extra weight. 0: no bias.
+    sqrho : float
+        rho^2, the square of the augmentation: the bias is rho^2 sum_k alpha_k l_k. 0: no bias.
     extension : ndarray of float64, shape (m,)
         Delta_k^2, 0 without the private coordinate. May be a broadcast scalar.
     upper : ndarray of float64, shape (m,)
         The most the dual variable alpha_k may become. May be a broadcast scalar.
+    bonus : ndarray of float64, shape (m,), optional
+        Added to a.y_k, where it is compared with the threshold, while alpha_k > 0.
     """
 
-    def __init__(self, Rows rows not None, labels, sqnorms, double rho, extension, upper):
+    def __init__(self, Rows rows not None, labels, sqnorms, double sqrho, extension, upper, bonus=None):
         self.rows = rows
         self.labels = labels
         self.sqnorms = sqnorms
-        self.rho = rho
+        self.sqrho = sqrho
         self.extension = extension
         self.upper = upper
+        self.bonus = bonus
 
-    def with_upper(self, upper):
-        """The same patterns under other upper bounds of the dual variables."""
-        return Patterns(self.rows, np.asarray(self.labels), np.asarray(self.sqnorms), self.rho,
-                        np.asarray(self.extension), upper)
+    def with_limits(self, upper=None, bonus=None):
+        """The same patterns under other upper bounds of the dual variables, or another bonus."""
+        return Patterns(
+            self.rows, np.asarray(self.labels), np.asarray(self.sqnorms), self.sqrho,
+            np.asarray(self.extension), np.asarray(self.upper) if upper is None else upper,
+            (None if self.bonus is None else np.asarray(self.bonus)) if bonus is None else bonus,
+        )
+
+    @property
+    def signs(self):
+        """The labels -1 and +1, int8, shape (m,)."""
+        return np.asarray(self.labels)
 
     def __len__(self):
         return self.labels.shape[0]
@@ -270,11 +281,12 @@ cdef class Patterns:
 
 
 cdef class WeightVector:
-    """The weight vector of one run: a = scale * (v, bias, beta), starting at 0.
+    """The weight vector of one run: a = scale * (v, rho label_sum, beta), starting at 0.
 
     Parameters
     ----------
     n_features : int
+        Of the rows: over those of a kernel, v holds the products with all patterns.
     n_patterns : int
         Length of the dual variables if they are kept, else 0.
     """
@@ -283,6 +295,34 @@ cdef class WeightVector:
         self.v = np.zeros(n_features)
         self.beta = np.zeros(n_patterns) if n_patterns else None
         self.state.scale = 1
+
+    def __reduce__(self):
+        return _restore, (
+            np.asarray(self.v), None if self.beta is None else np.asarray(self.beta), self.state
+        )
+
+    def copy(self):
+        """A weight vector of its own, equal to this one."""
+        return _restore(np.array(self.v), None if self.beta is None else np.array(self.beta), self.state)
+
+    def clear(self):
+        """Make it 0, its clock and counts too."""
+        cdef State start
+        self.v[:] = 0
+        if self.beta is not None:
+            self.beta[:] = 0
+        start.scale = 1
+        start.label_sum = start.sqnorm = start.dual_sum = start.t = start.n_updates = 0
+        self.state = start
+
+    def for_new_patterns(self, Py_ssize_t n_patterns):
+        """The same weight vector before patterns that it has not seen: their dual variables are 0.
+
+        Shares the weights with this one, which is not to be used any more.
+        """
+        return _restore(
+            np.asarray(self.v), None if self.beta is None else np.zeros(n_patterns), self.state
+        )
 
     @property
     def keeps_dual(self):
@@ -295,9 +335,9 @@ cdef class WeightVector:
         return self.state.scale * np.asarray(self.v)
 
     @property
-    def bias_weight(self):
-        """The weight of the augmentation; the bias is rho times it."""
-        return self.state.scale * self.state.bias
+    def label_sum(self):
+        """sum_k alpha_k l_k: the bias is rho^2 times it."""
+        return self.state.scale * self.state.label_sum
 
     @property
     def dual(self):
@@ -332,24 +372,26 @@ cdef class WeightVector:
         if self.beta is not None:
             for j in range(self.beta.shape[0]):
                 self.beta[j] *= factor
-        self.state.bias *= factor
+        self.state.label_sum *= factor
         self.state.sqnorm *= factor * factor
         self.state.dual_sum *= factor
 
     def recompute(self, Patterns patterns not None):
         """Recompute |a|^2 (and S, where the dual variables are kept): recursions collect rounding."""
-        cdef double total = self.state.bias * self.state.bias, dual_sum = 0, sqscale
+        cdef double total = _ordinary_sqnorm(patterns, self), dual_sum = 0, sqscale
         cdef Py_ssize_t j
         with nogil:
-            for j in range(self.v.shape[0]):
-                total += self.v[j] * self.v[j]
             if self.beta is not None:
                 for j in range(self.beta.shape[0]):
                     total += patterns.extension[j] * self.beta[j] * self.beta[j]
                     dual_sum += self.beta[j]
                 self.state.dual_sum = self.state.scale * dual_sum
             sqscale = self.state.scale * self.state.scale
-            self.state.sqnorm = sqscale * total
+            self.state.sqnorm = max(sqscale * total, 0)
+
+    def ordinary_sqnorm(self, Patterns patterns not None):
+        """|a|^2 over features and bias, private coordinates left out."""
+        return self.state.scale * self.state.scale * max(_ordinary_sqnorm(patterns, self), 0)
 
     def products(self, Patterns patterns not None):
         """The ordinary part of every a.y_k, private coordinates left out: ndarray, shape (m,)."""
@@ -358,24 +400,67 @@ cdef class WeightVector:
         cdef double[::1] out = result
         with nogil:
             for k in range(m):
-                out[k] = _ordinary_product(patterns, self, k)
+                out[k] = ordinary_product(patterns, self, k)
         return result
+
+
+def _restore(v, beta, State state):
+    cdef WeightVector a = WeightVector.__new__(WeightVector)
+    a.v = v
+    a.beta = beta
+    a.state = state
+    return a
+
+
+cdef double _ordinary_sqnorm(Patterns patterns, WeightVector a) noexcept nogil:
+    """|v|^2 over features and bias; over a kernel's rows sum_k beta_k y_k.v."""
+    cdef double total = patterns.sqrho * a.state.label_sum * a.state.label_sum
+    cdef Py_ssize_t j
+    if patterns.rows.is_kernel:
+        for j in range(a.beta.shape[0]):
+            total += a.beta[j] * patterns.labels[j] * a.v[j]
+    else:
+        for j in range(a.v.shape[0]):
+            total += a.v[j] * a.v[j]
+    return total
+
+
+cdef class Readout:
+    """Which hypotheses of a run become the model? The base class, which keeps none: the last one.
+
+    A hypothesis is in force from one update to the next. Between them nothing is counted visit by
+    visit: `n_right` and `n_presented` are brought up to date when it is about to end. Subclasses
+    override `before_update`, and `reserve` if they grow.
+    """
+
+    cdef void before_update(
+        self, Patterns patterns, WeightVector a, const Visit* visit, const Step* step
+    ) noexcept nogil:
+        """The hypothesis `a`, still unchanged, is about to be updated by `step`."""
+
+    def reserve(self, Py_ssize_t n_updates):
+        """Make room for so many updates: none can be made during a pass."""
+
+    def hypothesis(self, WeightVector a, Patterns patterns):
+        """The weight vector that is read out, the current one being `a`: WeightVector."""
+        return a
 
 
 # ----------------------------------------------------------------------------------------------
 # One presentation
 # ----------------------------------------------------------------------------------------------
 
-cdef inline double _ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+cdef inline double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    """a.y_k, the private coordinate left out."""
     return (
         a.state.scale * patterns.labels[k]
-        * (dot(patterns.rows, k, a.v) + patterns.rho * a.state.bias)
+        * (dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum)
     )
 
 
 cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
     """p = a.y_k, private coordinate included."""
-    cdef double p = dot(patterns.rows, k, a.v) + patterns.rho * a.state.bias
+    cdef double p = dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum
     p = patterns.labels[k] * p
     if a.beta is not None:
         p += patterns.extension[k] * a.beta[k]
@@ -400,7 +485,7 @@ cdef void _normalise(WeightVector a) noexcept nogil:
     if a.beta is not None:
         for j in range(a.beta.shape[0]):
             a.beta[j] *= scale
-    a.state.bias *= scale
+    a.state.label_sum *= scale
     a.state.scale = 1
 
 
@@ -416,7 +501,7 @@ cdef void _apply(Patterns patterns, WeightVector a, const Visit* visit, const St
         a.beta[visit.k] += c
     c = c * patterns.labels[visit.k]
     axpy(patterns.rows, visit.k, c, a.v)
-    a.state.bias += c * patterns.rho
+    a.state.label_sum += c
 
 
 cdef inline void _look(Patterns patterns, WeightVector a, Py_ssize_t k, double p, Visit* out) noexcept nogil:
@@ -428,43 +513,72 @@ cdef inline void _look(Patterns patterns, WeightVector a, Py_ssize_t k, double p
     out.dual = a.state.scale * a.beta[k] if a.beta is not None else 0
 
 
+cdef void _expect(
+    Patterns patterns, WeightVector a, const Thresholds* thresholds, const int32_t[::1] order,
+    Py_ssize_t begin, Py_ssize_t end
+) noexcept nogil:
+    """Tell a kernel which patterns of order[begin:end] would be updated as things stand.
+
+    Their products are at hand, and rows of the kernel matrix cost less if many are computed together.
+    """
+    cdef Py_ssize_t i, k
+    for i in range(begin, end):
+        k = order[i]
+        if product(patterns, a, k) <= thresholds.learn[patterns.labels[k] > 0]:
+            if not patterns.rows.expect(k):
+                break
+
+
 cdef void mini_epoch(
-    Patterns patterns, WeightVector a, Rules rules, const int32_t[::1] order,
+    Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
 ) noexcept nogil:
     """Present order[begin:end], update, and keep the members of the next active set.
 
-    `keep` NULL: nothing is kept. Members are appended to `kept` behind `tally.n_kept`, which, like
-    `tally.n_changed`, goes on counting across calls.
+    `readout` None: nobody asks for hypotheses but the last. `keep` NULL: nothing is kept. Members are
+    appended to `kept` behind `tally.n_kept`, which, like the other counts, goes on across calls.
     """
-    cdef Py_ssize_t i, k
-    cdef double p
+    cdef Py_ssize_t i, k, since = begin, refused_before = tally.n_refused
+    cdef double p, compared
     cdef bint positive, member, changed, has_dual = a.beta is not None
+    cdef bint is_kernel = patterns.rows.is_kernel
+    cdef bint has_bonus = has_dual and patterns.bonus is not None
     cdef Thresholds thresholds
     cdef Visit visit
     cdef Step step
     rules.condition.thresholds(&a.state, &thresholds)
     for i in range(begin, end):
-        if i + AHEAD < end:
+        if i + AHEAD < end and not is_kernel:
             prefetch(patterns.rows, order[i + AHEAD])
         k = order[i]
         p = product(patterns, a, k)
+        compared = p + patterns.bonus[k] if has_bonus and a.beta[k] > 0 else p
         positive = patterns.labels[k] > 0
         member = keep != NULL and (
-            p <= keep.factor * thresholds.learn[positive]
+            compared <= keep.factor * thresholds.learn[positive]
             or (keep.supported and has_dual and a.beta[k] > 0)
         )
         changed = False
-        if p <= thresholds.learn[positive]:
+        if compared <= thresholds.learn[positive]:
             _look(patterns, a, k, p, &visit)
             if visit.dual < visit.upper:
                 rules.update.learn(rules, &a.state, &visit, &step)
                 changed = step.repetitions > 0
-        elif p >= thresholds.unlearn[positive] and has_dual and a.beta[k] > 0:
+            if not changed:
+                tally.n_refused += 1
+        elif compared >= thresholds.unlearn[positive] and has_dual and a.beta[k] > 0:
             _look(patterns, a, k, p, &visit)
             rules.update.unlearn(rules, &a.state, &visit, &step)
             changed = step.repetitions > 0
         if changed:
+            if is_kernel and patterns.rows.lacks(k):
+                _expect(patterns, a, &thresholds, order, i + 1, end)
+            if readout is not None:
+                readout.n_presented += i + 1 - since
+                readout.n_right += i - since - (tally.n_refused - refused_before)
+                readout.before_update(patterns, a, &visit, &step)
+                readout.n_presented = readout.n_right = 0
+                since, refused_before = i + 1, tally.n_refused
             _apply(patterns, a, &visit, &step)
             tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
@@ -473,3 +587,6 @@ cdef void mini_epoch(
         if member:
             kept[tally.n_kept] = k
             tally.n_kept += 1
+    if readout is not None:
+        readout.n_presented += end - since
+        readout.n_right += end - since - (tally.n_refused - refused_before)

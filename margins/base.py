@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import dataclass_transform
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -23,11 +24,15 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from margins.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.certificate import HardMargin, SquaredHinge
-from margins.multiclass import one_vs_rest
+from margins.kernels import LINEAR, Kernel
+from margins.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.parameters import (
     BOOLEAN,
+    CALLABLE,
     MAPPING,
+    POSITIVE,
     AnyOf,
     InstanceOf,
     Interval,
@@ -42,8 +47,8 @@ from margins.patterns import (
     binary_patterns,
     rows_of,
 )
+from margins.samples import weigh
 from margins.training import Run
-from margins.weights import pattern_weights
 
 # Between these, 1 / (2 C) keeps its digits beside the squared norms that double arithmetic bears.
 SMALLEST_C = 1e-100
@@ -55,13 +60,23 @@ Attributes
 coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
     Weights at the scale of least objective (functional margin 1 if C = inf): they compare with
     LinearSVC's.
+    Only with ``kernel="linear"``.
 intercept_ : ndarray of float64, shape (1,) or (n_classes,)
 classes_ : ndarray, shape (n_classes,)
 certificates_ : list of Certificate
-    What is proven about each row of `coef_`.
+    What is proven about each binary problem, in the feature space of the kernel.
 dual_coef_ : ndarray of float64, shape (1, n_samples) or (n_classes, n_samples)
-    Dual variables alpha_k >= 0, scaled to be feasible (with C < inf, or where the algorithm keeps
-    them). `coef_` is proportional to the sum of alpha_k y_k x_k.
+    With ``kernel="linear"``: the dual variables alpha_k >= 0, scaled to be feasible (with C < inf,
+    or where the algorithm keeps them). `coef_` is proportional to the sum of alpha_k y_k x_k.
+    With another kernel, as SVC's: shape (1, n_support) or (n_classes, n_support), the coefficients
+    of K(support vector, x) in the scores, signed by the labels.
+support_ : ndarray of int, shape (n_support,)
+    Indices of the samples with a coefficient that is not 0 in some binary problem, sorted. Only with
+    a kernel.
+support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
+    Those samples; empty if the kernel is precomputed.
+learning_curve_ : list of lists of margins.training.Epoch
+    For each binary problem and full epoch: epoch, updates so far, mistakes, certificate.
 converged_ : bool
     True if every binary problem ended as it should: with its accuracy proven, or, for algorithms
     without an accuracy, with a full epoch that changed nothing.
@@ -87,7 +102,7 @@ class _Declared:
             cls.__doc__ = "\n\n".join([text, describe_parameters(cls), ATTRIBUTES.strip()])
 
 
-class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
+class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEstimator):
     """A linear classifier trained by presenting one pattern at a time."""
 
     C: float = parameter(
@@ -141,6 +156,23 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
     # True if the rules read dual variables even without private coordinates.
     _keeps_dual = False
 
+    kernel: object = parameter(
+        "linear",
+        AnyOf(OneOf("linear", "poly", "rbf", "precomputed"), CALLABLE),
+        "As SVC's: 'poly' is (gamma x.z + coef0)**degree, 'rbf' exp(-gamma |x - z|**2); a callable "
+        "takes two matrices and returns the kernel matrix. With 'precomputed' X is that matrix.",
+    )
+    degree: int = parameter(3, Interval(0, 2**31 - 1, integer=True), "Of kernel='poly'.")
+    gamma: object = parameter(
+        "scale",
+        AnyOf(OneOf("scale", "auto"), POSITIVE),
+        "Of the kernels; 'scale': 1 / (n_features * X.var()), 'auto': 1 / n_features.",
+    )
+    coef0: float = parameter(0.0, Interval(-math.inf, math.inf, "neither"), "Of kernel='poly'.")
+    cache_size: float = parameter(
+        200.0, POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread."
+    )
+
     def stages(self, run):
         """Yield the stages of one binary problem; every algorithm's own.
 
@@ -154,6 +186,7 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
         """
         raise NotImplementedError(f"{type(self).__name__} must define stages(run).")
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Train, and prove.
 
@@ -192,30 +225,23 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
                 f"y of {type(self).__name__}.fit must hold at least 2 classes. "
                 f"Got 1 class: {self.classes_.tolist()[0]!r}."
             )
-        n_samples = X.shape[0]
-        weight = pattern_weights(
-            type(self).__name__, X, codes, self.classes_, sample_weight, self.class_weight
-        )
-        kept = slice(None)
-        if isinstance(weight, np.ndarray) and not weight.all():
-            kept = np.flatnonzero(weight)
-            X, codes, weight = X[kept], codes[kept], weight[kept]
-            missing = np.setdiff1d(np.arange(len(self.classes_)), codes)
-            if len(missing):
-                raise ValueError(
-                    f"Every class of {type(self).__name__}.fit must have a sample of positive "
-                    f"weight. Got none of class {self.classes_.tolist()[missing[0]]!r}."
-                )
-        runs = self._train_all(X, codes, weight)
-        self._collect(runs, n_samples, kept)
+        samples = self._weigh(X, codes, sample_weight)
+        self.kernel_ = Kernel.of(self, samples.X)
+        fit = Fit(self, samples, y, sample_weight)
+        runs = self._train_all(samples, fit)
+        self._forget()
+        self._collect(runs, samples)
+        fit.end()
+        self._warn(runs)
         return self
 
     def decision_function(self, X):
-        """Signed scores ``X @ coef_.T + intercept_``.
+        """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
 
         Parameters
         ----------
         X : array-like or sparse matrix, shape (n_samples, n_features)
+            With ``kernel="precomputed"``: K(x, training sample), shape (n_samples, n_training_samples).
 
         Returns
         -------
@@ -223,8 +249,17 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _scores(self, X):
+        """The scores of validated X: ndarray of float64, shape (n_samples, n_problems)."""
+        if self.kernel_ == LINEAR:
+            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = np.empty((X.shape[0], len(self.intercept_)))
+        for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):
+            scores[batch] = products.T @ self.dual_coef_.T + self.intercept_
+        return scores
 
     def predict(self, X):
         """The class with the largest score; for two classes, the second if its score is positive.
@@ -243,7 +278,12 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
+
+    @property
+    def _is_precomputed(self):
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _check_parameters(self):
         """Raise ValueError for parameters that are not allowed, alone or together."""
@@ -264,53 +304,149 @@ class MarginClassifier(ClassifierMixin, _Declared, BaseEstimator):
     def _problem(self, C):
         return HardMargin() if math.isinf(self.C) else SquaredHinge(C)
 
-    def _train_all(self, X, codes, weight):
-        """Train every binary problem on validated data: list of Run."""
-        rho = float(self.intercept_scaling) if self.fit_intercept else 0.0
-        rows = rows_of(X)
-        sqnorms = augmented_sqnorms(rows, rho, hard_margin=math.isinf(self.C))
-        problem = self._problem(self._penalties(weight))
+    def _weigh(self, X, codes, sample_weight, all_classes=True):
+        """The samples of positive weight, of all classes if these are all samples: Samples."""
+        return weigh(
+            type(self).__name__,
+            X,
+            codes,
+            self.classes_,
+            sample_weight,
+            self.class_weight,
+            pairwise=self._is_precomputed,
+            all_classes=all_classes,
+        )
 
-        def train(positive, seed):
-            run = Run(
-                patterns=binary_patterns(rows, sqnorms, positive, rho, problem.extension, math.inf),
+    def _rows(self, X):
+        """The rows that a run presents: of X, or of its kernel matrix."""
+        return rows_of(X) if self.kernel_ == LINEAR else self.kernel_.rows(X, self.cache_size)
+
+    # True: a zero row is no error, also without augmentation and private coordinates.
+    _takes_zero_rows = False
+    # The threshold of the first hypothesis, in units of updates; the rules know it.
+    _theta = 0.0
+
+    def _settle(self, sqnorms):
+        """Settle what depends on |x_k|^2, ndarray of float64, shape (m,)."""
+
+    @property
+    def _sqrho(self):
+        """The square of the augmentation."""
+        return float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
+
+    def _run_maker(self, samples, fit):
+        """How a run is made: ``make(index, seed)``; with threads every run has a kernel cache."""
+        rows = self._rows(samples.X)
+        sqnorms = rows.sqnorms()
+        self._settle(sqnorms)
+        sqrho = self._sqrho
+        sqnorms = augmented_sqnorms(sqnorms, sqrho, math.isinf(self.C), self._takes_zero_rows)
+        problem = self._problem(self._penalties(samples.weight))
+        alone = self.kernel_ == LINEAR or effective_n_jobs(self.n_jobs) == 1
+
+        codes = positive_codes(len(self.classes_))
+
+        def make(index, seed):
+            own_rows = rows if alone else self._rows(samples.X)
+            positive = samples.codes == codes[index]
+            return Run(
+                patterns=binary_patterns(
+                    own_rows, sqnorms, positive, sqrho, problem.extension, math.inf
+                ),
                 problem=problem,
                 eps=self._accuracy,
                 prove_early=self.stop == "certificate",
                 max_iter=self.max_iter,
                 seed=seed,
                 report=print if self.verbose else None,
-                keep_dual=self._keeps_dual or not math.isinf(self.C),
+                keep_dual=self._keeps_dual or not math.isinf(self.C) or self.kernel_ != LINEAR,
+                watch=fit.watch(index),
             )
+
+        return make
+
+    def _train_all(self, samples, fit):
+        """Train every binary problem: list of Run."""
+        make = self._run_maker(samples, fit)
+
+        def train(index, seed):
+            run = make(index, seed)
             run.train(self.stages(run))
             return run
 
         generator = check_random_state(self.random_state)
-        return one_vs_rest(train, codes, len(self.classes_), generator, self.n_jobs)
+        seeds = seeds_of(generator, len(positive_codes(len(self.classes_))))
+        return one_vs_rest(train, seeds, self.n_jobs)
 
-    def _collect(self, runs, n_samples, kept):
-        """Set the fitted attributes, and warn of what is not proven."""
-        self.coef_ = np.stack([run.primal_scale * run.weights.weights for run in runs])
-        self.intercept_ = np.array(
-            [run.primal_scale * run.patterns.rho * run.weights.bias_weight for run in runs]
-        )
-        if hasattr(self, "dual_coef_"):
-            del self.dual_coef_  # an earlier fit's; this one may keep none
-        if runs[0].keep_dual:
-            self.dual_coef_ = np.zeros((len(runs), n_samples))
-            for row, run in zip(self.dual_coef_, runs, strict=True):
-                row[kept] = run.dual_scale * run.weights.dual
+    def _scale(self, run):
+        """By what a hypothesis is multiplied when it becomes a row of `coef_`."""
+        return run.primal_scale
+
+    def _forget(self):
+        """Drop what an earlier fit has found, and this one may not have."""
+        for name in (
+            "coef_",
+            "intercept_",
+            "dual_coef_",
+            "support_",
+            "support_vectors_",
+            "mistakes_",
+            "votes_",
+        ):
+            self.__dict__.pop(name, None)
+
+    def _collect(self, runs, samples):
+        """Set the fitted attributes."""
+        self._collect_model(runs, samples)
         self.certificates_ = [run.certificate for run in runs]
+        self.learning_curve_ = [run.history for run in runs]
         self.n_iter_ = max(run.n_epochs for run in runs)
         self.n_updates_ = sum(run.certificate.n_updates for run in runs)
         self.converged_ = all(run.converged for run in runs)
+
+    def _collect_model(self, runs, samples):
+        """Set what predictions need."""
+        hypotheses = [run.hypothesis for run in runs]
+        scales = [self._scale(run) for run in runs]
+        self.intercept_ = np.array(
+            [
+                scale * (run.patterns.sqrho * hypothesis.label_sum - run.theta)
+                for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
+            ]
+        )
+        if self.kernel_ != LINEAR:
+            signed = np.stack(
+                [
+                    scale * run.patterns.signs * hypothesis.dual
+                    for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
+                ]
+            )
+            support = np.flatnonzero(signed.any(axis=0))
+            self.dual_coef_ = signed[:, support]
+            self._set_support(samples, support)
+            return
+        self.coef_ = np.stack(
+            [scale * hypothesis.weights for hypothesis, scale in zip(hypotheses, scales, strict=True)]
+        )
+        if runs[0].keep_dual:
+            self.dual_coef_ = np.zeros((len(runs), samples.n_samples))
+            for row, run, hypothesis in zip(self.dual_coef_, runs, hypotheses, strict=True):
+                row[samples.kept] = run.dual_scale * hypothesis.dual
+
+    def _set_support(self, samples, support):
+        """Set the support to those of the samples."""
+        self.support_ = samples.kept[support]
+        self.support_vectors_ = samples.X[:0, :0] if self._is_precomputed else samples.X[support]
+
+    def _warn(self, runs):
+        """Warn of what is not proven."""
         for index, run in enumerate(runs):
             if not run.converged:
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 warnings.warn(
                     f"{type(self).__name__} did not converge{which}: {run.trouble}. {_reached(run)}",
                     ConvergenceWarning,
-                    stacklevel=3,
+                    stacklevel=3 + FRAMES,
                 )
 
 

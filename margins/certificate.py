@@ -94,15 +94,23 @@ class Bounds:
     margin: float | None = None
 
 
-def _margin_bounds(products, sqnorm, dual_sum):
-    """Bounds of a maximum-margin problem from a.y_k over all patterns, |a|^2 and S."""
-    if sqnorm == 0:
-        return Bounds(math.inf, 0.0, 0.0, 0.0, 0.0)
+# What is proven of a hypothesis that is no hyperplane through the origin of the augmented space.
+NOTHING = Bounds(math.inf, 0.0, 0.0, 0.0, -math.inf)
+
+
+def _margin_bounds(products, sqnorm, weights):
+    """Bounds of a maximum-margin problem.
+
+    The primal one is that of any hyperplane, of squared norm `sqnorm` and with `products` over all
+    patterns; the dual one is that of the dual variables of `weights`.
+    """
+    if sqnorm == 0 or weights.sqnorm == 0:
+        return Bounds(math.inf, 0.0, 0.0, 0.0, 0.0 if sqnorm == 0 else -math.inf)
     smallest = float(products.min())
-    dual_scale = dual_sum / sqnorm
-    dual = 0.5 * dual_sum * dual_scale
+    dual_scale = weights.dual_sum / weights.sqnorm
+    dual = 0.5 * weights.dual_sum * dual_scale
     margin = smallest / math.sqrt(sqnorm)
-    if smallest > 0:
+    if margin > 0:
         return Bounds(0.5 / margin / margin, dual, 1 / smallest, dual_scale, margin)
     return Bounds(math.inf, dual, dual_scale, dual_scale, margin)
 
@@ -115,7 +123,7 @@ class HardMargin:
 
     def bounds(self, products, sqnorm, weights, refit_slacks=True):
         """See `SquaredHinge.bounds`."""
-        return _margin_bounds(products, weights.sqnorm, weights.dual_sum)
+        return _margin_bounds(products, sqnorm, weights)
 
 
 class SquaredHinge:
@@ -152,9 +160,9 @@ class SquaredHinge:
         -------
         Bounds
         """
-        if not refit_slacks or weights.dual_sum == 0:
+        if not refit_slacks or weights.dual_sum == 0 or weights.sqnorm == 0:
             own = products + self.extension * weights.dual
-            return _margin_bounds(own, weights.sqnorm, weights.dual_sum)
+            return _margin_bounds(own, weights.sqnorm, weights)
         dual_scale = weights.dual_sum / weights.sqnorm
         primal, scale, converged = self._line_search(products, sqnorm, dual_scale)
         if not converged:

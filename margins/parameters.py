@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 
 import numpy as np
@@ -108,6 +108,7 @@ POSITIVE = Interval(0, math.inf, "neither")
 NON_NEGATIVE = Interval(0, math.inf, "left")
 BOOLEAN = InstanceOf((bool, np.bool_), "True or False")
 MAPPING = InstanceOf(Mapping, "a mapping")
+CALLABLE = InstanceOf(Callable, "a callable")
 
 
 def parameter(default, allowed, description):

@@ -52,8 +52,18 @@ def _csr_arrays(X):
     return np.ascontiguousarray(X.data), columns, starts
 
 
-def augmented_sqnorms(rows, rho, hard_margin):
-    """|x_k|^2 + rho^2 of every row: ndarray of float64, shape (m,).
+def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
+    """|x_k|^2 + rho^2 of every row, given |x_k|^2: ndarrays of float64, shape (m,).
+
+    Parameters
+    ----------
+    sqnorms : ndarray of float64, shape (m,)
+        |x_k|^2.
+    sqrho : float
+    hard_margin : bool
+        True: there are no private coordinates.
+    zero_rows : bool
+        True: nobody asks for a margin that a zero row could not have.
 
     Raises
     ------
@@ -61,9 +71,8 @@ def augmented_sqnorms(rows, rho, hard_margin):
         If there are too many rows, if one is too long for double arithmetic, or if the margin is to be
         hard and one is 0, or all are too short: then no margin can exist, or be computed.
     """
-    if rows.n_rows > MOST_PATTERNS:
-        raise ValueError(f"X must have at most {MOST_PATTERNS} samples. Got {rows.n_rows}.")
-    sqnorms = rows.sqnorms()
+    if len(sqnorms) > MOST_PATTERNS:
+        raise ValueError(f"X must have at most {MOST_PATTERNS} samples. Got {len(sqnorms)}.")
     longest = int(np.argmax(sqnorms))
     if not sqnorms[longest] <= LARGEST_SQNORM:
         raise ValueError(
@@ -75,9 +84,9 @@ def augmented_sqnorms(rows, rho, hard_margin):
             "X is too small: with C=inf the largest squared norm of a row must be 0 or at least "
             f"{SMALLEST_SQNORM:g}. Got {sqnorms[longest]:g}. Scale the features."
         )
-    sqnorms += rho * rho
+    sqnorms = sqnorms + sqrho
     shortest = int(np.argmin(sqnorms))
-    if hard_margin and not sqnorms[shortest] >= SMALLEST_SQNORM:
+    if hard_margin and not zero_rows and not sqnorms[shortest] >= SMALLEST_SQNORM:
         raise ValueError(
             f"Row {shortest} of X is zero (squared norm {sqnorms[shortest]:g}), so no hyperplane "
             "through the origin classifies it. With C=inf give fit_intercept=True, a finite C, or X "
@@ -86,7 +95,7 @@ def augmented_sqnorms(rows, rho, hard_margin):
     return sqnorms
 
 
-def binary_patterns(rows, sqnorms, positive, rho, extension, upper):
+def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):
     """The patterns of one binary problem.
 
     Parameters
@@ -95,8 +104,8 @@ def binary_patterns(rows, sqnorms, positive, rho, extension, upper):
     sqnorms : ndarray of float64, shape (m,)
         From `augmented_sqnorms`.
     positive : ndarray of bool, shape (m,)
-    rho : float
-        Augmentation, 0 for none.
+    sqrho : float
+        Square of the augmentation, 0 for none.
     extension : float or ndarray of float64, shape (m,)
         Delta_k^2.
     upper : float or ndarray of float64, shape (m,)
@@ -108,4 +117,6 @@ def binary_patterns(rows, sqnorms, positive, rho, extension, upper):
     """
     m = rows.n_rows
     labels = np.where(positive, np.int8(1), np.int8(-1))
-    return Patterns(rows, labels, sqnorms, rho, np.broadcast_to(extension, m), np.broadcast_to(upper, m))
+    return Patterns(
+        rows, labels, sqnorms, sqrho, np.broadcast_to(extension, m), np.broadcast_to(upper, m)
+    )

@@ -8,12 +8,18 @@ what was asked.
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from margins._activeset import ActiveSets, Level
-from margins._update import Patterns, Rules, WeightVector
-from margins.certificate import Certificate
+from margins._update import Patterns, Readout, Rules, WeightVector
+from margins.callbacks import Watch
+from margins.certificate import NOTHING, Certificate
+
+# How many patterns all runs are shown before the next ones, when they share one pass over the data:
+# what these patterns need (their rows, or rows of a kernel matrix) is still in a cache then.
+SLICE = 512
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,28 @@ class Stage:
     hopeless: Callable[["Run"], str | None] = lambda run: None
 
 
+class Epoch(NamedTuple):
+    """One full epoch of a run.
+
+    Attributes
+    ----------
+    epoch : int
+        From 1.
+    updates : int
+        Since the start of the run, multiplicities counted.
+    mistakes : int
+        Misclassified patterns of the full pass, by the rules' condition, those included that an upper
+        bound kept from being updated.
+    certificate : Certificate or None
+        What was proven at its end, if it was asked then.
+    """
+
+    epoch: int
+    updates: int
+    mistakes: int
+    certificate: Certificate | None
+
+
 @dataclass
 class Run:
     """The state of one fit of one binary problem; what a generator of stages may look at and change.
@@ -60,7 +88,18 @@ class Run:
         Called with a line of progress after every full epoch.
     keep_dual : bool
         True: keep the dual variables.
+    watch : margins.callbacks.Watch or None
+        Told of every full epoch; may end the run.
+    theta : float
+        The score of a pattern is ``l_k (a.y_k) - theta``; the rules must say the same.
+    shuffle : "epochs", "once" or "never"
+        When the order of the patterns is permuted.
+    n_held_out : int
+        So many patterns, the first of the first order, are never presented.
     weights : WeightVector
+    readout : Readout or None
+        Chooses among the run's hypotheses; None: the last one. To be set before training.
+    history : list of Epoch
     certificate : Certificate or None
         Of the last full epoch at whose end it was computed.
     n_epochs, n_visits : int
@@ -79,7 +118,13 @@ class Run:
     seed: int
     report: Callable[[str], None] | None
     keep_dual: bool
+    watch: Watch | None = None
+    theta: float = 0.0
+    shuffle: str = "epochs"
+    n_held_out: int = 0
     weights: WeightVector = field(init=False)
+    readout: Readout | None = field(init=False, default=None)
+    history: list[Epoch] = field(init=False, default_factory=list)
     certificate: Certificate | None = field(init=False, default=None)
     n_epochs: int = field(init=False, default=0)
     n_visits: int = field(init=False, default=0)
@@ -95,6 +140,7 @@ class Run:
         self._order = np.arange(m, dtype=np.int32)
         self._generator = np.random.default_rng(self.seed)
         self._best_dual = 0.0
+        self._n_changed = self._n_refused = 0
 
     @property
     def sqradius(self):
@@ -112,16 +158,37 @@ class Run:
             and self.certificate.proves(self.eps, self.problem.loss)
         )
 
+    @property
+    def hypothesis(self):
+        """The weight vector that is read out."""
+        if self.readout is None:
+            return self.weights
+        return self.readout.hypothesis(self.weights, self.patterns)
+
+    @property
+    def held_out(self):
+        """The patterns that are never presented: ndarray of int32, shape (n_held_out,)."""
+        return self._order[: self.n_held_out]
+
     def bound_dual(self, upper):
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
-        self.patterns = self.patterns.with_upper(np.broadcast_to(upper, len(self.patterns)))
+        self.patterns = self.patterns.with_limits(upper=np.broadcast_to(upper, len(self.patterns)))
 
     def certify(self):
-        """Compute the certificate of the weight vector as it is: one pass over all patterns."""
-        weights = self.weights
-        products = weights.products(self.patterns)
-        sqnorm = float(weights.weights @ weights.weights) + weights.bias_weight**2
-        bounds = self.problem.bounds(products, sqnorm, weights, refit_slacks=self.prove_early)
+        """Compute the certificate of the hypothesis as it is: one pass over all patterns."""
+        weights, hypothesis, patterns = self.weights, self.hypothesis, self.patterns
+        products = hypothesis.products(patterns)
+        sqnorm = hypothesis.ordinary_sqnorm(patterns)
+        if self.theta == 0:
+            bounds = self.problem.bounds(products, sqnorm, weights, refit_slacks=self.prove_early)
+        else:
+            products -= self.theta * patterns.signs
+            # The augmentation's weight is rho label_sum - theta / rho.
+            length = self.theta / patterns.sqrho if patterns.sqrho > 0 else math.inf
+            sqnorm = max(sqnorm + self.theta * (length - 2 * hypothesis.label_sum), 0.0)
+            bounds = NOTHING
+            if math.isfinite(sqnorm):
+                bounds = self.problem.bounds(products, sqnorm, weights, refit_slacks=self.prove_early)
         self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
         self.certificate = Certificate.from_bounds(
@@ -133,6 +200,10 @@ class Run:
         for stage in stages:
             if self._play(stage):
                 break
+        self.conclude()
+
+    def conclude(self):
+        """Say what has been reached."""
         if self.eps is None or not (self.prove_early and self.finished):
             self.certify()  # there is none yet, or it is of earlier weights
         if self.trouble is None:
@@ -145,33 +216,75 @@ class Run:
         sets = ActiveSets(stage.levels, len(self.patterns))
         last = math.inf if stage.epochs is None else self.n_epochs + stage.epochs
         while self.n_epochs < self.max_iter:
-            self._generator.shuffle(self._order)
-            visits_before = sets.n_visits
-            n_changed = sets.full_epoch(
-                self.patterns, self.weights, stage.rules, self._order, stage.full_pass_rules
-            )
-            self.n_visits += sets.n_visits - visits_before
-            self.n_epochs += 1
-            self.clean = n_changed == 0
-            self.weights.recompute(self.patterns)
-            if self.eps is not None and (self.prove_early or self.clean):
-                self.certify()
-            if self.report is not None:
-                self.report(self._progress(n_changed))
+            self.present(stage, sets, self.next_order())
+            self.end_epoch()
             if self.prove_early and self.finished:
+                self.trouble = None
                 return True
-            if self.clean:
+            if self.clean and self.trouble is None:
                 return False
-            self.trouble = stage.hopeless(self)
+            if self.trouble is None:
+                self.trouble = stage.hopeless(self)
             if self.trouble is not None:
                 return True
-            if last <= self.n_epochs < self.max_iter:
+            if last <= self.n_epochs:
                 return False
-        self.trouble = f"max_iter={self.max_iter} full epochs came first"
+        self.out_of_epochs()
         return True
 
-    def _progress(self, n_changed):
-        line = f"epoch {self.n_epochs}: {n_changed} patterns updated, {self.weights.n_updates} updates"
+    def out_of_epochs(self):
+        """Note that `max_iter` was what ended the run."""
+        self.trouble = f"max_iter={self.max_iter} full epochs came first"
+
+    def next_order(self):
+        """The order of the next full epoch: ndarray of int32."""
+        if self.watch is not None:
+            self.watch.begin_epoch(self.n_epochs + 1)
+        if self.n_epochs == 0 and self.shuffle != "never":
+            self._generator.shuffle(self._order)
+        order = self._order[self.n_held_out :]
+        if self.n_epochs > 0 and self.shuffle == "epochs":
+            self._generator.shuffle(order)
+        return order
+
+    def present(self, stage, sets, order):
+        """Present the patterns of `order`, all of a full epoch or the next of them."""
+        visits_before = sets.n_visits
+        n_changed = sets.full_epoch(
+            self.patterns, self.weights, stage.rules, order, stage.full_pass_rules, self.readout
+        )
+        self._n_changed += n_changed
+        self._n_refused += sets.n_refused
+        self.n_visits += sets.n_visits - visits_before
+
+    def end_epoch(self):
+        """Take stock after a full epoch."""
+        self.n_epochs += 1
+        self.clean = self._n_changed == 0
+        self.weights.recompute(self.patterns)
+        certified = self.eps is not None and (self.prove_early or self.clean)
+        if certified:
+            self.certify()
+        mistakes = self._n_changed + self._n_refused
+        self.history.append(
+            Epoch(
+                self.n_epochs, self.weights.n_updates, mistakes, self.certificate if certified else None
+            )
+        )
+        if self.report is not None:
+            self.report(self._progress())
+        if self.clean and self.readout is not None:
+            # The epochs that are left would be like this one: their presentations count.
+            left = self.max_iter - self.n_epochs
+            self.readout.n_presented += left * (len(self._order) - self.n_held_out)
+            self.readout.n_right += left * (len(self._order) - self.n_held_out - self._n_refused)
+        self._n_changed = self._n_refused = 0
+        if self.watch is not None and self.watch.end_epoch(self):
+            self.trouble = "a callback stopped it"
+
+    def _progress(self):
+        epoch = self.history[-1]
+        line = f"epoch {epoch.epoch}: {epoch.mistakes} patterns misclassified, {epoch.updates} updates"
         if self.certificate is not None:
             line += f", proven fraction {self.certificate.fraction:.6g}, gap {self.certificate.gap:.3g}"
         return line
@@ -181,3 +294,31 @@ class Run:
         """|a| / S, which no margin exceeds; inf before the first update."""
         total = self.weights.dual_sum
         return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf
+
+
+def train_in_one_pass(runs, stages):
+    """Play one stage of each run, all in one pass over the patterns an epoch.
+
+    The runs must present their patterns in the same order: then each ends as it does alone.
+
+    Parameters
+    ----------
+    runs : list of Run
+    stages : list of Stage
+        One for each run, without active sets.
+    """
+    playing = [
+        (run, stage, ActiveSets((), len(run.patterns))) for run, stage in zip(runs, stages, strict=True)
+    ]
+    while playing:
+        orders = [run.next_order() for run, _, _ in playing]
+        for begin in range(0, len(orders[0]), SLICE):
+            for (run, stage, sets), order in zip(playing, orders, strict=True):
+                run.present(stage, sets, order[begin : begin + SLICE])
+        for run, _, _ in playing:
+            run.end_epoch()
+            if run.trouble is None and not run.clean and run.n_epochs == run.max_iter:
+                run.out_of_epochs()
+        playing = [item for item in playing if not item[0].clean and item[0].trouble is None]
+    for run in runs:
+        run.conclude()

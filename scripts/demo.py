@@ -2,8 +2,8 @@
 
     python scripts/demo.py [--out demo.png]
 
-Every algorithm that `margins.available` names solves LinearSVC()'s default problem (C = 1, squared
-hinge loss, a bias) on three data sets, and so does LinearSVC. Printed: the margin achieved, the most
+Every algorithm of `margins.available` whose default problem is LinearSVC()'s (C = 1, squared hinge
+loss, a bias) solves it on three data sets, and so does LinearSVC. Printed: the margin achieved, the most
 that any weight vector can have, and the proven share. Drawn, if matplotlib is there: the interval
 between the two, against the time of the fit.
 """
@@ -71,11 +71,13 @@ def problems():
 
 
 def family():
-    """{name: class} of the algorithms that solve the problem; an alias is left out."""
+    """{name: class} of the algorithms that solve the problem by default; an alias is left out."""
     classes = {}
     for name in margins.available():
         algorithm = margins.get(name)
-        if getattr(algorithm(), "loss", None) == "squared_hinge" and algorithm not in classes.values():
+        default = algorithm()
+        solves = (getattr(default, "loss", None), getattr(default, "C", None)) == ("squared_hinge", C)
+        if solves and algorithm not in classes.values():
             classes[name] = algorithm
     return classes
 

@@ -52,7 +52,12 @@ def patterns_of(X, y, rho=1.0, delta2=0.0, upper=np.inf):
     """The kernel's patterns of X, as it is, in whatever layout."""
     rows = rows_of(X)
     return binary_patterns(
-        rows, augmented_sqnorms(rows, rho, hard_margin=False), np.asarray(y) > 0, rho, delta2, upper
+        rows,
+        augmented_sqnorms(rows.sqnorms(), rho**2, hard_margin=False),
+        np.asarray(y) > 0,
+        rho**2,
+        delta2,
+        upper,
     )
 
 
@@ -101,9 +106,9 @@ def replay(patterns, rules, orders):
     return updates, weights
 
 
-def vector_of(weights, y, delta2=0.0):
+def vector_of(weights, y, delta2=0.0, rho=1.0):
     """The weight vector over features, bias and private coordinates, as the oracles have it."""
-    parts = [weights.weights, [weights.bias_weight]]
+    parts = [weights.weights, [rho * weights.label_sum]]
     if np.any(delta2):
         parts.append(np.sqrt(delta2) * y * weights.dual)
     return np.concatenate(parts)

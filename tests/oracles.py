@@ -348,6 +348,23 @@ def maximum_margin(patterns):
     return gamma
 
 
+def best_multiple(products, sqnorm, C):
+    """Return min over c >= 0 of c^2 sqnorm / 2 + sum_k C_k max(0, 1 - c p_k)^2, products p (m,).
+
+    Between the points 1 / p_k the objective is a parabola: its minimum is one of theirs.
+    """
+    products, C = np.asarray(products, dtype=float), np.broadcast_to(C, len(products))
+    scales = [0.0]
+    for p in (math.inf, *products[products > 0]):
+        loses = products < p  # between 1 / p and the next of these points
+        curvature = sqnorm + 2 * np.sum((C * products**2)[loses])
+        slope = 2 * np.sum((C * products)[loses])
+        scales.append(max(slope / curvature, 0.0) if curvature > 0 else 0.0)
+    return min(
+        0.5 * c**2 * sqnorm + float(np.sum(C * np.maximum(1 - c * products, 0) ** 2)) for c in scales
+    )
+
+
 def l1_svm_optimum(patterns, C):
     """Return (primal, alpha) at the least |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k).
 

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from numbers import Integral, Real
 
 import numpy as np
+import oracles
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -16,10 +17,18 @@ from sklearn.exceptions import NotFittedError
 
 import margins
 from margins.base import MaximumMarginClassifier
+from margins.noise_tolerance import ReadoutClassifier
 from margins.parameters import AnyOf, InstanceOf, Interval, OneOf
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
+NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
+# Their coef_ is what has been added up, and not the best multiple of it.
+UNSCALED = [*NOISE_TOLERANT, "servedio-average"]
+# The others are asked for a separating hyperplane, and so is the classical perceptron.
+SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
+VOTING = ["voted-perceptron"]  # no coef_, no intercept_
+OF_KERNELS = ("degree", "gamma", "coef0", "cache_size")
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_algorithm = pytest.mark.parametrize("name", NAMES)
 
@@ -27,8 +36,7 @@ each_algorithm = pytest.mark.parametrize("name", NAMES)
 def make(name, **params):
     """The algorithm, told a margin to demand if it cannot do without."""
     algorithm = ALGORITHMS[name]
-    declared = {field.name for field in dataclasses.fields(algorithm)}
-    if "gamma" in declared and math.isinf(params.get("C", 1)):
+    if name == "pfm" and math.isinf(params.get("C", 1)):
         params.setdefault("gamma", 0.1)
     return algorithm(random_state=params.pop("random_state", 0), **params)
 
@@ -44,6 +52,17 @@ def small(n_classes=2, n_features=3, distance=3.0):
 
 def own_name(name):
     return ALGORITHMS[name].__name__
+
+
+def declares(name, parameter):
+    return parameter in {field.name for field in dataclasses.fields(ALGORITHMS[name])}
+
+
+def assert_finite(classifier, X):
+    """The model is made of numbers, and so are its scores."""
+    assert np.isfinite(classifier.decision_function(X)).all()
+    for key in ("coef_", "intercept_", "dual_coef_"):
+        assert np.isfinite(getattr(classifier, key, 0.0)).all(), key
 
 
 # ----------------------------------------------------------------------------------------- parameters
@@ -130,10 +149,21 @@ def test_allowed_parameter_is_not_refused(name, field):
     for value in right:
         if field.name == "n_jobs" and value == 0:
             continue
-        classifier = ALGORITHMS[name](**{field.name: value})
+        classifier = ALGORITHMS[name](**beside(field.name, name), **{field.name: value})
         with pytest.raises(ValueError) as refusal:  # of X, which is None
             classifier.fit(None, None)
         assert f"{field.name} of " not in str(refusal.value)
+
+
+def beside(parameter, name):
+    """What must be given for a parameter to mean something."""
+    if parameter == "tau":
+        return {"theta_init": 1.0}
+    if parameter == "theta_init":
+        return {"tau": 0.0}
+    if parameter in OF_KERNELS and name != "pfm":  # whose gamma is a margin
+        return {"kernel": "rbf" if parameter == "gamma" else "poly"}
+    return {"readout": "tail"} if parameter == "validation_fraction" else {}
 
 
 @pytest.mark.parametrize(
@@ -292,13 +322,13 @@ def test_other_sparse_formats_are_converted(name, kind, container):
     expected = make(name).fit(sparse.csr_array(X), y)
     given = getattr(sparse, f"{kind}_{container}")(X)
     classifier = make(name).fit(given, y)
-    assert_array_equal(classifier.coef_, expected.coef_)
-    assert_array_equal(classifier.intercept_, expected.intercept_)
+    scores = classifier.decision_function(sparse.csr_array(X))
+    assert_array_equal(scores, expected.decision_function(sparse.csr_array(X)))
     if kind != "dia":  # which cannot be indexed, for all that check_array does with it
         assert_array_equal(classifier.predict(given), expected.predict(X))
 
 
-@each_algorithm
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in UNSCALED])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_zero_row_is_refused_where_no_margin_can_exist(name, container):
     X, y = small()
@@ -309,6 +339,25 @@ def test_zero_row_is_refused_where_no_margin_can_exist(name, container):
 
 
 @quiet
+@pytest.mark.parametrize("name", UNSCALED)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_zero_row_is_taken_by_who_is_asked_for_no_separating_hyperplane(name, container):
+    X, y = small()
+    X[5] = 0
+    classifier = make(name, C=math.inf, fit_intercept=False, max_iter=20).fit(container(X), y)
+    assert_finite(classifier, X)
+    assert classifier.decision_function(X)[5] == 0
+    (certificate,) = classifier.certificates_
+    assert certificate.margin <= 0 and certificate.primal == math.inf  # it is on every such hyperplane
+    others = np.arange(len(y)) != 5
+    params = {"max_iter": 20, "fit_intercept": False}
+    params |= {"shuffle": "never"} if name in NOISE_TOLERANT else {}
+    whole, rest = make(name, **params).fit(X, y), make(name, **params).fit(X[others], y[others])
+    if name in ("perceptron", "servedio-average"):  # adding zero adds nothing
+        assert_allclose(whole.coef_, rest.coef_, rtol=1e-12)
+
+
+@quiet
 @each_algorithm
 @pytest.mark.parametrize(("C", "fit_intercept"), [(1.0, False), (1.0, True), (math.inf, True)])
 def test_zero_row_is_a_pattern_like_others_where_a_margin_can_exist(name, C, fit_intercept):
@@ -316,11 +365,12 @@ def test_zero_row_is_a_pattern_like_others_where_a_margin_can_exist(name, C, fit
     X -= 3 * fit_intercept
     X[5] = 0
     classifier = make(name, C=C, fit_intercept=fit_intercept, max_iter=100).fit(X, y)
-    assert np.isfinite(classifier.coef_).all()
+    assert_finite(classifier, X)
     if C == 1 and not fit_intercept:
         # Its own slack is 1, whatever the weights.
         assert classifier.certificates_[0].primal >= 1
-        assert classifier.dual_coef_[0, 5] > 0
+        if getattr(classifier, "readout", "last") == "last":
+            assert classifier.dual_coef_[0, 5] > 0
 
 
 @quiet
@@ -328,12 +378,15 @@ def test_zero_row_is_a_pattern_like_others_where_a_margin_can_exist(name, C, fit
 def test_matrix_of_zeros_leaves_the_bias(name):
     X, y = np.zeros((9, 2)), np.arange(9) % 3 > 0
     dense = make(name, C=1.0, max_iter=50).fit(X, y)
-    assert_array_equal(dense.coef_, np.zeros((1, 2)))
+    anywhere = dense.decision_function(np.eye(2))
+    assert_array_equal(anywhere, dense.decision_function(np.zeros((2, 2))))
     if issubclass(ALGORITHMS[name], MaximumMarginClassifier):
-        assert dense.intercept_[0] > 0  # of the six, not of the three
+        assert (anywhere > 0).all()  # the six have the bias, not the three
+    if name not in VOTING:
+        assert_array_equal(dense.coef_, np.zeros((1, 2)))
     for given in (sparse.csr_array(X), sparse.csr_matrix(X.astype(np.float32))):
         fit = make(name, C=1.0, max_iter=50).fit(given, y)
-        assert_array_equal(fit.intercept_, dense.intercept_)
+        assert_array_equal(fit.decision_function(np.eye(2)), anywhere)
 
 
 # --------------------------------------------------------------------------------------------- weights
@@ -402,18 +455,23 @@ def test_class_weight_of_an_unknown_class_is_refused(name):
 def test_class_weight_that_covers_all_classes_may_name_more(name):
     # y may be a part of the data, as in cross-validation, without the rarest class.
     X, y = small()
-    more = make(name, class_weight={0: 1.0, 1: 2.0, 7: 3.0}).fit(X, y)
-    assert_array_equal(more.coef_, make(name, class_weight={0: 1.0, 1: 2.0}).fit(X, y).coef_)
+    more = make(name, C=1.0, class_weight={0: 1.0, 1: 2.0, 7: 3.0}).fit(X, y)
+    assert_same_model(more, make(name, C=1.0, class_weight={0: 1.0, 1: 2.0}).fit(X, y), X)
 
 
 @quiet
 @each_algorithm
 def test_class_weight_may_be_any_mapping(name):
     X, y = small()
-    expected = make(name, class_weight={1: 2.0}).fit(X, y)
+    expected = make(name, C=1.0, class_weight={1: 2.0}).fit(X, y)
     for mapping in (OrderedDict({1: 2.0}), types.MappingProxyType({1: 2.0})):
-        assert_array_equal(make(name, class_weight=mapping).fit(X, y).coef_, expected.coef_)
-    assert_array_equal(make(name, class_weight={}).fit(X, y).coef_, make(name).fit(X, y).coef_)
+        assert_same_model(make(name, C=1.0, class_weight=mapping).fit(X, y), expected, X)
+    assert_same_model(make(name, class_weight={}).fit(X, y), make(name).fit(X, y), X)
+
+
+def assert_same_model(one, other, X):
+    assert_array_equal(one.decision_function(X), other.decision_function(X))
+    assert one.certificates_ == other.certificates_
 
 
 # ------------------------------------------------------------------------------------------ prediction
@@ -457,14 +515,33 @@ def test_change_of_units_changes_nothing_but_the_units(name, exponent, C, fit_in
     params = {"fit_intercept": fit_intercept, "max_iter": 100}
     hard = {"gamma": 0.1} if name == "pfm" and math.isinf(C) else {}
     scaled = {"gamma": 0.1 * z} if hard else {}
-    plain = make(name, C=C, **params, **hard).fit(X, y)
+    plain = make(name, C=C, intercept_scaling=1.0, **params, **hard).fit(X, y)
     other = make(name, C=C / z**2, intercept_scaling=z, **params, **scaled).fit(X * z, y)
+    assert_same_but_for_units(other, plain, X, z, exact=False)
+    if name in NOISE_TOLERANT:
+        # What is left to the data has their units, and then sums of patterns have them exactly.
+        plain = make(name, C=C, intercept_scaling=None, **params).fit(X, y)
+        other = make(name, C=C / z**2, intercept_scaling=None, **params).fit(X * z, y)
+        assert_same_but_for_units(other, plain, X, z, exact=True)
+
+
+def assert_same_but_for_units(other, plain, X, z, exact):
+    """`other` has learned from X * z what `plain` has learned from X."""
     assert other.n_updates_ == plain.n_updates_
     assert other.n_iter_ == plain.n_iter_
     assert other.converged_ == plain.converged_
-    assert_allclose(other.coef_ * z, plain.coef_, rtol=1e-9)
-    assert_allclose(other.intercept_, plain.intercept_, rtol=1e-9)
     assert_array_equal(other.predict(X * z), plain.predict(X))
+    rtol = 0 if exact else 1e-9
+    if hasattr(plain, "votes_"):
+        assert_array_equal(other.votes_, plain.votes_)
+        assert_array_equal(other.mistakes_, plain.mistakes_)
+        assert_array_equal(other.decision_function(X * z), plain.decision_function(X))
+    elif isinstance(plain, tuple(ALGORITHMS[name] for name in UNSCALED)):
+        assert_allclose(other.coef_ / z, plain.coef_, rtol=rtol)
+        assert_allclose(other.intercept_ / z**2, plain.intercept_, rtol=rtol)
+    else:
+        assert_allclose(other.coef_ * z, plain.coef_, rtol=rtol)
+        assert_allclose(other.intercept_, plain.intercept_, rtol=rtol)
     for field, unit in (("margin", z), ("upper_bound", z), ("fraction", 1), ("primal", z**-2)):
         expected = getattr(plain.certificates_[0], field) * unit
         assert getattr(other.certificates_[0], field) == pytest.approx(expected, rel=1e-9, abs=0)
@@ -499,14 +576,21 @@ def test_rows_however_short_are_refused_or_certified_truly(name, scale, C, fit_i
         assert re.search(r"X .*Scale the features\.$|^Row \d+ of X is zero", str(refusal))
         return
     (certificate,) = classifier.certificates_
-    assert np.isfinite(classifier.coef_).all() and np.isfinite(classifier.intercept_).all()
+    assert_finite(classifier, X * scale)
     assert certificate.upper_bound >= had * (1 - 1e-9)
     assert 0 <= certificate.fraction <= 1
     assert certificate.gap >= 0
-    if classifier.converged_ and math.isinf(C):
+    if classifier.converged_ and math.isinf(C) and name in SEPARATING:
         assert certificate.margin >= 0
         assert classifier.score(X * scale, y) == 1
-    if C == 1:
+    if C == 1 and name in UNSCALED and name not in VOTING:
+        rho = math.sqrt(getattr(classifier, "sqrho_", 1.0))
+        bias_weight = classifier.intercept_[0] / rho if fit_intercept and rho else 0.0
+        products = np.where(y == 1, 1, -1) * classifier.decision_function(X * scale)
+        sqnorm = np.sum(classifier.coef_**2) + bias_weight**2
+        best = oracles.best_multiple(products, sqnorm, C)
+        assert best * (1 - 1e-9) <= certificate.primal <= best * (1 + 1e-6)
+    elif C == 1 and name not in VOTING:
         slack = np.maximum(1 - np.where(y == 1, 1, -1) * classifier.decision_function(X * scale), 0)
         objective = (
             0.5 * np.sum(classifier.coef_**2) + 0.5 * classifier.intercept_[0] ** 2 + slack @ slack
@@ -521,7 +605,7 @@ def outcome(classifier, X, y, *weight):
     except ValueError as refusal:
         return str(refusal)
     (certificate,) = classifier.certificates_
-    assert np.isfinite(classifier.coef_).all() and np.isfinite(classifier.intercept_).all()
+    assert_finite(classifier, X)
     assert 0 <= certificate.fraction <= 1
     assert certificate.gap >= 0
     assert not math.isnan(certificate.margin)
@@ -602,11 +686,14 @@ def test_an_int_beyond_every_double_is_refused_by_a_sentence():
         ALGORITHMS["pdm"](C=10**400).fit(X, y)
 
 
+NOT_OWN = ("C", "intercept_scaling", "max_iter", "random_state", "n_jobs", "verbose")
 OWN_NUMBERS = [
     pytest.param(name, field, part, id=f"{name}-{field.name}")
     for name in NAMES
     for field in dataclasses.fields(ALGORITHMS[name])
-    if field.name not in ("C", "intercept_scaling", "max_iter", "random_state", "n_jobs", "verbose")
+    if field.name not in NOT_OWN
+    # The same kernels for all: one with certificates, one that adds, one that votes.
+    if name in ("mpu", "perceptron", "voted-perceptron") or field.name not in OF_KERNELS
     for part in parts_of(field.metadata["allowed"])
     if isinstance(part, Interval)
 ]
@@ -623,9 +710,11 @@ def test_number_at_the_end_of_its_interval_is_refused_or_sound(name, field, inte
     losses = [{}, {"loss": "hinge"}] if hasattr(ALGORITHMS[name](), "delta_b") else [{}]
     for loss in losses:
         for number in filter(lambda number: allows(interval, number), numbers):
-            result = outcome(make(name, C=C, max_iter=5, **{field.name: number}, **loss), X, y)
+            given = beside(field.name, name)
+            result = outcome(make(name, C=C, max_iter=5, **given, **{field.name: number}, **loss), X, y)
             if isinstance(result, str):
-                assert result.startswith(f"{field.name} of {own_name(name)} must be ")
+                of_kernel = "|The kernel 'poly' must have" * bool(given.get("kernel"))
+                assert re.match(rf"{field.name} of {own_name(name)} must{of_kernel}", result)
 
 
 # -------------------------------------------------------------------------------------------- messages

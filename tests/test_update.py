@@ -80,7 +80,7 @@ def test_every_layout_gives_the_same_run(layout, problem, seed):
     assert end == [n_epochs, converged]
     np.testing.assert_array_equal(weights.weights, expected.weights)
     np.testing.assert_array_equal(weights.dual, expected.dual)
-    assert (weights.bias_weight, weights.sqnorm) == (expected.bias_weight, expected.sqnorm)
+    assert (weights.label_sum, weights.sqnorm) == (expected.label_sum, expected.sqnorm)
 
 
 @SETTINGS
@@ -234,12 +234,12 @@ def test_recompute_repairs_the_squared_norm_and_rescale_scales_all():
     weights, *_ = kernels.run(
         patterns, rules_of(FixedThreshold(5), multiple=True), kernels.orders_of(2, 9, 0)
     )
-    before = (weights.weights, weights.bias_weight, weights.dual, weights.sqnorm, weights.dual_sum)
+    before = (weights.weights, weights.label_sum, weights.dual, weights.sqnorm, weights.dual_sum)
     weights.rescale(2)
     weights.recompute(patterns)
     for was, now, factor in zip(
         before,
-        (weights.weights, weights.bias_weight, weights.dual, weights.sqnorm, weights.dual_sum),
+        (weights.weights, weights.label_sum, weights.dual, weights.sqnorm, weights.dual_sum),
         (2, 2, 2, 4, 2),
         strict=True,
     ):
@@ -250,7 +250,7 @@ def test_products_leave_private_coordinates_out():
     X, y = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([1, -1])
     patterns = kernels.patterns_of(X, y, 2.0, 4.0)
     weights, *_ = kernels.run(patterns, rules_of(FixedThreshold(5)), kernels.orders_of(2, 9, 0))
-    scores = X @ weights.weights + 2.0 * weights.bias_weight
+    scores = X @ weights.weights + 4.0 * weights.label_sum
     np.testing.assert_array_equal(weights.products(patterns), y * scores)
 
 

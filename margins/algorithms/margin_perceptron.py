@@ -1,12 +1,13 @@
 """The perceptron with margin."""
 
 from margins.base import MarginClassifier
-from margins.parameters import NON_NEGATIVE, parameter
+from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
+from margins.streams import OnlineMixin
 from margins.training import Stage
 
 
-class MarginPerceptron(MarginClassifier):
+class MarginPerceptron(OnlineMixin, MarginClassifier):
     """The perceptron with margin: add every pattern whose product ``a.y`` is at most b.
 
     On separable data it ends after at most ``(R**2 + 2 b) / gamma**2`` updates with more than
@@ -16,7 +17,19 @@ class MarginPerceptron(MarginClassifier):
     unlearning.
     """
 
-    b: float = parameter(1.0, NON_NEGATIVE, "Threshold in units of R**2, R the longest pattern.")
+    b: float = parameter(1.0, NON_NEGATIVE, "Threshold in units of R**2.")
+    radius: float | None = parameter(
+        None,
+        optional(Interval(0, 1e60, "right")),
+        "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
+        "chunk.",
+    )
 
     def stages(self, run):
-        yield Stage(Rules(FixedThreshold(self.b * run.sqradius), Additive(), NoShrink()))
+        sqradius = run.sqradius if self.radius is None else self.radius**2
+        yield Stage(Rules(FixedThreshold(self.b * sqradius), Additive(), NoShrink()))
+
+    def online_rules(self, sqradius):
+        if self.radius is not None:
+            sqradius = self.radius**2
+        return Rules(FixedThreshold(self.b * sqradius), Additive(most=1), NoShrink())

@@ -6,7 +6,7 @@ from margins.base import MaximumMarginClassifier
 from margins.certificate import Hinge
 from margins.parameters import Interval, OneOf, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
-from margins.schedules import UNLEARNING
+from margins.schedules import UNLEARNING, UNLEARNING_BOUNDED
 from margins.training import Stage
 
 # The accuracy beyond which b would leave a double no digits for what is added to it.
@@ -63,7 +63,8 @@ class UnlearningMarginPerceptron(MaximumMarginClassifier):
         while True:
             if bounded:
                 run.bound_dual(b * run.problem.C)
-            yield Stage(Rules(Unlearning(b, delta_b), Additive(), NoShrink()), UNLEARNING)
+            levels = UNLEARNING_BOUNDED if bounded else UNLEARNING
+            yield Stage(Rules(Unlearning(b, delta_b), Additive(), NoShrink()), levels)
             if run.finished:
                 return
             # Twice as fine: a and b grow, delta_b does not.

@@ -6,12 +6,13 @@ from margins.base import MaximumMarginClassifier
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
 from margins.schedules import DEEP, EASY_EPOCHS, SHALLOWER
+from margins.streams import OnlineMixin
 from margins.training import Stage
 
 LARGEST_N = 1000
 
 
-class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
+class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     """The margin perceptron with variable shrinking: forget the early patterns, less and less.
 
     Before update t + 1 the weight vector shrinks by ``(t / (t + 1))**n``, so that in the end the
@@ -33,12 +34,17 @@ class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
     b: float | None = parameter(
         None,
         optional(NON_NEGATIVE),
-        "Threshold to start with, in units of R**2, R the longest pattern. None: from eps.",
+        "Threshold to start with, in units of R**2. None: from eps.",
+    )
+    radius: float | None = parameter(
+        None,
+        optional(Interval(0, 1e60, "right")),
+        "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
+        "chunk.",
     )
 
     def stages(self, run):
-        n = min(math.ceil(0.2 / math.sqrt(self.eps)), LARGEST_N) if self.n is None else self.n
-        b = (0.02 / self.eps if self.b is None else self.b) * run.sqradius
+        n, b = self._start(run.sqradius)
         yield self._stage(n, b, SHALLOWER, epochs=EASY_EPOCHS)
         while not run.finished:
             yield self._stage(n, b, DEEP)
@@ -46,6 +52,18 @@ class VariableShrinkingMarginPerceptron(MaximumMarginClassifier):
             b = max(2 * b, run.sqradius)
             if self.n is None:
                 n = min(n + 1, LARGEST_N)
+
+    def _start(self, sqradius):
+        """The n and b to start with."""
+        if self.radius is not None:
+            sqradius = self.radius**2
+        n = min(math.ceil(0.2 / math.sqrt(self.eps)), LARGEST_N) if self.n is None else self.n
+        return n, (0.02 / self.eps if self.b is None else self.b) * sqradius
+
+    def online_rules(self, sqradius):
+        n, b = self._start(sqradius)
+        shrink = VariableShrink(n)
+        return Rules(ShrunkThreshold(b, shrink), Additive(most=1), shrink)
 
     @staticmethod
     def _stage(n, b, levels, epochs=None):

@@ -6,10 +6,11 @@ from margins.base import MaximumMarginClassifier
 from margins.parameters import BOOLEAN, Interval, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.schedules import DEEP, DEEP_OPENING
+from margins.streams import OnlineMixin
 from margins.training import Stage
 
 
-class DynamicMarginPerceptron(MaximumMarginClassifier):
+class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     """The perceptron with dynamic margin: demand ``1 - eps`` of the margin that may still be possible.
 
     A pattern is misclassified when ``a.y <= (1 - eps) |a|**2 / t``, since after t updates ``|a| / t``
@@ -43,6 +44,13 @@ class DynamicMarginPerceptron(MaximumMarginClassifier):
             single = Rules(condition, Additive(most=1), NoShrink())
             yield Stage(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
             yield Stage(rules, DEEP)
+
+    @property
+    def _online(self):
+        return not (self.successive and self.eps < 0.5)
+
+    def online_rules(self, sqradius):
+        return Rules(DynamicMargin(self.eps), Additive(most=1), NoShrink())
 
     @staticmethod
     def _stage(accuracy):

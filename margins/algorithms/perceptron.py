@@ -1,28 +1,35 @@
-"""The perceptron."""
+"""The perceptron, and all that makes it bear noise."""
 
 import math
 
-from margins.base import MarginClassifier
-from margins.parameters import Interval, parameter
-from margins.rules import Additive, Mistake, NoShrink, Rules
-from margins.training import Stage
+from margins.noise_tolerance import NoiseTolerantClassifier
+from margins.parameters import Interval, OneOf, parameter
 
 
-class Perceptron(MarginClassifier):
+class Perceptron(NoiseTolerantClassifier):
     """The classical perceptron: add every pattern that is on the wrong side.
 
     On separable data it ends, with a full epoch without mistakes, after at most ``(R / gamma)**2``
     updates. It reaches some margin, not a guaranteed share of the maximum; its certificate says which.
 
-    **Source**: Rosenblatt (1958); Novikoff (1962), Theorem 1 of the lecture on linear separators.
+    By its parameters it is also every noise-tolerant variant of Khardon & Wachman: a margin, the
+    lambda-trick, a bound on the updates of each pattern, a learned threshold that starts anywhere, and
+    any way of reading a model out of the run. The names for these variants are presets of this class.
+
+    **Source**: Rosenblatt (1958); Novikoff (1962), Theorem 1 of the lecture on linear separators;
+    Khardon & Wachman (2007), Figures 1 and 2.
     """
 
-    C: float = parameter(
-        math.inf,
-        Interval(0, math.inf, "right"),
-        "inf: the classical perceptron. Finite: every pattern has a private coordinate of size "
-        "1 / sqrt(2 C), which makes any data separable.",
+    eta: float = parameter(1.0, Interval(1e-60, 1e60), NoiseTolerantClassifier.ABOUT_ETA)
+    theta_init: float | None = parameter(
+        0.0, NoiseTolerantClassifier.THETAS, NoiseTolerantClassifier.ABOUT_THETA
     )
+    intercept_scaling: float | None = parameter(
+        1.0, NoiseTolerantClassifier.SCALINGS, NoiseTolerantClassifier.ABOUT_SCALING
+    )
+    shuffle: str = parameter(
+        "epochs", OneOf("epochs", "once", "never"), NoiseTolerantClassifier.ABOUT_SHUFFLE
+    )
+    max_iter: int = parameter(1000, Interval(1, math.inf, "left", integer=True), "Full epochs at most.")
 
-    def stages(self, run):
-        yield Stage(Rules(Mistake(), Additive(most=1), NoShrink()))
+    _asks_for_convergence = True

@@ -5,13 +5,14 @@ import math
 import numpy as np
 
 from margins.base import MarginClassifier
-from margins.parameters import POSITIVE, Interval, optional, parameter
+from margins.parameters import CALLABLE, POSITIVE, AnyOf, Interval, OneOf, optional, parameter
 from margins.rules import Additive, FixedMargin, NoShrink, Rules
 from margins.schedules import DEEP
+from margins.streams import OnlineMixin
 from margins.training import Stage
 
 
-class FixedMarginPerceptron(MarginClassifier):
+class FixedMarginPerceptron(OnlineMixin, MarginClassifier):
     """The perceptron with fixed margin condition: demand ``a.y > (1 - eps) gamma |a|``.
 
     Given a margin gamma that the data are known to have, it ends with a margin of at least
@@ -34,6 +35,17 @@ class FixedMarginPerceptron(MarginClassifier):
         Interval(0, 1, "right"),
         "How much of gamma may be missing: the margin demanded is (1 - eps) gamma.",
     )
+
+    kernel: object = parameter(
+        "linear",
+        AnyOf(OneOf("linear", "precomputed"), CALLABLE),
+        "A callable takes two matrices and returns the kernel matrix; with 'precomputed' X is that "
+        "matrix. (`gamma` is a margin here, so there are no kernels with a gamma.)",
+    )
+
+    @property
+    def _online(self):
+        return self.gamma is not None
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -58,3 +70,6 @@ class FixedMarginPerceptron(MarginClassifier):
             )
 
         yield Stage(Rules(FixedMargin(beta), Additive(), NoShrink()), DEEP, hopeless=hopeless)
+
+    def online_rules(self, sqradius):
+        return Rules(FixedMargin((1 - self.eps) * self.gamma), Additive(most=1), NoShrink())

@@ -1,29 +1,37 @@
-"""The vocabulary: conditions, updates and shrinks that algorithms are composed of."""
+"""The vocabulary: conditions, updates, shrinks and readouts that algorithms are composed of."""
 
-from margins._update import Condition, Rules, Shrink, Update
+from margins._update import Condition, Readout, Rules, Shrink, Update
 from margins.rules.conditions import (
     DynamicMargin,
     FixedMargin,
     FixedThreshold,
     Mistake,
     ShrunkThreshold,
+    UnevenThreshold,
     Unlearning,
 )
+from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.updates import Additive
 
 __all__ = [
     "Additive",
+    "Average",
     "Condition",
     "ConstantShrink",
     "DynamicMargin",
     "FixedMargin",
     "FixedThreshold",
+    "Journal",
+    "LongestSurvivor",
     "Mistake",
     "NoShrink",
+    "Pocket",
+    "Readout",
     "Rules",
     "Shrink",
     "ShrunkThreshold",
+    "UnevenThreshold",
     "Unlearning",
     "Update",
     "VariableShrink",

@@ -10,6 +10,11 @@ cdef class Mistake(FixedThreshold):
     pass
 
 
+cdef class UnevenThreshold(Condition):
+    cdef readonly double negative
+    cdef readonly double positive
+
+
 cdef class ShrunkThreshold(Condition):
     cdef readonly double b
     cdef readonly Shrink shrink

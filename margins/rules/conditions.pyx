@@ -41,6 +41,36 @@ cdef class Mistake(FixedThreshold):
         return "Mistake()"
 
 
+cdef class UnevenThreshold(Condition):
+    """Demand a functional margin of its own for each label: ``p <= negative`` or ``p <= positive``.
+
+    A score ``w.x - theta`` instead of ``w.x`` is the same: it adds theta to what is demanded of
+    positive patterns, and subtracts it from what is demanded of negative ones.
+
+    Source: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002), the perceptron with uneven margins;
+    Khardon & Wachman (2007), Figure 2, for the threshold.
+    """
+
+    def __init__(self, double negative, double positive):
+        if not (-INFINITY < negative < INFINITY and -INFINITY < positive < INFINITY):
+            raise ValueError(
+                f"The thresholds of UnevenThreshold must be finite. Got {negative} and {positive}."
+            )
+        self.negative = negative
+        self.positive = positive
+
+    def __repr__(self):
+        return f"UnevenThreshold(negative={self.negative:g}, positive={self.positive:g})"
+
+    cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
+        out.learn[0] = self.negative
+        out.learn[1] = self.positive
+        out.unlearn[0] = out.unlearn[1] = INFINITY
+
+    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
+        return ((self.positive if visit.positive else self.negative) - visit.product) / visit.sqnorm
+
+
 cdef class ShrunkThreshold(Condition):
     """Demand a functional margin after the shrink that an update brings: ``factor * p <= b``.
 

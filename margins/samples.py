@@ -1,7 +1,72 @@
-"""The weight of every pattern: by what its C is multiplied."""
+"""What is trained on: the samples of positive weight, and by what the C of each is multiplied."""
+
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
+
+
+class Samples(NamedTuple):
+    """The samples of positive weight.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix, shape (m, n_features)
+    codes : ndarray of int, shape (m,)
+        Indices of their classes.
+    weight : ndarray of float64, shape (m,), or 1.0
+    kept : ndarray of int, shape (m,)
+        Their indices among all samples.
+    n_samples : int
+        How many samples there were.
+    """
+
+    X: object
+    codes: np.ndarray
+    weight: object
+    kept: np.ndarray
+    n_samples: int
+
+
+def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=False, all_classes=True):
+    """Leave out the samples of weight 0.
+
+    Parameters
+    ----------
+    name : str
+        The estimator's, for errors.
+    X : ndarray or CSR matrix, shape (m, d)
+    codes, classes, sample_weight, class_weight
+        As for `pattern_weights`.
+    pairwise : bool
+        True: the columns of X are the samples too.
+    all_classes : bool
+        True: every class must be left with a sample.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    ValueError
+        See `pattern_weights`; and if a class is left without a sample, but must not be.
+    """
+    n_samples = X.shape[0]
+    weight = pattern_weights(name, X, codes, classes, sample_weight, class_weight)
+    if not isinstance(weight, np.ndarray) or weight.all():
+        return Samples(X, codes, weight, np.arange(n_samples), n_samples)
+    kept = np.flatnonzero(weight)
+    X, codes, weight = X[kept], codes[kept], weight[kept]
+    if pairwise:
+        X = X[:, kept]
+    missing = np.setdiff1d(np.arange(len(classes)), codes)
+    if all_classes and len(missing):
+        raise ValueError(
+            f"Every class of {name}.fit must have a sample of positive "
+            f"weight. Got none of class {classes.tolist()[missing[0]]!r}."
+        )
+    return Samples(X, codes, weight, kept, n_samples)
 
 
 def pattern_weights(name, X, codes, classes, sample_weight, class_weight):

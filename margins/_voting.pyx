@@ -1,0 +1,91 @@
+"""Votes: what all hypotheses of a run say of new points.
+
+The problem: k mistakes have made k + 1 hypotheses, each the one before plus one pattern. Instead of k
+weight vectors there is the list of mistakes, and all that has to be known of a new point x is its
+product with every distinct mistaken pattern:
+
+    s_0 = -theta,   s_i = s_{i-1} + l_{j_i} (K(x_{j_i}, x) + rho^2),   votes(x) = sum_i vote_i sign(s_i)
+
+with sign(0) = 0. Many points at once make of each step one pass over contiguous numbers.
+
+Source: Khardon & Wachman (2007), section 2.3; Freund & Schapire (1999).
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+
+cdef inline double _sign(double s) noexcept nogil:
+    return <double> (s > 0) - <double> (s < 0)
+
+
+def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
+                const int64_t[::1] votes, double theta, double sqrho):
+    """The votes of all hypotheses on some points.
+
+    Parameters
+    ----------
+    products : ndarray of float64, shape (n_support, n_points)
+        Of every distinct mistaken pattern with every point.
+    mistakes : ndarray of int32, shape (n_mistakes,)
+        Rows of `products`.
+    labels : ndarray of float64, shape (n_support,)
+        -1 or +1.
+    votes : ndarray of int64, shape (n_mistakes + 1,)
+    theta : float
+        Threshold of the first hypothesis.
+    sqrho : float
+        By which, times the label, the threshold falls with each mistake.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_points,)
+    """
+    cdef Py_ssize_t i, j, row, n = products.shape[1]
+    cdef double step, label, vote = votes[0]
+    result = np.full(n, vote * _sign(-theta))
+    cdef double[::1] total = result
+    cdef double[::1] s = np.full(n, -theta)
+    with nogil:
+        for i in range(mistakes.shape[0]):
+            row = mistakes[i]
+            label = labels[row]
+            step = label * sqrho
+            vote = votes[i + 1]
+            for j in range(n):
+                s[j] += label * products[row, j] + step
+            if vote:
+                for j in range(n):
+                    total[j] += vote * _sign(s[j])
+    return result
+
+
+def tail_errors(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
+                const int64_t[::1] votes, double theta, double sqrho, const signed char[::1] truth):
+    """How many of some labelled points the hypotheses from each one on get wrong together.
+
+    Parameters
+    ----------
+    truth : ndarray of int8, shape (n_points,)
+        -1 or +1. A point of as many votes for as against counts as negative.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_mistakes + 1,)
+    """
+    cdef Py_ssize_t i, j, k = mistakes.shape[0]
+    cdef double total
+    result = np.zeros(k + 1, dtype=np.int64)
+    cdef int64_t[::1] errors = result
+    cdef double[::1] s = np.empty(k + 1)
+    with nogil:
+        for j in range(products.shape[1]):
+            s[0] = -theta
+            for i in range(k):
+                s[i + 1] = s[i] + labels[mistakes[i]] * (products[mistakes[i], j] + sqrho)
+            total = 0
+            for i in range(k, -1, -1):
+                total += votes[i] * _sign(s[i])
+                errors[i] += (total > 0) != (truth[j] > 0)
+    return result

@@ -1,0 +1,15 @@
+"""The averaged perceptron."""
+
+from margins.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.parameters import OneOf, parameter
+
+
+class AveragedPerceptron(NoiseTolerantClassifier):
+    """The averaged perceptron: the mean of all hypotheses, weighted as in voting.
+
+    One weight vector that behaves much like the voted perceptron's many.
+
+    **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
+    """
+
+    readout: str = parameter("averaged", OneOf(*READOUTS), "As for the perceptron.")

@@ -1,0 +1,15 @@
+"""The longest survivor."""
+
+from margins.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.parameters import OneOf, parameter
+
+
+class LongestSurvivorPerceptron(NoiseTolerantClassifier):
+    """The longest survivor: the hypothesis that was right most often before its first mistake.
+
+    Of equals the first. Without a margin this is Gallant's pocket algorithm.
+
+    **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
+    """
+
+    readout: str = parameter("longest", OneOf(*READOUTS), "As for the perceptron.")

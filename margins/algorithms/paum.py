@@ -1,0 +1,42 @@
+"""The perceptron with uneven margins."""
+
+import numpy as np
+
+from margins.noise_tolerance import ReadoutClassifier
+from margins.parameters import Interval, parameter
+
+
+class UnevenMarginPerceptron(ReadoutClassifier):
+    """The perceptron with uneven margins: one margin for each label, for classes of uneven size.
+
+    On separable data it ends, and class j has a margin of at least
+    ``tau_j / (sqrt(8) (eta + max(tau_positive, tau_negative)))`` of the maximum. In one-vs-rest the
+    positive samples are those of the class.
+
+    **Source**: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002).
+    """
+
+    tau_positive: float = parameter(
+        1.0, Interval(0, 1e60), "Margin of positive patterns, in units of R**2, R the longest x."
+    )
+    tau_negative: float = parameter(0.1, Interval(0, 1e60), "Margin of negative patterns, likewise.")
+    eta: float = parameter(
+        1.0, Interval(1e-60, 1e60), "Learning rate; only tau / eta matters to decisions."
+    )
+    intercept_scaling: float | None = parameter(
+        None,
+        ReadoutClassifier.SCALINGS,
+        "By the square of which an update moves the threshold. None: R, for a stream that of its first "
+        "chunk.",
+    )
+
+    def _settle(self, sqnorms):
+        super()._settle(sqnorms)
+        self.sqradius_ = float(np.max(sqnorms))
+
+    def _default_sqrho(self, sqnorms):
+        return float(np.max(sqnorms))
+
+    def _thresholds(self):
+        unit = self.sqradius_ / self.eta
+        return self.tau_negative * unit, self.tau_positive * unit

@@ -1,0 +1,16 @@
+"""The pocket algorithm with ratchet."""
+
+from margins.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.parameters import OneOf, parameter
+
+
+class PocketPerceptron(NoiseTolerantClassifier):
+    """The pocket algorithm with ratchet: a longer survivor must also be better.
+
+    A hypothesis that survives longer than the one in the pocket replaces it only if it classifies more
+    training samples correctly. ``longest-survivor`` is the pocket without the ratchet.
+
+    **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
+    """
+
+    readout: str = parameter("pocket", OneOf(*READOUTS), "As for the perceptron.")

@@ -1,0 +1,38 @@
+"""Servedio's average algorithm."""
+
+import math
+
+from margins.base import MarginClassifier
+from margins.parameters import BOOLEAN, Interval, parameter
+from margins.rules import Additive, FixedThreshold, NoShrink, Rules
+from margins.streams import OnlineMixin
+from margins.training import Stage
+
+
+class ServedioAverage(OnlineMixin, MarginClassifier):
+    """Servedio's average algorithm: every pattern is added once, whatever the prediction.
+
+    The weight vector is the sum of all patterns. One pass, nothing to choose, and under isotropic
+    distributions, even with noise, it learns half-spaces.
+
+    **Source**: Servedio (1999); Khardon & Wachman (2007), section 1.
+    """
+
+    C: float = parameter(
+        math.inf, Interval(0, math.inf, "right"), "Only what the certificate is about: see `perceptron`."
+    )
+    fit_intercept: bool = parameter(
+        False, BOOLEAN, "Learn a bias, by one more feature of constant value; the algorithm has none."
+    )
+
+    _takes_zero_rows = True
+
+    def online_rules(self, sqradius):
+        return Rules(FixedThreshold(math.inf), Additive(most=1), NoShrink())
+
+    def stages(self, run):
+        yield Stage(self.online_rules(run.sqradius), epochs=1)
+        run.clean = True  # one pass is all
+
+    def _scale(self, run):
+        return 1.0
