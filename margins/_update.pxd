@@ -46,6 +46,7 @@ cdef class Condition:
 
 cdef class Shrink:
     cdef double factor(self, const State* state) noexcept nogil
+    cdef double decay(self, const State* state) noexcept nogil
     cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil
     cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil
 
@@ -59,6 +60,7 @@ cdef class Rules:
     cdef readonly Condition condition
     cdef readonly Update update
     cdef readonly Shrink shrink
+    cdef readonly bint decays
     cdef bint closed_form
     cdef bint _misclassified_after(
         self, double repetitions, double eta, const State* state, const Visit* visit

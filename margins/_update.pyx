@@ -7,6 +7,7 @@ the rules ask. Every algorithm of this package is this loop with other rules:
     p = a.y_k                                     one inner product
     if p <= threshold(state):   a <- s a + c y_k  (learning)
     elif p >= ceiling(state):   a <- a - c y_k    (unlearning, only while alpha_k > 0)
+    otherwise:                  a <- s a          (only if the shrink decays)
 
 Left in place after every update (alpha_k is the accumulated weight of pattern k):
 
@@ -80,13 +81,23 @@ cdef class Condition:
 cdef class Shrink:
     """By how much does the weight vector shrink before a pattern is added?
 
-    Subclasses override `factor`, and `repeat` if many updates have a closed form.
+    Subclasses override `factor`, and `repeat` if many updates have a closed form; `decay` and `decays`
+    if presentations without an update shrink too.
     """
 
     @property
     def is_identity(self):
         """True if nothing ever shrinks."""
         return False
+
+    @property
+    def decays(self):
+        """True if every presentation shrinks; the rules' clock then counts presentations."""
+        return False
+
+    cdef double decay(self, const State* state) noexcept nogil:
+        """Factor of a presentation that brings no update; asked only if `decays`."""
+        return 1
 
     cdef double factor(self, const State* state) noexcept nogil:
         """Factor of the next single update."""
@@ -156,6 +167,7 @@ cdef class Rules:
         self.condition = condition
         self.update = update
         self.shrink = shrink
+        self.decays = bool(shrink.decays)
         self.closed_form = bool(condition.repeats_with(self.shrink))
 
     def __repr__(self):
@@ -504,6 +516,16 @@ cdef void _apply(Patterns patterns, WeightVector a, const Visit* visit, const St
     a.state.label_sum += c
 
 
+cdef void _decay(WeightVector a, double factor) noexcept nogil:
+    """a <- factor * a, at a presentation without an update."""
+    a.state.scale *= factor
+    a.state.sqnorm *= factor * factor
+    a.state.dual_sum *= factor
+    a.state.t += 1
+    if not SMALLEST_SCALE <= a.state.scale <= LARGEST_SCALE:
+        _normalise(a)
+
+
 cdef inline void _look(Patterns patterns, WeightVector a, Py_ssize_t k, double p, Visit* out) noexcept nogil:
     out.k = k
     out.positive = patterns.labels[k] > 0
@@ -584,6 +606,9 @@ cdef void mini_epoch(
             rules.condition.thresholds(&a.state, &thresholds)
             if keep != NULL and keep.updated and has_dual and a.beta[k] > 0:
                 member = True
+        elif rules.decays:
+            _decay(a, rules.shrink.decay(&a.state))
+            rules.condition.thresholds(&a.state, &thresholds)
         if member:
             kept[tally.n_kept] = k
             tally.n_kept += 1

@@ -92,8 +92,9 @@ class Run:
         Told of every full epoch; may end the run.
     theta : float
         The score of a pattern is ``l_k (a.y_k) - theta``; the rules must say the same.
-    shuffle : "epochs", "once" or "never"
-        When the order of the patterns is permuted.
+    shuffle : "epochs", "once", "never" or "draws"
+        When the order of the patterns is permuted; "draws": an epoch is as many draws with replacement
+        as there are patterns.
     n_held_out : int
         So many patterns, the first of the first order, are never presented.
     weights : WeightVector
@@ -221,7 +222,7 @@ class Run:
             if self.prove_early and self.finished:
                 self.trouble = None
                 return True
-            if self.clean and self.trouble is None:
+            if self.clean and self.trouble is None and not stage.rules.decays:
                 return False
             if self.trouble is None:
                 self.trouble = stage.hopeless(self)
@@ -240,6 +241,9 @@ class Run:
         """The order of the next full epoch: ndarray of int32."""
         if self.watch is not None:
             self.watch.begin_epoch(self.n_epochs + 1)
+        if self.shuffle == "draws":
+            m = len(self.patterns)
+            return self._generator.integers(m, size=m, dtype=np.int32)
         if self.n_epochs == 0 and self.shuffle != "never":
             self._generator.shuffle(self._order)
         order = self._order[self.n_held_out :]
