@@ -157,9 +157,9 @@ cdef class ActiveSets:
                            self.members[level], tally)
             else:
                 mini_epoch(patterns, a, rules, readout, order, begin, end, NULL, None, tally)
-            if patterns.rows.is_kernel:
-                with gil:
-                    patterns.rows.check()
+            with gil:
+                patterns.rows.check()
+                rules.check()
             self.n_visits += end - begin
             begin = end
             if self.n_visits >= self._next_signal_check:

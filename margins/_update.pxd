@@ -5,6 +5,27 @@ from libc.stdint cimport int32_t
 from margins._sparse cimport Rows
 
 
+# The number of the binary interface in this file: what is compiled against it has it baked in. It is
+# raised whenever a struct or a base class below changes.
+cdef enum:
+    ABI = 1
+
+
+cdef inline int require_abi() except -1:
+    """For modules with rules of their own: ``margins_abi = require_abi()`` at module level.
+
+    Raises ImportError unless the margins installed has the interface that the module was compiled
+    against; without it a method table of the wrong shape would be called, silently.
+    """
+    from margins._update import abi as installed
+    if installed != ABI:
+        raise ImportError(
+            f"compiled against version {ABI} of the binary interface of margins, but the margins "
+            f"installed has version {installed}: compile it again"
+        )
+    return ABI
+
+
 cdef struct State:
     # What a rule may look at. The weight vector is a = scale * v.
     double scale
@@ -39,12 +60,14 @@ cdef struct Step:
 
 
 cdef class Condition:
+    cdef int check(self) except -1
     cdef double threshold(self, const State* state) noexcept nogil
     cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil
     cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil
 
 
 cdef class Shrink:
+    cdef int check(self) except -1
     cdef double factor(self, const State* state) noexcept nogil
     cdef double decay(self, const State* state) noexcept nogil
     cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil
@@ -52,6 +75,7 @@ cdef class Shrink:
 
 
 cdef class Update:
+    cdef int check(self) except -1
     cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil
     cdef void unlearn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil
 
@@ -62,6 +86,7 @@ cdef class Rules:
     cdef readonly Shrink shrink
     cdef readonly bint decays
     cdef bint closed_form
+    cdef int check(self) except -1
     cdef bint _misclassified_after(
         self, double repetitions, double eta, const State* state, const Visit* visit
     ) noexcept nogil

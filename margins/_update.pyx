@@ -25,6 +25,8 @@ Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinate
 from libc.math cimport INFINITY, NAN, fabs, floor, isnan, rint
 from margins._sparse cimport axpy, dot, prefetch
 
+import sys
+
 import numpy as np
 
 cdef double MOST_REPETITIONS = 9007199254740992.0  # 2^53: counts stay exact in a double
@@ -43,6 +45,10 @@ cdef class Condition:
     A threshold depends on the state and the label only: it is evaluated after an update and cached.
     Subclasses override `threshold`, or `thresholds` if labels differ or patterns are unlearned.
     """
+
+    cdef int check(self) except -1:
+        """Raise what has gone wrong since the last check, where no exception could be raised."""
+        return 0
 
     cdef double threshold(self, const State* state) noexcept nogil:
         return 0
@@ -99,6 +105,10 @@ cdef class Shrink:
         """Factor of a presentation that brings no update; asked only if `decays`."""
         return 1
 
+    cdef int check(self) except -1:
+        """Raise what has gone wrong since the last check, where no exception could be raised."""
+        return 0
+
     cdef double factor(self, const State* state) noexcept nogil:
         """Factor of the next single update."""
         return 1
@@ -137,11 +147,34 @@ cdef class Shrink:
 cdef class Update:
     """How much of a misclassified pattern is added? The base class: nothing (0 repetitions)."""
 
+    cdef int check(self) except -1:
+        """Raise what has gone wrong since the last check, where no exception could be raised."""
+        return 0
+
     cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
         out.shrink, out.add, out.repetitions = 1, 0, 0
 
     cdef void unlearn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
         out.shrink, out.add, out.repetitions = 1, 0, 0
+
+
+abi = ABI
+cdef unsigned long HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement in Python
+
+
+def _require_abi_of(type rule):
+    """Raise ImportError if a compiled rule from elsewhere has not checked what it was compiled against."""
+    for ancestor in rule.__mro__:
+        module = ancestor.__module__
+        if module.split(".")[0] in ("margins", "builtins") or ancestor.__flags__ & HEAP_TYPE:
+            continue
+        found = getattr(sys.modules.get(module), "margins_abi", None)
+        if found != ABI:
+            raise ImportError(
+                f"Rule {ancestor.__name__} of {module} must be compiled against version {ABI} of the "
+                f"binary interface of margins. Got {found}. The module says which by "
+                "`margins_abi = require_abi()`, cimported from margins._update."
+            )
 
 
 cdef State _state_of(dict values):
@@ -164,6 +197,8 @@ cdef class Rules:
     """
 
     def __init__(self, Condition condition not None, Update update not None, Shrink shrink not None):
+        for rule in (condition, update, shrink):
+            _require_abi_of(type(rule))
         self.condition = condition
         self.update = update
         self.shrink = shrink
@@ -172,6 +207,13 @@ cdef class Rules:
 
     def __repr__(self):
         return f"Rules({self.condition!r}, {self.update!r}, {self.shrink!r})"
+
+    cdef int check(self) except -1:
+        """Raise what has gone wrong in a rule."""
+        self.condition.check()
+        self.update.check()
+        self.shrink.check()
+        return 0
 
     cdef bint _misclassified_after(
         self, double repetitions, double eta, const State* state, const Visit* visit

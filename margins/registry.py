@@ -94,6 +94,15 @@ def get(name):
     return _load(*next(iter(packages.items())))
 
 
+def provider(name):
+    """The package that a name of `available` comes from; None: it was registered in this process."""
+    package, _, short = name.rpartition(":")
+    packages = _offers().get(short, {})
+    if name in _registered:
+        return None
+    return package or (OWN_PACKAGE if OWN_PACKAGE in packages else next(iter(packages)))
+
+
 def register(name, algorithm):
     """Give a classifier class a name in this process, without a package.
 

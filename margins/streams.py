@@ -137,9 +137,7 @@ class OnlineMixin:
         codes = self._codes(y)
         samples = self._weigh(X, codes, sample_weight, all_classes=False)
         if len(samples.kept) == 0:
-            raise ValueError(
-                f"X of {type(self).__name__}.partial_fit must have a sample of positive weight. Got none."
-            )
+            raise ValueError("X of partial_fit must have a sample of positive weight. Got none.")
         rows = rows_of(samples.X)
         sqnorms = rows.sqnorms()
         if streams is None:

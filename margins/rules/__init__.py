@@ -1,6 +1,7 @@
 """The vocabulary: conditions, updates, shrinks and readouts that algorithms are composed of."""
 
 from margins._update import Condition, Readout, Rules, Shrink, Update
+from margins.rules.adapters import Native, Python
 from margins.rules.conditions import (
     DynamicMargin,
     FixedMargin,
@@ -25,8 +26,10 @@ __all__ = [
     "Journal",
     "LongestSurvivor",
     "Mistake",
+    "Native",
     "NoShrink",
     "Pocket",
+    "Python",
     "Readout",
     "Rules",
     "Shrink",

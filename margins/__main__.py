@@ -1,0 +1,117 @@
+"""What is installed, and what it is.
+
+python -m margins list              every algorithm: its name, its package, a sentence
+python -m margins describe NAME     its rules, parameters with ranges, guarantees and source
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import inspect
+import math
+import sys
+import warnings
+
+import margins
+from margins.registry import provider
+
+# Two patterns of each class, on which a sentence of rules is spelled out.
+TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
+
+
+def first_sentence(algorithm):
+    """The first sentence of a class's docstring, on one line."""
+    text = inspect.getdoc(algorithm) or ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def listing():
+    """Lines of `list`: name, package, sentence; or the error of a plug-in that cannot be loaded."""
+    lines = []
+    for name in margins.available():
+        try:
+            sentence = first_sentence(margins.get(name))
+        except Exception as error:  # somebody else's code: anything can be wrong with it
+            sentence = f"BROKEN: {error}"
+        lines.append((name, provider(name) or "registered", sentence))
+    widths = [max(len(line[column]) for line in lines) for column in range(2)]
+    return [
+        f"{name:{widths[0]}}  {package:{widths[1]}}  {sentence}" for name, package, sentence in lines
+    ]
+
+
+def rules_of(algorithm):
+    """The rules of an algorithm's first stage by its default parameters; None if it has no stages."""
+    if not hasattr(algorithm, "stages"):
+        return None
+    played = []
+
+    class Spy(algorithm):
+        def stages(self, run):
+            for stage in super().stages(run):
+                played.append(stage.rules)
+                yield stage
+
+    with warnings.catch_warnings(), contextlib.suppress(NotImplementedError):
+        warnings.simplefilter("ignore")
+        Spy(**({"gamma": 0.1} if _needs_gamma(algorithm) else {}), max_iter=1).fit(*TINY)
+    return played[0] if played else None
+
+
+def _needs_gamma(algorithm):
+    default = algorithm()
+    return getattr(default, "gamma", 0) is None and math.isinf(getattr(default, "C", 0))
+
+
+def description(name):
+    """Lines of `describe`."""
+    algorithm = margins.get(name)
+    lines = [
+        f"{name}: {algorithm.__module__}.{algorithm.__qualname__}",
+        f"package: {provider(name) or 'registered in this process'}",
+    ]
+    rules = rules_of(algorithm)
+    if rules is None:
+        lines.append("rules: a loop of its own")
+    else:
+        lines.append(
+            f"rules, on a tiny problem: {rules.condition!r}, {rules.update!r}, {rules.shrink!r}"
+        )
+    lines.append(f"partial_fit: {'yes' if hasattr(algorithm(), 'partial_fit') else 'no'}")
+    lines += ["", *_prose(algorithm), ""]
+    if dataclasses.is_dataclass(algorithm):
+        for field in dataclasses.fields(algorithm):
+            allowed = field.metadata.get("allowed", "anything")
+            lines.append(f"  {field.name} = {field.default!r}: {allowed}")
+            description = field.metadata.get("description", "")
+            lines.append(f"      {' '.join(description.split())}")
+    return lines
+
+
+def _prose(algorithm):
+    """The docstring before its parameters: what it is, what it guarantees, its source."""
+    text = inspect.getdoc(algorithm) or "No docstring."
+    return text.split("\nParameters\n")[0].rstrip().split("\n")
+
+
+def main(arguments=None):
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m margins", description="The algorithms that are installed."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="every algorithm: its name, its package, a sentence")
+    describe = commands.add_parser("describe", help="rules, parameters with ranges, guarantees, source")
+    describe.add_argument("name", help="a name of `list`, or package:name")
+    given = parser.parse_args(arguments)
+    try:
+        lines = listing() if given.command == "list" else description(given.name)
+    except (ValueError, ImportError, TypeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+# cython: language_level=3
+from margins._update cimport Condition, Shrink, Update
+
+ctypedef double (*threshold_t)(double, double, double, double) noexcept nogil
+ctypedef double (*threshold_with_t)(double, double, double, double, void*) noexcept nogil
+ctypedef double (*factor_t)(double, double, double) noexcept nogil
+ctypedef double (*factor_with_t)(double, double, double, void*) noexcept nogil
+ctypedef double (*coefficient_t)(double, double, double, double, double, double) noexcept nogil
+ctypedef double (*coefficient_with_t)(double, double, double, double, double, double, void*) noexcept nogil
+
+
+cdef class NativeCondition(Condition):
+    cdef readonly object function
+    cdef threshold_t call
+    cdef threshold_with_t call_with
+    cdef void* user_data
+
+
+cdef class NativeShrink(Shrink):
+    cdef readonly object function
+    cdef factor_t call
+    cdef factor_with_t call_with
+    cdef void* user_data
+
+
+cdef class NativeUpdate(Update):
+    cdef readonly object function
+    cdef coefficient_t call
+    cdef coefficient_with_t call_with
+    cdef void* user_data
+
+
+cdef class PythonCondition(Condition):
+    cdef readonly object function
+    cdef object error
+    cdef double _call(self, double sqnorm, double t, double dual_sum, double label) noexcept with gil
+
+
+cdef class PythonShrink(Shrink):
+    cdef readonly object function
+    cdef object error
+    cdef double _call(self, double sqnorm, double t, double dual_sum) noexcept with gil
+
+
+cdef class PythonUpdate(Update):
+    cdef readonly object function
+    cdef object error
+    cdef double _call(
+        self, double product, double pattern_sqnorm, double dual, double upper, double sqnorm, double t
+    ) noexcept with gil

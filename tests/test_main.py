@@ -1,0 +1,66 @@
+"""The command line: what is installed, and what it is."""
+
+import subprocess
+import sys
+
+import pytest
+
+import margins
+from margins import registry
+from margins.__main__ import main
+from margins.algorithms.pdm import DynamicMarginPerceptron
+
+
+@pytest.fixture(autouse=True)
+def nothing_registered(monkeypatch):
+    monkeypatch.setattr(registry, "_registered", {})
+
+
+def test_list_names_every_algorithm_once(capsys):
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == margins.available()
+    assert all("BROKEN" not in line for line in lines)
+
+
+@pytest.mark.parametrize("name", margins.available())
+def test_describe_says_all_there_is_to_say(name, capsys):
+    assert main(["describe", name]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"{name}: margins.") and "package: margins" in text
+    assert "**Source**" in text and "partial_fit: " in text and "rules" in text
+    for parameter in margins.get(name)().get_params():
+        assert f"\n  {parameter} = " in text
+
+
+def test_describe_spells_out_rules_and_ranges(capsys):
+    main(["describe", "pdm"])
+    text = capsys.readouterr().out
+    assert "DynamicMargin(eps=0.01), Additive(eta=1, most=inf), NoShrink()" in text
+    assert "  eps = 0.01: in (0, 1]" in text
+
+
+def test_a_registered_class_is_listed_as_such(capsys):
+    margins.register("mine", DynamicMarginPerceptron)
+    main(["list"])
+    assert any(
+        line.split()[:2] == ["mine", "registered"] for line in capsys.readouterr().out.splitlines()
+    )
+    main(["describe", "mine"])
+    assert "registered in this process" in capsys.readouterr().out
+
+
+def test_an_unknown_name_is_an_error_with_a_hint(capsys):
+    assert main(["describe", "pmd"]) == 1
+    assert "Did you mean 'pdm'?" in capsys.readouterr().err
+
+
+def test_it_runs_as_a_module():
+    result = subprocess.run(
+        [sys.executable, "-m", "margins", "list"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert result.stdout.splitlines()[0].split()[0] == margins.available()[0]
