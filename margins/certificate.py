@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LINE_SEARCH_STEPS = 6
+LINE_SEARCH_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -189,17 +189,18 @@ class SquaredHinge:
         best, best_scale = math.inf, scale
         for _ in range(LINE_SEARCH_STEPS):
             value, slack, weighted = self._objective(products, sqnorm, scale)
-            if value >= best:
-                return best, best_scale, False
+            if value >= best:  # beyond the minimum, on a piece of another curvature
+                if abs(scale - best_scale) <= 1e-9 * best_scale:
+                    return best, best_scale, True
+                scale = (scale + best_scale) / 2
+                continue
             best, best_scale = value, scale
             slope = scale * sqnorm - 2 * float(np.sum(weighted * products))
             curvature = sqnorm + 2 * float(np.sum(self.C * np.square(products * (slack > 0))))
             step = slope / curvature if curvature > 0 else 0.0
             if slope * step <= 1e-12 * value:  # twice what the step can still gain
                 return best, best_scale, True
-            if step >= scale:
-                return best, best_scale, False
-            scale -= step
+            scale = scale - step if step < scale else scale / 8
         return best, best_scale, False
 
 

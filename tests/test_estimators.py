@@ -418,9 +418,7 @@ def test_fitted_attributes_have_their_types_and_ranges(name, n_classes):
 # -------------------------------------------------------------------------------------- dual variables
 
 
-WITH_DUAL_VARIABLES = [
-    (name, {"C": C}) for name in NAMES if name not in VOTING for C in (0.1, 10.0)
-]
+WITH_DUAL_VARIABLES = [(name, {"C": C}) for name in NAMES if name not in VOTING for C in (0.1, 10.0)]
 WITH_DUAL_VARIABLES += [("mpu", {"C": math.inf, "max_iter": 20})]
 WITH_DUAL_VARIABLES += [(name, {"C": math.inf}) for name in ("alpha-bound", "lambda-trick")]
 WITH_DUAL_VARIABLES += [("mpu", {"C": C, "loss": "hinge"}) for C in (0.1, 10.0)]
@@ -842,11 +840,7 @@ def test_row_of_weight_zero_is_left_out_of_a_stream(name):
     X, y = clouds(n_classes=3, distance=0.5)
     weight = np.where(np.arange(len(y)) % 4 == 1, 0.0, 2.0)
     kept = weight > 0
-    params = {"intercept_scaling": 1.0, "theta_init": 0.0} if name in NOISE_TOLERANT else {}
-    params = {key: value for key, value in params.items() if key in names_of_parameters(ALGORITHMS[name])}
-    if name == "pam":
-        params["theta_init"] = 2.0
-    zero, left_out = make(name, **params), make(name, **params)
+    zero, left_out = make(name), make(name)
     for rows in np.array_split(np.arange(len(y)), 3):
         zero.partial_fit(X[rows], y[rows], classes=[0, 1, 2], sample_weight=weight[rows])
         rows = rows[kept[rows]]
@@ -855,6 +849,19 @@ def test_row_of_weight_zero_is_left_out_of_a_stream(name):
     assert zero.certificates_ == left_out.certificates_
     if name in VOTING:
         assert_array_equal(zero.support_vectors_, X[zero.support_])
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_chunk_of_no_weight_is_refused_by_a_sentence_and_leaves_the_stream_as_it_was(name):
+    X, y = clouds(n_classes=3)
+    classifier = make(name, class_weight={1: 0.0}).partial_fit(X, y, classes=[0, 1, 2])
+    untouched = pickle.loads(pickle.dumps(classifier))
+    with pytest.raises(ValueError, match="weight"):
+        classifier.partial_fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="weight"):
+        classifier.partial_fit(X[y == 1], y[y == 1])
+    assert_same_fit(classifier, untouched)
+    assert_same_fit(classifier.partial_fit(X, y), untouched.partial_fit(X, y))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
