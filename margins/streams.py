@@ -138,7 +138,8 @@ class OnlineMixin:
         samples = self._weigh(X, codes, sample_weight, all_classes=False)
         if len(samples.kept) == 0:
             raise ValueError(
-                f"X of {type(self).__name__}.partial_fit must have a sample of positive weight. Got none."
+                f"X of {type(self).__name__}.partial_fit must have a sample of positive weight. "
+                "Got none."
             )
         rows = rows_of(samples.X)
         sqnorms = rows.sqnorms()
