@@ -279,7 +279,8 @@ class Run:
             self.report(self._progress())
         if self.clean and self.readout is not None:
             # The epochs that are left would be like this one: their presentations count.
-            left = self.max_iter - self.n_epochs
+            # (No more of them than a double counts exactly.)
+            left = min(self.max_iter - self.n_epochs, 2**53 // len(self._order))
             self.readout.n_presented += left * (len(self._order) - self.n_held_out)
             self.readout.n_right += left * (len(self._order) - self.n_held_out - self._n_refused)
         self._n_changed = self._n_refused = 0
@@ -321,7 +322,9 @@ def train_in_one_pass(runs, stages):
                 run.present(stage, sets, order[begin : begin + SLICE])
         for run, _, _ in playing:
             run.end_epoch()
-            if run.trouble is None and not run.clean and run.n_epochs == run.max_iter:
+            if run.clean:
+                run.trouble = None  # a callback that stopped it came too late
+            elif run.trouble is None and run.n_epochs == run.max_iter:
                 run.out_of_epochs()
         playing = [item for item in playing if not item[0].clean and item[0].trouble is None]
     for run in runs:
