@@ -1,6 +1,7 @@
 """The vocabulary: conditions, updates, shrinks and readouts that algorithms are composed of."""
 
 from margins._update import Condition, Readout, Rules, Shrink, Update
+from margins.rules.combinations import BallStep, NormalisedStep, RelaxedMargin, Shifting
 from margins.rules.conditions import (
     DynamicMargin,
     FixedMargin,
@@ -10,6 +11,7 @@ from margins.rules.conditions import (
     UnevenThreshold,
     Unlearning,
 )
+from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
 from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.updates import Additive
@@ -17,22 +19,29 @@ from margins.rules.updates import Additive
 __all__ = [
     "Additive",
     "Average",
+    "BallStep",
     "Condition",
     "ConstantShrink",
     "DynamicMargin",
+    "FallingMargin",
     "FixedMargin",
     "FixedThreshold",
     "Journal",
+    "LengthPower",
     "LongestSurvivor",
     "Mistake",
     "NoShrink",
+    "NormalisedStep",
     "Pocket",
     "Readout",
+    "RelaxedMargin",
     "Rules",
+    "Shifting",
     "Shrink",
     "ShrunkThreshold",
     "UnevenThreshold",
     "Unlearning",
     "Update",
+    "UpdatePower",
     "VariableShrink",
 ]
