@@ -2,6 +2,7 @@
 
 from margins._update import Condition, Readout, Rules, Shrink, Update
 from margins.rules.adapters import Native, Python
+from margins.rules.combinations import BallStep, NormalisedStep, RelaxedMargin, Shifting
 from margins.rules.conditions import (
     DynamicMargin,
     FixedMargin,
@@ -11,6 +12,7 @@ from margins.rules.conditions import (
     UnevenThreshold,
     Unlearning,
 )
+from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
 from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.updates import Additive
@@ -18,24 +20,31 @@ from margins.rules.updates import Additive
 __all__ = [
     "Additive",
     "Average",
+    "BallStep",
     "Condition",
     "ConstantShrink",
     "DynamicMargin",
+    "FallingMargin",
     "FixedMargin",
     "FixedThreshold",
     "Journal",
+    "LengthPower",
     "LongestSurvivor",
     "Mistake",
     "Native",
     "NoShrink",
+    "NormalisedStep",
     "Pocket",
     "Python",
     "Readout",
+    "RelaxedMargin",
     "Rules",
+    "Shifting",
     "Shrink",
     "ShrunkThreshold",
     "UnevenThreshold",
     "Unlearning",
     "Update",
+    "UpdatePower",
     "VariableShrink",
 ]
