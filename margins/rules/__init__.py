@@ -10,6 +10,8 @@ from margins.rules.conditions import (
     UnevenThreshold,
     Unlearning,
 )
+from margins.rules.decays import ConstantDecay, HarmonicDecay
+from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
 from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.updates import Additive
@@ -18,19 +20,24 @@ __all__ = [
     "Additive",
     "Average",
     "Condition",
+    "ConstantDecay",
     "ConstantShrink",
     "DynamicMargin",
     "FixedMargin",
     "FixedThreshold",
+    "HarmonicDecay",
     "Journal",
     "LongestSurvivor",
+    "MarginError",
     "Mistake",
     "NoShrink",
+    "PassiveAggressive",
     "Pocket",
     "Readout",
     "Rules",
     "Shrink",
     "ShrunkThreshold",
+    "SubgradientStep",
     "UnevenThreshold",
     "Unlearning",
     "Update",
