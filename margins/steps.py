@@ -1,7 +1,7 @@
 """Online algorithms that take one step against the loss of each pattern, of a size to be chosen.
 
-Sizes of steps have the units of 1 / |x|^2, so they are given in units of 1 / R^2: then they mean the same
-for all data, and a change of the units of X changes nothing.
+Sizes of steps have the units of 1 / |x|^2, so they are given in units of 1 / R^2: then they mean the
+same for all data, and a change of the units of X changes nothing.
 """
 
 import math
@@ -48,5 +48,6 @@ class StepClassifier(OnlineMixin, MarginClassifier):
 
     def _square(self, sqradius):
         """R^2, as chosen or as found."""
-        radius = self.radius
-        return max(sqradius, SMALLEST_SQNORM) if radius is None else float(radius) ** 2
+        if self.radius is not None:
+            return float(self.radius) ** 2
+        return sqradius if sqradius >= SMALLEST_SQNORM else 1.0  # zero rows give no unit

@@ -27,11 +27,10 @@ def oracle(patterns, orders, variant="pa", C=math.inf, tol=0.0):
         y = patterns[k]
         loss = max(0.0, 1 - w @ y)
         if loss > tol and y @ y > 0:
-            step = {
-                "pa": lambda: loss / (y @ y),
-                "pa-i": lambda: min(C, loss / (y @ y)),
-                "pa-ii": lambda: loss / (y @ y + 1 / (2 * C)),
-            }[variant]()
+            if variant == "pa-ii":
+                step = loss / (y @ y + 1 / (2 * C))
+            else:
+                step = min(C if variant == "pa-i" else math.inf, loss / (y @ y))
             w = w + step * y
             updates.append((int(k), step))
     return updates, w
@@ -145,11 +144,9 @@ def test_aggressiveness_is_in_units_of_the_longest_pattern():
     X, y = clouds(distance=0.3)
     sqradius = np.max(np.sum(X**2, axis=1)) + 1
     for name in ("pa-i", "pa-ii"):
-        for given, radius in ((0.01 * sqradius, None), (0.01, 1.0), (0.04, 2.0)):
-            model = margins.get(name)(aggressiveness=given, radius=radius, random_state=0, max_iter=3)
-            _, w = oracle(
-                oracles.patterns_of(X, y), epochs_of(0, len(y), 3), name, 0.01, tol=1e-9
-            )
+        for size, radius in ((0.01 * sqradius, None), (0.01, 1.0), (0.04, 2.0)):
+            model = margins.get(name)(aggressiveness=size, radius=radius, random_state=0, max_iter=3)
+            _, w = oracle(oracles.patterns_of(X, y), epochs_of(0, len(y), 3), name, 0.01, tol=1e-9)
             assert_allclose(np.append(model.fit(X, y).coef_, model.intercept_), w, rtol=1e-9)
 
 
@@ -218,9 +215,8 @@ def test_losses_of_one_pass_are_bounded_as_in_the_theorems(variant, seed, C):
 def test_average_is_the_mean_over_all_presentations():
     X, y = clouds(distance=0.3)
     for name in NAMES:
-        model = margins.get(name)(readout="averaged", radius=1.0) if name != "pa" else margins.get(name)(
-            readout="averaged"
-        )
+        radius = {} if name == "pa" else {"radius": 1.0}
+        model = margins.get(name)(readout="averaged", **radius)
         patterns, path = oracles.patterns_of(X, y), []
         for k in range(len(y)):
             orders = [np.arange(k)]

@@ -33,9 +33,7 @@ class Norma(StepClassifier):
         Interval(0, 1, "left"),
         "Regularisation, in units of R**2: a presentation shrinks by 1 - eta lam.",
     )
-    rho: float = parameter(
-        1.0, Interval(0, 1e60), "A pattern with a.y <= rho is a margin error."
-    )
+    rho: float = parameter(1.0, Interval(0, 1e60), "A pattern with a.y <= rho is a margin error.")
     radius: float | None = parameter(None, RADII, ABOUT_RADIUS)
     max_iter: int = parameter(100, Interval(1, math.inf, "left", integer=True), "Epochs.")
 

@@ -12,8 +12,8 @@ class PassiveAggressiveClassifier(StepClassifier):
     loss ``1 - a.y`` asks for, ``c = loss / |y|**2``.
 
     On data of maximum margin gamma the squared losses of all presentations sum to at most
-    ``(R / gamma)**2``. So the epochs end after at most ``(R / (gamma tol))**2`` updates, and then with at
-    least ``(1 - tol) / 2`` of gamma, because a never leaves the ball of radius 1 / gamma around the
+    ``(R / gamma)**2``. So the epochs end after at most ``(R / (gamma tol))**2`` updates, and then with
+    at least ``(1 - tol) / 2`` of gamma, because a never leaves the ball of radius 1 / gamma around the
     weight vector of maximum margin. Nothing is promised of other data.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 2.

@@ -20,10 +20,10 @@ class Pegasos(OnlineMixin, MarginClassifier):
     ``1 - 1 / t``, adds ``1 / (k lam t)`` of every drawn pattern with ``a.y < 1``, and brings the result
     back into the ball of radius ``1 / sqrt(lam)``, in which the optimum lies.
 
-    The objective ``lam / 2 |a|**2 + mean hinge loss`` of a random one of the first T weight vectors exceeds
-    the optimum, in expectation, by at most ``(sqrt(lam) + R)**2 (1 + ln T) / (2 lam T)``, whatever m. The
-    steps never come to rest: `converged_` stays False, and the certificate, the duality gap of the L1-SVM,
-    says what was reached.
+    The objective ``lam / 2 |a|**2 + mean hinge loss`` of a random one of the first T weight vectors
+    exceeds the optimum, in expectation, by at most ``(sqrt(lam) + R)**2 (1 + ln T) / (2 lam T)``,
+    whatever m. The steps never come to rest: `converged_` stays False, and the certificate, the duality
+    gap of the L1-SVM, says what was reached.
 
     With C = inf only its limit is left, a perceptron on random draws, which adds patterns with
     ``a.y <= 0``. A stream has no size, so `partial_fit` needs `lam`, takes each pattern as its draw, and
@@ -39,13 +39,14 @@ class Pegasos(OnlineMixin, MarginClassifier):
     lam: float | None = parameter(
         None,
         optional(Interval(1e-60, 1e60)),
-        "Regularisation; given, it takes the place of C, as C = 1 / (m lam). None: 1 / (m C), with the sum "
-        "of the C of all patterns for m C if they differ; and there is no `partial_fit`.",
+        "Regularisation; given, it takes the place of C, as C = 1 / (m lam). None: 1 / (m C), with the "
+        "sum of the C of all patterns for m C if they differ; and there is no `partial_fit`.",
     )
     batch_size: int = parameter(
         1,
         Interval(1, 2**31 - 1, integer=True),
-        "k, the patterns of a step. What an epoch, of m draws, leaves over begins the next. 1 for streams.",
+        "k, the patterns of a step. What an epoch, of m draws, leaves over begins the next. 1 for "
+        "streams.",
     )
     project: bool = parameter(True, BOOLEAN, "Come back into the ball after every step.")
     max_iter: int = parameter(
