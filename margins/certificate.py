@@ -223,7 +223,7 @@ class Hinge:
         """See `SquaredHinge.bounds`; there are no private coordinates to refit."""
         alpha = weights.dual
         total = weights.dual_sum
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             most = float(np.min(self.C / alpha))  # the largest factor that keeps alpha_k <= C_k
         dual_scale = min(total / sqnorm if sqnorm > 0 else math.inf, most)
         if not math.isfinite(dual_scale):

@@ -16,7 +16,8 @@ import margins
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
-SHRINKING = {"mpcs", "mpvs"}  # multiply by factors that are no integers: sums are rounded
+# Multiply or divide by what is no power of 2: sums are rounded.
+SHRINKING = {"mpcs", "mpvs", "pa", "pa-i", "pa-ii", "norma", "pegasos"}
 # Read out what is not the last sum of patterns: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_

@@ -12,6 +12,8 @@ from margins.rules.conditions import (
     UnevenThreshold,
     Unlearning,
 )
+from margins.rules.decays import ConstantDecay, HarmonicDecay
+from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
 from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
 from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
@@ -22,18 +24,22 @@ __all__ = [
     "Average",
     "BallStep",
     "Condition",
+    "ConstantDecay",
     "ConstantShrink",
     "DynamicMargin",
     "FallingMargin",
     "FixedMargin",
     "FixedThreshold",
+    "HarmonicDecay",
     "Journal",
     "LengthPower",
     "LongestSurvivor",
+    "MarginError",
     "Mistake",
     "Native",
     "NoShrink",
     "NormalisedStep",
+    "PassiveAggressive",
     "Pocket",
     "Python",
     "Readout",
@@ -42,6 +48,7 @@ __all__ = [
     "Shifting",
     "Shrink",
     "ShrunkThreshold",
+    "SubgradientStep",
     "UnevenThreshold",
     "Unlearning",
     "Update",
