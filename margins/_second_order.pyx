@@ -70,4 +70,9 @@ def present(
             v[d] += label * rho
             if alpha is not None:
                 alpha[k] += 1
+            n = 0
+            while n <= d and v[n] == 0:
+                n += 1
+            if n > d:
+                w[:] = 0   # exactly, as P v is
     return n_changed, fresh

@@ -118,7 +118,8 @@ def problem(seed, m=30, d=5, noise=0.0):
 def test_alma_makes_the_updates_of_the_paper(p, C, container):
     for seed, eps in ((0, 1.0), (1, 0.6), (2, 0.3)):
         X, y = problem(seed, noise=0.5)
-        fit = Alma(p=p, eps=eps, C=C, intercept_scaling=1.5, max_iter=40, random_state=seed)
+        params = {"eps": eps, "C": C, "intercept_scaling": 1.5, "stop": "clean-pass"}
+        fit = Alma(p=p, max_iter=40, random_state=seed, **params)
         fit.fit(container(X), y)
         patterns = extended(X, y, 1.5, C)
         w, mistakes, epoch, bound = alma(patterns, p, eps, orders(seed, len(y), 40))
@@ -190,14 +191,15 @@ def greatest_margin(unit_patterns, p):
     p=st.sampled_from([2.0, 3.0, 6.0]),
     eps=st.sampled_from([1.0, 0.9, 0.5, 0.2]),
     C=st.sampled_from([math.inf, 1.0]),
+    stop=st.sampled_from(["certificate", "clean-pass"]),
 )
-def test_alma_keeps_the_two_promises_of_its_theorem(seed, p, eps, C):
+def test_alma_keeps_the_two_promises_of_its_theorem(seed, p, eps, C, stop):
     X, y = problem(seed, m=12, d=3)
     unit_patterns = normalised(extended(X, y, 1.0, C), p)
     low, high = greatest_margin(unit_patterns, p)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = Alma(p=p, eps=eps, C=C, random_state=0, max_iter=3000).fit(X, y)
+        fit = Alma(p=p, eps=eps, C=C, random_state=0, stop=stop, max_iter=3000).fit(X, y)
     (certificate,) = fit.normalised_certificates_
     assert certificate.margin <= high * (1 + 1e-9) + 1e-12
     assert certificate.upper_bound >= low * (1 - 1e-9)

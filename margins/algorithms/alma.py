@@ -1,13 +1,14 @@
 """ALMA, the approximate large margin algorithm."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from margins import _alma
 from margins.certificate import Certificate
 from margins.own_loop import OwnLoopClassifier, State
-from margins.parameters import Interval, parameter
+from margins.parameters import Interval, OneOf, parameter
 from margins.streams import Stream
 
 
@@ -104,8 +105,8 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     Patterns are divided by their p-norms, added up, and the sum is bent into the weight vector, whose
     q-norm is what counts, ``1/p + 1/q = 1``. With ``p=2`` both are Euclid's; with p near 2 ln(n_features)
     q is near 1, and features that do not matter cost little. On separable data (and with C < inf all data
-    are) it ends, with a clean epoch, and then has ``1 - eps`` of the maximum margin *of the normalised
-    patterns in that norm*, of which a fit leaves a proof:
+    are) it ends, with a clean epoch at the latest, and then has ``1 - eps`` of the maximum margin *of the
+    normalised patterns in that norm*, of which a fit leaves a proof:
 
     - `normalised_certificates_`: a list of Certificate, about the patterns divided by their p-norms (bias
       and private coordinates included), so without a unit. `margin` is the smallest product of such a
@@ -127,9 +128,29 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         "Accuracy, the paper's alpha: the margin of the normalised patterns in the q-norm is to be "
         "1 - eps of its maximum. The number of updates may grow as 1 / eps**2.",
     )
+    max_iter: int = parameter(10_000, Interval(1, math.inf, "left", integer=True), "Full epochs at most.")
+
+    stop: str = parameter(
+        "certificate",
+        OneOf("certificate", "clean-pass"),
+        "When a fit ends: as soon as `normalised_certificates_` prove eps, or, as in the paper, only "
+        "when a full epoch has changed nothing.",
+    )
 
     def new_state(self, n_features, n_patterns):
         return AlmaState(n_features, n_patterns, float(self.p), float(self.eps))
+
+    def stages(self, run):
+        run.prove_early = True  # of `certificates_`: they refit slacks, whatever ends the fit
+        for stage in super().stages(run):
+            while not run.clean:
+                yield replace(stage, epochs=1)
+                # What only wants a margin has it, also where patterns are still within the threshold.
+                if self.stop == "certificate" and self._proves(run):
+                    run.clean = True
+
+    def _proves(self, run):
+        return run.weights.normalised_certificate(run.patterns).proves(self.eps, "squared_hinge")
 
     def _collect(self, runs, samples):
         super()._collect(runs, samples)
