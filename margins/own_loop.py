@@ -2,9 +2,9 @@
 
 Their state is more than one weight vector that patterns are added to, so rules cannot say what they do.
 Such an algorithm declares its parameters and makes a `State`, which presents patterns by a loop of its
-own; epochs, permutations, one-vs-rest, streams, callbacks and certificates are the common ones. What
-is common to the states: every update adds a pattern with a positive coefficient to one vector,
-theta = sum_k alpha_k y_k, so |theta| / S bounds the maximum margin from above whatever is predicted with.
+own; epochs, permutations, one-vs-rest, streams, callbacks and certificates are the common ones. What is
+common to the states: every update adds a pattern with a positive coefficient to one vector,
+theta = sum_k alpha_k y_k, so |theta| / S bounds the maximum margin from above, whatever predicts.
 """
 
 import math

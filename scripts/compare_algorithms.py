@@ -1,12 +1,13 @@
-"""All algorithms that prove an accuracy, against each other: Adult and Web, to 99 % of the maximum margin.
+"""All algorithms that prove an accuracy, against each other: Adult and Web, to 99 % of the maximum.
 
     MARGINS_DATA=... python scripts/compare_algorithms.py [--limit 60] [--json FILE] [--out PNG]
 
 Every registered algorithm that reaches any accuracy for the squared hinge loss, plug-ins too, is fitted
 as the papers compare them: Delta = 1, that is C = 0.5, a bias by augmentation with rho = 1, accuracy
-eps = 0.01. The fit ends with the proof; with --limit a slow one ends about then, with what it has proven,
-and is marked. LinearSVC is fitted as in reproduce_maximum_margin.py: at the largest tol that gives 99 %
-of the smallest upper bound that the algorithms have proven, and at tol = 0.01, the papers' DCD.
+eps = 0.01. The fit ends with the proof; with --limit a slow one ends about then, with what it has
+proven, and is marked. LinearSVC is fitted as in reproduce_maximum_margin.py: at the largest tol that
+gives 99 % of the smallest upper bound that the algorithms have proven, and at tol = 0.01, the papers'
+DCD.
 
 At the end stands whether the papers' ordering holds among the algorithms present: ROMMA slower than PDM
 by orders of magnitude, MPCS and MPVS faster than PDM, MPU and DCD the fastest.
@@ -276,6 +277,8 @@ def _draw_intervals(axes, result):
 
 
 def _draw_seconds(axes, result):
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
     for y, row in _rows(axes, result):
         axes.plot(row["seconds"], y, linestyle="none", **STYLES[style_of(row)])
         axes.annotate(
@@ -287,6 +290,9 @@ def _draw_seconds(axes, result):
             fontsize=8,
         )
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
     low, high = axes.get_xlim()
     axes.set_xlim(low, high * (high / low) ** 0.25)  # room for the numbers
     axes.set(title=f"{result['data']}: time", xlabel="seconds of the processor")

@@ -1,4 +1,4 @@
-"""The comparison of all proving algorithms: its fits, its judgement of the papers' ordering, its picture."""
+"""The comparison of all that prove an accuracy: fits, judgement of the papers' ordering, picture."""
 
 import json
 import os
@@ -14,7 +14,9 @@ from margins.algorithms.pdm import DynamicMarginPerceptron
 
 SET = "promoters"
 needs_data = pytest.mark.skipif(
-    not (os.environ.get("MARGINS_DATA") and SET in compare_algorithms.reproduction.real_data.available()),
+    not (
+        os.environ.get("MARGINS_DATA") and SET in compare_algorithms.reproduction.real_data.available()
+    ),
     reason=f"MARGINS_DATA does not lead to {SET}: the real data sets are not part of the project",
 )
 
@@ -148,7 +150,10 @@ def test_claim_of_several_needs_all_of_them():
 
 def test_what_cannot_be_run_is_refused(monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
-    for arguments, reason in (([], "MARGINS_DATA must be set"), (["--limit", "0"], "must be in (0, inf)")):
+    for arguments, reason in (
+        ([], "MARGINS_DATA must be set"),
+        (["--limit", "0"], "must be in (0, inf)"),
+    ):
         with pytest.raises(SystemExit) as stop:
             compare_algorithms.main(arguments)
         assert stop.value.code == 2
@@ -158,7 +163,14 @@ def test_what_cannot_be_run_is_refused(monkeypatch, capsys):
 def test_picture_shows_what_is_not_finite_at_its_edge(tmp_path):
     pytest.importorskip("matplotlib")
     row = {"upper_bound": np.inf, "margin": -1.0, "proven": False, "seconds": 0.1, "mark": "!"}
-    svc = {**row, "algorithm": "LinearSVC", "margin": 0.9, "upper_bound": None, "proven": True, "mark": ""}
+    svc = {
+        **row,
+        "algorithm": "LinearSVC",
+        "margin": 0.9,
+        "upper_bound": None,
+        "proven": True,
+        "mark": "",
+    }
     good = {**row, "algorithm": "pdm", "margin": 0.99, "upper_bound": 1.0, "proven": True, "mark": ""}
     result = {"data": "none", "upper_bound": 1.0, "eps": 0.01}
     result["algorithms"] = [good, {**row, "algorithm": "slow"}, svc]

@@ -68,7 +68,9 @@ def alma(patterns, p, alpha, presentations):
     B, C = math.sqrt(8) / alpha, math.sqrt(2)
     unit = normalised(patterns, p)
     w, k, mistakes, total = np.zeros(patterns.shape[1]), 1, [], 0.0
-    for epoch, order in enumerate(presentations, start=1):
+    epoch = 0
+    for order in presentations:
+        epoch += 1
         before = k
         for i in order:
             if unit[i] @ w <= (1 - alpha) * B * math.sqrt(p - 1) / math.sqrt(k):
@@ -87,7 +89,9 @@ def second_order(patterns, labels, a, presentations):
     """Figure 2 of Cesa-Bianchi, Conconi & Gentile (2005): the matrix is solved with at each trial."""
     d = patterns.shape[1]
     A, v, mistakes = a * np.eye(d), np.zeros(d), []
-    for epoch, order in enumerate(presentations, start=1):
+    epoch = 0
+    for order in presentations:
+        epoch += 1
         before = len(mistakes)
         for i in order:
             x = patterns[i]
@@ -215,8 +219,8 @@ def test_alma_prefers_few_features_with_a_large_p():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], size=(300, 200))
     y = np.where(X[:, :3].sum(axis=1) > 0, 1, -1)
-    updates = {p: Alma(p=p, eps=0.9, max_iter=2000, random_state=0).fit(X, y).n_updates_ for p in (2, 10)}
-    assert updates[10] < updates[2]
+    updates = [Alma(p=p, eps=0.9, random_state=0).fit(X, y).n_updates_ for p in (2, 10)]
+    assert updates[1] < updates[0]
 
 
 @pytest.mark.parametrize("z", [1e-40, 1e40])
@@ -275,7 +279,7 @@ def test_second_order_perceptron_of_a_stream_is_the_papers_in_whatever_chunks():
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_second_order_perceptron_refuses_features_whose_matrix_nobody_has(method):
     X = sparse.csr_array((np.ones(4), (range(4), range(4))), shape=(4, 62_061))
-    with pytest.raises(ValueError, match=r"^X of SecondOrderPerceptron must have at most 10000 features"):
+    with pytest.raises(ValueError, match=r"^X of SecondOrderPerceptron must have at most 10000 feat"):
         if method == "fit":
             SecondOrder().fit(X, [0, 1, 0, 1])
         else:

@@ -103,13 +103,13 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     """ALMA: the perceptron with p-norms, for weight vectors of which few coordinates matter.
 
     Patterns are divided by their p-norms, added up, and the sum is bent into the weight vector, whose
-    q-norm is what counts, ``1/p + 1/q = 1``. With ``p=2`` both are Euclid's; with p near 2 ln(n_features)
-    q is near 1, and features that do not matter cost little. On separable data (and with C < inf all data
-    are) it ends, with a clean epoch at the latest, and then has ``1 - eps`` of the maximum margin *of the
-    normalised patterns in that norm*, of which a fit leaves a proof:
+    q-norm is what counts, ``1/p + 1/q = 1``. With ``p=2`` both are Euclid's; with p near
+    2 ln(n_features) q is near 1, and features that do not matter cost little. On separable data (and
+    with C < inf all data are) it ends, with a clean epoch at the latest, and then has ``1 - eps`` of the
+    maximum margin *of the normalised patterns in that norm*, of which a fit leaves a proof:
 
-    - `normalised_certificates_`: a list of Certificate, about the patterns divided by their p-norms (bias
-      and private coordinates included), so without a unit. `margin` is the smallest product of such a
+    - `normalised_certificates_`: a list of Certificate, about the patterns divided by their p-norms
+      (bias and private coordinates included), so without a unit. `margin` is the least product of such a
       pattern with w / |w|_q, `upper_bound` exceeds what any w can have; `primal` and `dual` only restate
       them. `fraction` is at least ``1 - eps`` if the fit has converged.
     - `certificates_`: as everybody's, about the patterns as they are, in the 2-norm and in units of X.
@@ -123,12 +123,15 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     p: float = parameter(2.0, Interval(2, 100), "The norm. 2 ln(n_features) suits sparse weights.")
     eps: float = parameter(
-        0.1,
+        0.5,
         Interval(0, 1, "right"),
         "Accuracy, the paper's alpha: the margin of the normalised patterns in the q-norm is to be "
-        "1 - eps of its maximum. The number of updates may grow as 1 / eps**2.",
+        "1 - eps of its maximum. The number of updates may grow as 1 / eps**2, and does: this is no "
+        "algorithm for small eps.",
     )
-    max_iter: int = parameter(10_000, Interval(1, math.inf, "left", integer=True), "Full epochs at most.")
+    max_iter: int = parameter(
+        10_000, Interval(1, math.inf, "left", integer=True), "Full epochs at most."
+    )
 
     stop: str = parameter(
         "certificate",

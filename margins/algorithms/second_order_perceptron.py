@@ -44,14 +44,14 @@ class SecondOrderState(State):
 
 
 class SecondOrderPerceptron(OwnLoopClassifier):
-    """The second-order perceptron: it weighs directions by how little the mistakes so far have varied.
+    """The second-order perceptron: it weighs directions by how little the mistakes in them vary.
 
     It predicts with ``w = (a + sum of x x.T)**-1 v``, where v is the perceptron's sum of the mistaken
     patterns and the matrix is of these too: ridge regression on the mistakes. Where the patterns vary
-    much in a few directions it makes fewer mistakes than the perceptron. It ends, on separable data, with
-    an epoch without mistakes, and promises no share of the maximum margin; its certificate says what was
-    reached, in the same units as everybody's. `dual_coef_`, with a finite C, are the numbers of mistakes,
-    which prove the upper bound: it is v that they add up to, not `coef_`.
+    much in a few directions it makes fewer mistakes than the perceptron. It ends, on separable data,
+    with an epoch without mistakes, and promises no share of the maximum margin; its certificate says
+    what was reached, in the same units as everybody's. `dual_coef_`, with a finite C, are the numbers of
+    mistakes, which prove the upper bound: it is v that they add up to, not `coef_`.
 
     An update takes time and memory as the square of the number of features: at most 10 000 are taken.
 
@@ -77,7 +77,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     def _weigh(self, X, *args, **kwargs):
         if X.shape[1] > MOST_FEATURES:
             raise ValueError(
-                f"X of {type(self).__name__} must have at most {MOST_FEATURES} features, of whose pairs it "
-                f"keeps a matrix. Got {X.shape[1]}."
+                f"X of {type(self).__name__} must have at most {MOST_FEATURES} features, of whose pairs "
+                f"it keeps a matrix. Got {X.shape[1]}."
             )
         return super()._weigh(X, *args, **kwargs)
