@@ -129,9 +129,6 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         "1 - eps of its maximum. The number of updates may grow as 1 / eps**2, and does: this is no "
         "algorithm for small eps.",
     )
-    max_iter: int = parameter(
-        10_000, Interval(1, math.inf, "left", integer=True), "Full epochs at most."
-    )
 
     stop: str = parameter(
         "certificate",
