@@ -28,7 +28,8 @@ class Stage:
 
     Attributes
     ----------
-    rules : Rules
+    rules : Rules or None
+        None: `loop` presents the patterns.
     levels : tuple of Level
         The nested active sets; empty: plain epochs.
     full_pass_rules : Rules, optional
@@ -41,14 +42,18 @@ class Stage:
     hopeless : callable, optional
         Called with the run after every full epoch; a sentence (why going on cannot help) ends the
         fit, None lets it go on.
+    loop : callable, optional
+        ``loop(order)`` presents the patterns of `order`, ndarray of int32, in place of rules and active
+        sets, and returns how many made an update: for algorithms outside the mould of the rules.
     """
 
-    rules: Rules
+    rules: Rules | None = None
     levels: tuple[Level, ...] = ()
     full_pass_rules: Rules | None = None
     epochs: int | None = None
     presenter: object | None = None
     hopeless: Callable[["Run"], str | None] = lambda run: None
+    loop: Callable[[np.ndarray], int] | None = None
 
 
 class Epoch(NamedTuple):
@@ -228,7 +233,8 @@ class Run:
             if self.prove_early and self.finished:
                 self.trouble = None
                 return True
-            if self.clean and self.trouble is None and not stage.rules.decays:
+            decays = stage.rules is not None and stage.rules.decays
+            if self.clean and self.trouble is None and not decays:
                 return False
             if self.trouble is None:
                 self.trouble = stage.hopeless(self)
@@ -259,6 +265,10 @@ class Run:
 
     def present(self, stage, sets, order):
         """Present the patterns of `order`, all of a full epoch or the next of them."""
+        if stage.loop is not None:
+            self._n_changed += stage.loop(order)
+            self.n_visits += len(order)
+            return
         visits_before = sets.n_visits
         n_changed = sets.full_epoch(
             self.patterns, self.weights, stage.rules, order, stage.full_pass_rules, self.readout

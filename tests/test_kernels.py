@@ -19,7 +19,12 @@ from margins.base import MaximumMarginClassifier
 from margins.noise_tolerance import ReadoutClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
-NAMES = list(ALGORITHMS)
+NAMES = [
+    name
+    for name, algorithm in ALGORITHMS.items()
+    for field in dataclasses.fields(algorithm)
+    if field.name == "kernel" and field.metadata["allowed"].contains("rbf")
+]
 PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
 NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
 VOTING = ["voted-perceptron"]  # the model is a list of mistakes, not coefficients
