@@ -135,6 +135,8 @@ cdef struct Tally:
 
 cdef double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
 cdef double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
+cdef void apply_step(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil
+cdef void apply_decay(WeightVector a, double factor) noexcept nogil
 cdef void mini_epoch(
     Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally

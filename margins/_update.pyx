@@ -543,7 +543,7 @@ cdef void _normalise(WeightVector a) noexcept nogil:
     a.state.scale = 1
 
 
-cdef void _apply(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil:
+cdef void apply_step(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil:
     """a <- s a + c y_k."""
     cdef double c
     _advance(&a.state, step, step.add, visit.product, visit.sqnorm)
@@ -558,7 +558,7 @@ cdef void _apply(Patterns patterns, WeightVector a, const Visit* visit, const St
     a.state.label_sum += c
 
 
-cdef void _decay(WeightVector a, double factor) noexcept nogil:
+cdef void apply_decay(WeightVector a, double factor) noexcept nogil:
     """a <- factor * a, at a presentation without an update."""
     a.state.scale *= factor
     a.state.sqnorm *= factor * factor
@@ -643,13 +643,13 @@ cdef void mini_epoch(
                 readout.before_update(patterns, a, &visit, &step)
                 readout.n_presented = readout.n_right = 0
                 since, refused_before = i + 1, tally.n_refused
-            _apply(patterns, a, &visit, &step)
+            apply_step(patterns, a, &visit, &step)
             tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
             if keep != NULL and keep.updated and has_dual and a.beta[k] > 0:
                 member = True
         elif rules.decays:
-            _decay(a, rules.shrink.decay(&a.state))
+            apply_decay(a, rules.shrink.decay(&a.state))
             rules.condition.thresholds(&a.state, &thresholds)
         if member:
             kept[tally.n_kept] = k

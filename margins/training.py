@@ -35,6 +35,9 @@ class Stage:
         Rules of the pass over all patterns, where they differ from those of the active sets.
     epochs : int, optional
         End the stage after so many full epochs, also without a clean one.
+    presenter : object, optional
+        Presents the patterns of an epoch in its own way instead of `ActiveSets`, whose `full_epoch`,
+        `n_refused` and `n_visits` it must have.
     hopeless : callable, optional
         Called with the run after every full epoch; a sentence (why going on cannot help) ends the
         fit, None lets it go on.
@@ -44,6 +47,7 @@ class Stage:
     levels: tuple[Level, ...] = ()
     full_pass_rules: Rules | None = None
     epochs: int | None = None
+    presenter: object | None = None
     hopeless: Callable[["Run"], str | None] = lambda run: None
 
 
@@ -214,7 +218,9 @@ class Run:
 
     def _play(self, stage):
         """Go on by one stage; True: this was the last one."""
-        sets = ActiveSets(stage.levels, len(self.patterns))
+        sets = stage.presenter
+        if sets is None:
+            sets = ActiveSets(stage.levels, len(self.patterns))
         last = math.inf if stage.epochs is None else self.n_epochs + stage.epochs
         while self.n_epochs < self.max_iter:
             self.present(stage, sets, self.next_order())

@@ -11,6 +11,7 @@ from margins.rules.conditions import (
     UnevenThreshold,
     Unlearning,
 )
+from margins.rules.coordinates import CoordinateStep, UnitMargin
 from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.updates import Additive
@@ -20,6 +21,7 @@ __all__ = [
     "Average",
     "Condition",
     "ConstantShrink",
+    "CoordinateStep",
     "DynamicMargin",
     "FixedMargin",
     "FixedThreshold",
@@ -35,6 +37,7 @@ __all__ = [
     "Shrink",
     "ShrunkThreshold",
     "UnevenThreshold",
+    "UnitMargin",
     "Unlearning",
     "Update",
     "VariableShrink",
