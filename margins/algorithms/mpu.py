@@ -2,18 +2,18 @@
 
 import math
 
-from margins.base import MaximumMarginClassifier
 from margins.certificate import Hinge
-from margins.parameters import Interval, OneOf, optional, parameter
+from margins.parameters import Interval, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
 from margins.schedules import UNLEARNING, UNLEARNING_BOUNDED
+from margins.soft_margins import SoftMarginClassifier
 from margins.training import Stage
 
 # The accuracy beyond which b would leave a double no digits for what is added to it.
 FINEST = 1e-12
 
 
-class UnlearningMarginPerceptron(MaximumMarginClassifier):
+class UnlearningMarginPerceptron(SoftMarginClassifier):
     """The margin perceptron with unlearning: learn below b, unlearn what was learned above b + delta_b.
 
     Unlike other perceptrons it takes back: a pattern that was added when it was hard and has become
@@ -26,12 +26,6 @@ class UnlearningMarginPerceptron(MaximumMarginClassifier):
     **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
     """
 
-    loss: str = parameter(
-        "squared_hinge",
-        OneOf("squared_hinge", "hinge"),
-        "'squared_hinge': the maximum margin in the extended space, LinearSVC's default problem. "
-        "'hinge': the L1-SVM. With C = inf both are the hard margin.",
-    )
     before_run: float | None = parameter(
         None,
         optional(Interval(0, 1, "right")),
@@ -42,13 +36,6 @@ class UnlearningMarginPerceptron(MaximumMarginClassifier):
         Interval(1, 1e12, "right"),
         "Width of the zone without learning or unlearning, in units of R**2.",
     )
-
-    _keeps_dual = True
-
-    def _problem(self, C):
-        if self.loss == "hinge" and not math.isinf(self.C):
-            return Hinge(C)
-        return super()._problem(C)
 
     def stages(self, run):
         bounded = isinstance(run.problem, Hinge)

@@ -12,6 +12,7 @@ from margins.rules.conditions import (
     UnevenThreshold,
     Unlearning,
 )
+from margins.rules.coordinates import CoordinateStep, UnitMargin
 from margins.rules.decays import ConstantDecay, HarmonicDecay
 from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
 from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
@@ -26,6 +27,7 @@ __all__ = [
     "Condition",
     "ConstantDecay",
     "ConstantShrink",
+    "CoordinateStep",
     "DynamicMargin",
     "FallingMargin",
     "FixedMargin",
@@ -50,6 +52,7 @@ __all__ = [
     "ShrunkThreshold",
     "SubgradientStep",
     "UnevenThreshold",
+    "UnitMargin",
     "Unlearning",
     "Update",
     "UpdatePower",

@@ -1,0 +1,35 @@
+"""The kernel adatron."""
+
+from margins.certificate import Hinge
+from margins.parameters import Interval, optional, parameter
+from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
+from margins.soft_margins import SoftMarginClassifier
+from margins.training import Stage
+
+
+class KernelAdatron(SoftMarginClassifier):
+    """The kernel adatron: a step up the slope of the dual problem, one dual variable at a time.
+
+    ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which climbs as long as eta is below 2 / R**2. With
+    eta None every pattern has the step ``1 / N`` that is best for it: `dcd` without shrinking.
+
+    **Source**: Friess, Cristianini & Campbell (1998).
+    """
+
+    eta: float | None = parameter(
+        None,
+        optional(Interval(0, 1e240, "neither")),
+        "Step of every pattern, below 2 / R**2, R the longest pattern, augmented and extended. None: "
+        "1 / N for a pattern of squared norm N.",
+    )
+
+    def stages(self, run):
+        if self.eta is not None and not self.eta * run.sqradius < 2:
+            raise ValueError(
+                f"eta of {type(self).__name__} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
+                f"patterns, or the steps need not lead uphill. Got {self.eta!r}."
+            )
+        if isinstance(run.problem, Hinge):
+            run.bound_dual(run.problem.C)
+        step = CoordinateStep(0 if self.eta is None else self.eta)
+        yield Stage(Rules(UnitMargin(), step, NoShrink()))

@@ -1,0 +1,12 @@
+# cython: language_level=3
+from margins._update cimport Condition, Step, Update, Visit
+
+
+cdef class UnitMargin(Condition):
+    pass
+
+
+cdef class CoordinateStep(Update):
+    cdef readonly double eta
+    cdef readonly double tolerance
+    cdef void _move(self, const Visit* visit, Step* out) noexcept nogil
