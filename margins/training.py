@@ -230,10 +230,11 @@ class Run:
         while self.n_epochs < self.max_iter:
             self.present(stage, sets, self.next_order())
             self.end_epoch()
-            if self.prove_early and self.finished:
+            decays = stage.rules is not None and stage.rules.decays
+            # Where every presentation shrinks, a full epoch without updates is no end.
+            if self.prove_early and self.finished and not (decays and self.eps is None):
                 self.trouble = None
                 return True
-            decays = stage.rules is not None and stage.rules.decays
             if self.clean and self.trouble is None and not decays:
                 return False
             if self.trouble is None:

@@ -361,6 +361,29 @@ def test_pegasos_without_a_limit_to_C_is_a_perceptron_on_draws():
     assert large.n_updates_ == weights.n_updates
 
 
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+@pytest.mark.parametrize(
+    ("name", "params"), [("norma", {}), ("pegasos", {}), ("pegasos", {"batch_size": 2})]
+)
+def test_epoch_without_margin_errors_is_no_end(name, params, kernel):
+    X, y = np.array([[2.0], [-2.0], [3.0], [-3.0]]), np.array([1, -1, 1, -1])
+    model = margins.get(name)(max_iter=50, random_state=0, kernel=kernel, **params)
+    model.fit(X @ X.T if kernel == "precomputed" else X, y)
+    mistakes = [epoch.mistakes for epoch in model.learning_curve_[0]]
+    assert 0 in mistakes[:-1]
+    assert model.n_iter_ == 50 and not model.converged_
+
+
+def test_pattern_drawn_again_asks_for_one_row_of_the_kernel():
+    # In a cache of a few rows one that had two slots would be lost, and the cache with it.
+    X, y = clouds(m=90)
+    params = {"kernel": "rbf", "C": 10.0, "max_iter": 30, "random_state": 0}
+    large = margins.get("pegasos")(**params).fit(X, y)
+    for cache_size in (1e-6, 0.005, 0.02):
+        small = margins.get("pegasos")(cache_size=cache_size, **params).fit(X, y)
+        assert_array_equal(small.dual_coef_, large.dual_coef_)
+
+
 @pytest.mark.parametrize("size", [1, 4])
 def test_pegasos_with_a_kernel_is_pegasos(size):
     X, y = clouds()

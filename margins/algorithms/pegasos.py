@@ -8,7 +8,15 @@ from margins._batches import MiniBatches
 from margins.base import LARGEST_C, SMALLEST_C, MarginClassifier
 from margins.certificate import HardMargin, Hinge
 from margins.parameters import BOOLEAN, Interval, OneOf, optional, parameter
-from margins.rules import HarmonicDecay, MarginError, Mistake, Rules, SubgradientStep
+from margins.rules import (
+    Additive,
+    ConstantDecay,
+    HarmonicDecay,
+    MarginError,
+    Mistake,
+    Rules,
+    SubgradientStep,
+)
 from margins.streams import OnlineMixin
 from margins.training import Stage
 
@@ -86,7 +94,10 @@ class Pegasos(OnlineMixin, MarginClassifier):
 
     def _rules(self, run):
         if isinstance(run.problem, HardMargin):
-            # lam a -> w as lam -> 0, and so a.y < 1 -> w.y <= 0.
+            # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. Of single patterns t times the
+            # limit is their plain sum, in which ties are not rounded away.
+            if self.batch_size == 1:
+                return Rules(Mistake(), Additive(most=1), ConstantDecay(0.0))
             return Rules(Mistake(), SubgradientStep(1.0), HarmonicDecay())
         C = np.broadcast_to(run.problem.C, len(run.patterns))
         mean = float(np.mean(C))
