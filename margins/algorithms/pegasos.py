@@ -94,8 +94,8 @@ class Pegasos(OnlineMixin, MarginClassifier):
 
     def _rules(self, run):
         if isinstance(run.problem, HardMargin):
-            # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. Of single patterns t times the
-            # limit is their plain sum, in which ties are not rounded away.
+            # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. Of single patterns t times
+            # the limit is their plain sum, in which ties are not rounded away.
             if self.batch_size == 1:
                 return Rules(Mistake(), Additive(most=1), ConstantDecay(0.0))
             return Rules(Mistake(), SubgradientStep(1.0), HarmonicDecay())
