@@ -43,9 +43,9 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     exponent: float | None = parameter(
         None,
         optional(Interval(0, 2, "left")),
-        "The threshold is of power 1 - exponent; with a b that is given, from the start, else when no more "
-        "than so much of the margin is unproven. None: eps; beside a given b 1/2, or eps if that is more. "
-        "With one above eps, eps may be out of reach.",
+        "The threshold is of power 1 - exponent: with a b that is given, from the start; else when no "
+        "more than so much of the margin is unproven. None: eps; beside a given b 1/2, or eps if "
+        "that is more. With one above eps, eps may be out of reach.",
     )
     b: float | None = parameter(
         None,
