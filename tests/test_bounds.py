@@ -606,12 +606,16 @@ VALID = {
     "square_deviation": 3.0,
     "total_upper": 30.0,
     "C": 0.5,
+    "exponent": 0.5,
+    "radius": 0.25,
+    "shift": 2.0,
 }
 # Powers of length in which arguments and results are measured; 0 unless listed.
 DIMENSIONS = {
     "R": 1,
     "gamma": 1,
     "norm": 1,
+    "radius": 1,
     "total_deviation": 1,
     "square_deviation": 1,
     "b": 2,

@@ -843,7 +843,7 @@ def test_chunks_may_lack_classes_and_differ_in_layout(name):
         mixed.partial_fit(given, labels, classes=[0, 1, 2])
     if name in VOTING:
         assert_array_equal(mixed.support_vectors_.toarray(), plain.support_vectors_)
-    if name in LINEAR:
+    if name in [*LINEAR, "aggressive-romma"]:  # whose sums are rounded
         assert_allclose(mixed.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9)
     else:
         assert_array_equal(mixed.decision_function(X), plain.decision_function(X))

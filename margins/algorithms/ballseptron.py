@@ -18,8 +18,8 @@ class Ballseptron(OnlineMixin, MarginClassifier):
     A pattern on the wrong side is added; one that is nearer to the hyperplane than `radius` is
     replaced by the nearest point of its ball, ``y - radius a / |a|``, and that is added. With a radius
     below the maximum margin gamma it ends, with a margin above the radius, after at most
-    ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S`` may fall
-    below it one day, which proves it: the fit ends and says so.
+    ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S`` may
+    fall below it one day, which proves it: the fit ends and says so.
 
     **Source**: Shalev-Shwartz & Singer (2005), A new perspective on an old perceptron algorithm. The
     number of updates is our derivation.
@@ -37,7 +37,7 @@ class Ballseptron(OnlineMixin, MarginClassifier):
         "Of the balls, in the units of X; 0: the perceptron. None: with C < inf half the margin that "
         "private coordinates alone ensure; with C = inf twice the margin that a perceptron achieves, "
         "then twice the margin that this achieves, and so on while that takes no more than "
-        f"{EASY_EPOCHS} epochs each time.",
+        f"{EASY_EPOCHS} epochs each time; then 0.99 times the last one achieved.",
     )
 
     @property
@@ -50,6 +50,7 @@ class Ballseptron(OnlineMixin, MarginClassifier):
         elif not math.isinf(self.C):
             yield self._stage(0.5 / math.sqrt(float(np.sum(1 / run.patterns.extension_sqnorms))))
         else:
+            run.prove_early = False  # a clean pass is not the end yet
             yield self._stage(0.0)
             while True:
                 run.certify()
@@ -58,7 +59,7 @@ class Ballseptron(OnlineMixin, MarginClassifier):
                     return  # at least half the maximum margin
                 yield self._stage(2 * achieved, epochs=EASY_EPOCHS)
                 if not run.clean:
-                    yield self._stage(0.5 * achieved)  # less than the maximum: it ends
+                    yield self._stage(0.99 * achieved)  # less than the maximum: it ends
                     return
 
     @staticmethod

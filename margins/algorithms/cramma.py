@@ -35,9 +35,7 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     beta: float = parameter(
         1.0, Interval(0, 1e60), "Sets the margin demanded to start with, in units of R."
     )
-    eta: float = parameter(
-        0.1, Interval(1e-60, 1e60), "Learning rate to start with, in units of 1 / R."
-    )
+    eta: float = parameter(0.1, Interval(1e-20, 1e20), "Learning rate to start with, in units of 1 / R.")
     exponent: float | None = parameter(
         None,
         optional(Interval(0, 2)),
@@ -45,7 +43,7 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     )
     radius: float | None = parameter(
         None,
-        optional(Interval(0, 1e60, "right")),
+        optional(Interval(1e-60, 1e60)),
         "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
         "chunk.",
     )

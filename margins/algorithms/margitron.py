@@ -9,12 +9,12 @@ from margins.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 from margins.streams import OnlineMixin
 from margins.training import Stage
 
-
 # Full epochs of the perceptron with margin at the start.
 OPENING = 5
 
-# Counts stay exact in a double up to here.
-MOST_UPDATES = 2.0**53
+# The margin demanded next is so large at most that, if it is too large, so many times the updates have
+# made it small enough.
+PATIENCE = 4.0
 
 
 class Margitron(OnlineMixin, MaximumMarginClassifier):
@@ -28,8 +28,9 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     solution must have grows to ``1 - exponent / 2`` with "t", to ``1 / (1 + exponent)`` with "norm"
     (exponent <= 1); `margins.bounds` has what finite ones promise. The updates grow like
     ``b**(1 / exponent)``, so b asks for an idea of the maximum margin. Here certificates have it: a
-    perceptron with margin is run first, b is chosen for the margin that it has achieved, and again,
-    for twice the updates, whenever a clean full pass does not prove eps.
+    perceptron with margin is run first. Then, and whenever a clean full pass does not prove eps, the
+    exponent becomes the share of the margin that is unproven (but not less than given), and b such that
+    the margin demanded next lies between the one achieved and the upper bound.
 
     **Source**: Panagiotakopoulos & Tsampouka (2008), The Margitron, arXiv:0805.2752.
     """
@@ -42,7 +43,9 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     exponent: float | None = parameter(
         None,
         optional(Interval(0, 2, "left")),
-        "The threshold is of power 1 - exponent. None: from eps. More than eps may be out of reach.",
+        "The threshold is of power 1 - exponent: with a b that is given, from the start; else when no "
+        "more than so much of the margin is unproven. None: eps; beside a given b 1/2, or eps if "
+        "that is more. With one above eps, eps may be out of reach.",
     )
     b: float | None = parameter(
         None,
@@ -58,54 +61,47 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     )
 
     @property
-    def _exponent(self):
-        return float(self.eps if self.exponent is None else self.exponent)
-
-    @property
     def _online(self):
         return self.b is not None
 
     def stages(self, run):
         radius = math.sqrt(run.sqradius) if self.radius is None else self.radius
-        updates = 0.0
         if self.b is None:
-            b = 0.0
             opening = Rules(FixedThreshold(radius**2), Additive(), NoShrink())
             yield Stage(opening, SHALLOWER, epochs=OPENING)
         else:
-            b = float(self.b)
-            yield self._stage(b, radius, SHALLOWER, epochs=EASY_EPOCHS)
+            yield Stage(self._rules(radius, Additive()), SHALLOWER, epochs=EASY_EPOCHS)
             if not run.finished:
-                yield self._stage(b, radius, DEEP)
+                yield Stage(self._rules(radius, Additive()), DEEP)
         while not run.finished:
             run.certify()
-            margin = min(run.certificate.margin / radius, 1.0)
-            if margin > 0:  # else the stage finds a separating hyperplane first
-                # About as many updates as the theorem asks of eps, or twice those before.
-                share = 2 * self.eps * margin**2
-                wanted = 1 / share if MOST_UPDATES * share > 1 else MOST_UPDATES
-                updates = min(max(2 * updates, wanted), MOST_UPDATES)
-                b = max(b, self._factor(margin, updates))
-            yield self._stage(b, radius, DEEP)
+            yield Stage(Rules(self._raised(run), Additive(), NoShrink()), DEEP)
 
-    def _factor(self, margin, updates):
-        """The b, in its unit, of a run that ends after about so many updates; margin in units of R."""
-        exponent = self._exponent
-        if self.threshold == "t":
-            return margin**2 * updates**exponent * (1 - 0.5 * exponent)
-        return margin ** (1 + exponent) * updates**exponent / (1 + exponent)
+    def _raised(self, run):
+        """The condition that demands more than the margin achieved."""
+        certificate, weights = run.certificate, run.weights
+        achieved, bound = certificate.margin, certificate.upper_bound
+        if not (achieved > 0 and weights.sqnorm > 0):
+            return self._condition(0.0, 1.0)  # a separating hyperplane first
+        exponent = self._exponent(max(1 - certificate.fraction, self.eps))
+        demanded = min(bound, achieved * PATIENCE**exponent)
+        length = math.sqrt(weights.sqnorm)
+        base = weights.t if self.threshold == "t" else length
+        return self._condition(demanded * length / base ** (1 - exponent), exponent)
 
-    def _stage(self, b, radius, levels, epochs=None):
-        return Stage(self._rules(b, radius, Additive()), levels, epochs=epochs)
+    def _exponent(self, unproven):
+        return unproven if self.exponent is None else max(unproven, float(self.exponent))
 
-    def _rules(self, b, radius, update):
-        exponent = self._exponent
-        if self.threshold == "t":
-            condition = UpdatePower(b * radius**2, exponent)
-        else:
-            condition = LengthPower(b * radius ** (1 + exponent), exponent)
-        return Rules(condition, update, NoShrink())
+    def _condition(self, b, exponent):
+        """Of b in the units of X."""
+        return (UpdatePower if self.threshold == "t" else LengthPower)(b, exponent)
+
+    def _rules(self, radius, update):
+        """By the b that is given."""
+        exponent = max(self.eps, 0.5) if self.exponent is None else float(self.exponent)
+        unit = radius**2 if self.threshold == "t" else radius ** (1 + exponent)
+        return Rules(self._condition(self.b * unit, exponent), update, NoShrink())
 
     def online_rules(self, sqradius):
         radius = math.sqrt(sqradius) if self.radius is None else self.radius
-        return self._rules(float(self.b), radius, Additive(most=1))
+        return self._rules(radius, Additive(most=1))

@@ -23,6 +23,13 @@ Every function raises ``TypeError`` for an argument that is not a number of the 
 ``ValueError`` for one that is not in the stated range.
 """
 
+from margins.bounds.competitors import (
+    aggressive_romma_updates,
+    ballseptron_updates,
+    margitron_fraction,
+    margitron_updates,
+    shifting_updates,
+)
 from margins.bounds.constant_shrinking import (
     constant_shrinking_fraction,
     constant_shrinking_kappa,
@@ -64,6 +71,8 @@ from margins.bounds.variable_shrinking import (
 )
 
 __all__ = [
+    "aggressive_romma_updates",
+    "ballseptron_updates",
     "constant_shrinking_fraction",
     "constant_shrinking_kappa",
     "constant_shrinking_lambda",
@@ -75,10 +84,13 @@ __all__ = [
     "lecture_updates",
     "margin_perceptron_fraction",
     "margin_perceptron_updates",
+    "margitron_fraction",
+    "margitron_updates",
     "mistakes_learned_threshold",
     "mistakes_square_deviation",
     "mistakes_total_deviation",
     "perceptron_updates",
+    "shifting_updates",
     "soft_unlearning_gap",
     "soft_unlearning_parameters",
     "soft_unlearning_updates",

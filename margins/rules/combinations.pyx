@@ -9,6 +9,8 @@ from margins._update cimport Rules, State, Step, Update, Visit
 
 # Differences of terms that are alike to so many parts of them are rounding.
 cdef double ROUNDING = 8.9e-16
+# A weight vector so much longer than 1 / |y|, squared, stands for a margin that is rounding itself.
+cdef double ENDLESS = 1e30
 
 
 cdef class NormalisedStep(Update):
@@ -57,7 +59,8 @@ cdef class RelaxedMargin(Update):
     """Go to the shortest a' with ``a'.y >= 1`` that does not undo what a stands for, ``a'.a >= |a|**2``.
 
     Both hold with equality, or ``y / |y|**2`` fulfils both. So S = |a|**2 throughout, and ``1 / |a|``
-    bounds the maximum margin from above.
+    bounds the maximum margin from above. Where no hyperplane separates the patterns |a| grows without
+    end: it begins again with y when |a| |y| is 1e15, or S is not |a|**2 any more.
 
     Source: Li & Long (2002), the relaxed online maximum margin algorithm (ROMMA).
     """
@@ -67,10 +70,11 @@ cdef class RelaxedMargin(Update):
 
     cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
         cdef double p = visit.product, W = state.sqnorm, N = visit.sqnorm
-        cdef double NW = N * W, square = NW - p * p
+        cdef double NW = N * W, square = NW - p * p, S = state.dual_sum
+        cdef bint sound = NW <= ENDLESS and S <= 2 * W and W <= 2 * S
         out.repetitions = 1
-        # y alone will do; or a and y are parallel, and then there is no other vector to go to.
-        if NW <= p or square <= ROUNDING * NW:
+        # y alone will do; or a and y are parallel, and there is no other vector to go to.
+        if NW <= p or square <= ROUNDING * NW or not sound:
             out.shrink, out.add = 0, 1 / N
         else:
             out.shrink, out.add = (NW - p) / square, W * (1 - p) / square
