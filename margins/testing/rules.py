@@ -369,8 +369,14 @@ def check_sums_are_kept(update):
 @check
 def check_counts(update):
     """Updates are counted in whole numbers; what is not misclassified is not updated."""
-    weights = _present(_patterns(), Rules(FixedThreshold(7), update, NoShrink()))[0]
-    require(weights.t == math.floor(weights.t), f"a clock of {weights.t}", "a whole number of updates")
+
+    def count(readout, weights, patterns):
+        require(
+            weights.t == math.floor(weights.t), f"a clock of {weights.t}", "a whole number of updates"
+        )
+
+    rules = Rules(FixedThreshold(7), update, NoShrink())
+    weights = _present(_patterns(), rules, between=count)[0]
     require(weights.n_updates >= 0, f"{weights.n_updates} updates", "0 or more")
     if weights.n_updates == 0:
         require(not weights.weights.any(), "weights changed by no update", "0 updates, weights of 0")
