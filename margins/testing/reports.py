@@ -1,0 +1,48 @@
+"""How a check says what is wrong: whose, which, got, expected."""
+
+import functools
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+class Violation(Exception):
+    """What a check got, and what it expected."""
+
+    def __init__(self, got, expected):
+        super().__init__(f"got {got}, expected {expected}")
+
+
+def require(holds, got, expected):
+    """Raise Violation unless something holds."""
+    if not holds:
+        raise Violation(got, expected)
+
+
+def check_of(name_of):
+    """Make a function a check: whatever it raises becomes an AssertionError that says whose and which.
+
+    Parameters
+    ----------
+    name_of : callable
+        The name of what is checked, given the check's first argument.
+    """
+
+    def decorate(function):
+        @functools.wraps(function)
+        def check(subject, *arguments):
+            where = f"{name_of(subject)} fails {function.__name__}: "
+            with warnings.catch_warnings():
+                # Short fits on small problems: whether they prove their accuracy is asked elsewhere.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                try:
+                    function(subject, *arguments)
+                except Violation as violation:
+                    raise AssertionError(f"{where}{violation}.") from None
+                except Exception as error:
+                    text = f"{type(error).__name__}: {error}"
+                    raise AssertionError(f"{where}got {text!r}, expected no error.") from error
+
+        return check
+
+    return decorate

@@ -1,0 +1,129 @@
+"""What is true of small problems, by means that share nothing with the kernels."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+
+class Problem(NamedTuple):
+    """A binary problem.
+
+    Attributes
+    ----------
+    X : ndarray of float64, shape (m, d)
+    y : ndarray of int, shape (m,)
+        Labels -1 and +1.
+    C : float
+        Penalty; inf: the hard margin.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    C: float
+
+    def patterns(self, rho, extended=False):
+        """y_k [x_k, rho], extended by a private coordinate each if asked: ndarray, shape (m, .)."""
+        parts = [self.X, np.full((len(self.y), 1), rho)]
+        patterns = self.y[:, None] * np.hstack(parts)
+        if extended and np.isfinite(self.C):
+            patterns = np.hstack([patterns, np.eye(len(self.y)) / np.sqrt(2 * self.C)])
+        return patterns
+
+
+def maximum_margin(patterns):
+    """The distance of the origin from the patterns' convex hull; 0.0 if nothing separates them.
+
+    The hull's nearest point is sum_k alpha_k y_k / sum_k alpha_k for the alpha >= 0 that minimises
+    |sum_k alpha_k y_k|^2 + R^2 (sum_k alpha_k - 1)^2.
+
+    Parameters
+    ----------
+    patterns : ndarray of float64, shape (m, d)
+
+    Raises
+    ------
+    ArithmeticError
+        If the solution is not confirmed by weak duality.
+    """
+    radius = float(np.linalg.norm(patterns, axis=1).max())
+    system = np.vstack([patterns.T, np.full(len(patterns), radius)])
+    target = np.append(np.zeros(patterns.shape[1]), radius)
+    # Not scipy.optimize.nnls: SciPy 1.15 to 1.17 get about one small problem in a thousand wrong.
+    alpha = lsq_linear(
+        system, target, bounds=(0, np.inf), method="bvls", tol=1e-15, max_iter=100 * len(patterns)
+    ).x
+    nearest = alpha @ patterns / alpha.sum()
+    gamma = float(np.linalg.norm(nearest))
+    if gamma < 1e-9 * radius:
+        return 0.0
+    achieved = float((patterns @ nearest).min()) / gamma
+    if achieved < (1 - 1e-6) * gamma:  # weak duality: achieved <= maximum margin <= gamma
+        raise ArithmeticError(f"The maximum margin is between {achieved} and {gamma}.")
+    return gamma
+
+
+def least_objective(patterns, weights, C, loss):
+    """min over c >= 0 of |c w|^2 / 2 + C sum_k max(0, 1 - c w.y_k)^2, or not squared: "hinge".
+
+    Parameters
+    ----------
+    patterns : ndarray of float64, shape (m, d)
+        Not extended.
+    weights : ndarray of float64, shape (d,)
+    C : float
+        inf: the hard margin.
+    loss : "squared_hinge" or "hinge"
+
+    Returns
+    -------
+    float
+    """
+    products, sqnorm = patterns @ weights, weights @ weights
+    if np.isinf(C):
+        return 0.5 * sqnorm / products.min() ** 2 if products.min() > 0 else np.inf
+    # Between the points 1 / p_k the objective is a parabola: its minimum is one of theirs, or an end.
+    scales = [0.0]
+    for p in (np.inf, *products[products > 0]):
+        loses = products[products < p]
+        if loss == "hinge":
+            slope, curvature = C * loses.sum(), sqnorm
+        else:
+            slope, curvature = 2 * C * loses.sum(), sqnorm + 2 * C * (loses**2).sum()
+        scales.append(max(slope / curvature, 0.0) if curvature > 0 else 0.0)
+        scales.append(1 / p)
+    power = 1 if loss == "hinge" else 2
+    return min(
+        0.5 * c**2 * sqnorm + C * float(np.sum(np.maximum(1 - c * products, 0) ** power)) for c in scales
+    )
+
+
+def problems(n_problems=9):
+    """Small random problems, separable and not, of integers and of reals, with C = 1, 100 and inf."""
+    for seed in range(n_problems):
+        rng = np.random.default_rng(seed)
+        m, d = int(rng.integers(6, 11)), int(rng.integers(1, 4))
+        X = rng.integers(-4, 5, (m, d)).astype(float)
+        if seed % 2:
+            X += rng.normal(scale=0.3, size=(m, d))
+        by_plane = X @ rng.normal(size=d) + rng.normal() > 0
+        positive = by_plane if seed % 4 < 2 else rng.random(m) < 0.5
+        positive[:2] = True, False
+        yield Problem(X, np.where(positive, 1, -1), (1.0, np.inf, 100.0)[seed % 3])
+
+
+def separable_problem(C):
+    """Twenty patterns in three dimensions, with a gap between the classes."""
+    rng = np.random.default_rng(3)
+    y = np.where(np.arange(20) % 2, 1, -1)
+    X = rng.normal(size=(20, 3))
+    X[:, 0] = y * (1 + np.abs(X[:, 0]))
+    return Problem(X, y, C)
+
+
+def clouds(n_classes=2, n_samples=48, n_features=4, seed=0):
+    """Overlapping normal clouds: X, exact in float32, and y, the codes 0 .. n_classes - 1."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_samples) % n_classes
+    X = 1.5 * rng.normal(size=(n_classes, n_features))[y] + rng.normal(size=(n_samples, n_features))
+    return X.astype(np.float32).astype(float), y

@@ -1,0 +1,40 @@
+"""The perceptron with dynamic margin, by a C function."""
+
+import ctypes
+
+from scipy import LowLevelCallable
+
+from margins.base import MaximumMarginClassifier
+from margins.rules import Additive, Native, NoShrink, Python, Rules
+from margins.schedules import DEEP
+from margins.training import Stage
+
+
+def threshold(sqnorm, t, dual_sum, label):
+    return 0.9 * sqnorm / t if t else 0.0
+
+
+c_threshold = ctypes.CFUNCTYPE(*[ctypes.c_double] * 5)(threshold)
+by_pointer = Native(LowLevelCallable(c_threshold))
+by_name = Python(threshold)
+
+
+class FunctionPerceptron(MaximumMarginClassifier):
+    """The perceptron with dynamic margin and eps = 0.1, by a function that has a C pointer.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8).
+    """
+
+    condition = by_pointer
+
+    def stages(self, run):
+        yield Stage(Rules(self.condition, Additive(), NoShrink()), DEEP)
+
+
+class PythonFunctionPerceptron(FunctionPerceptron):
+    """The same by the function itself.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8).
+    """
+
+    condition = by_name

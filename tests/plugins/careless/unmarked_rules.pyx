@@ -1,0 +1,10 @@
+# cython: language_level=3
+"""A rule that does not say against which interface it was compiled."""
+from margins._update cimport Condition, State
+
+
+cdef class UnmarkedThreshold(Condition):
+    """Any pattern is misclassified whose product is at most 1."""
+
+    cdef double threshold(self, const State* state) noexcept nogil:
+        return 1

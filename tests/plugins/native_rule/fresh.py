@@ -1,0 +1,22 @@
+"""The perceptron with dynamic margin, by a compiled rule of this package."""
+
+from fresh_rules import FreshMargin
+
+from margins.base import MaximumMarginClassifier
+from margins.rules import Additive, NoShrink, Rules
+from margins.schedules import DEEP, DEEP_OPENING
+from margins.training import Stage
+
+
+class FreshMarginPerceptron(MaximumMarginClassifier):
+    """The perceptron with dynamic margin, by a rule from elsewhere.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8).
+    """
+
+    def stages(self, run):
+        condition = FreshMargin(1 - self.eps)
+        rules = Rules(condition, Additive(), NoShrink())
+        single = Rules(condition, Additive(most=1), NoShrink())
+        yield Stage(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
+        yield Stage(rules, DEEP)
