@@ -7,10 +7,9 @@ from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
 from margins.soft_margins import SoftMarginClassifier
 from margins.training import Stage
 
-# Passes over the patterns left between two looks at all of them, and what share of the violations ends
-# them early.
-PASSES = 10
-RATIO = 0.1
+# Passes over the patterns left between two looks at all of them. Measured on Adult with 5 to 50: for the
+# hinge loss the more the better, for the squared hinge loss few do where the accuracy is low.
+PASSES = 20
 
 
 class DualCoordinateDescent(SoftMarginClassifier):
@@ -36,5 +35,5 @@ class DualCoordinateDescent(SoftMarginClassifier):
         if isinstance(run.problem, Hinge):
             run.bound_dual(run.problem.C)
         # The orders of the passes between must not be those of the full ones.
-        passes = ShrinkingPasses((run.seed, 1), PASSES, RATIO) if self.shrinking else None
+        passes = ShrinkingPasses((run.seed, 1), PASSES) if self.shrinking else None
         yield Stage(Rules(UnitMargin(), CoordinateStep(), NoShrink()), presenter=passes)
