@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 import margins
 from margins.base import MaximumMarginClassifier
+from margins.budget import BudgetClassifier
 from margins.noise_tolerance import ReadoutClassifier
 from margins.parameters import AnyOf, InstanceOf, Interval, OneOf
 
@@ -25,6 +26,7 @@ NAMES = list(ALGORITHMS)
 NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
 # Their coef_ is what has been added up, and not the best multiple of it.
 UNSCALED = [*NOISE_TOLERANT, "servedio-average"]
+UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 # The others are asked for a separating hyperplane, and so is the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
 VOTING = ["voted-perceptron"]  # no coef_, no intercept_

@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.base import MaximumMarginClassifier
+from margins.budget import BudgetClassifier
 from margins.certificate import Certificate
 from margins.noise_tolerance import ReadoutClassifier
 
@@ -30,6 +31,7 @@ NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], Readout
 ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 # Their coef_ is what has been added up, and not the best multiple of it.
 UNSCALED = [*NOISE_TOLERANT, "servedio-average"]
+UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 # Nobody asks these for a separating hyperplane, so they do not say that there is none.
 SILENT = [name for name in UNSCALED if name != "perceptron"]
 WARNING = [name for name in NAMES if name not in SILENT]

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import margins
 from margins.base import MaximumMarginClassifier
+from margins.budget import BudgetClassifier
 from margins.noise_tolerance import ReadoutClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
@@ -25,6 +26,7 @@ PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginC
 NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
 ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 VOTING = ["voted-perceptron"]  # the model is a list of mistakes: no coef_, no intercept_
+BUDGET = [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 AVERAGE = "servedio-average"  # asks neither how it predicts nor for an order
 
 # What these problems are about is not how long a fit takes or whether it proves its accuracy.
@@ -480,7 +482,7 @@ def test_verbose_fit_prints_a_line_for_every_epoch(name, capsys):
 
 def unscaled(name):
     """Is `coef_` what has been added up, and not the best multiple of it?"""
-    return name in NOISE_TOLERANT or name == AVERAGE
+    return name in NOISE_TOLERANT or name == AVERAGE or name in BUDGET
 
 
 def objective(classifier, X, y, C, loss="squared_hinge"):

@@ -17,6 +17,7 @@ import margins
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
 SHRINKING = {"mpcs", "mpvs"}  # multiply by factors that are no integers: sums are rounded
+SHRINKING |= {"dcd", "adatron"}  # divide by squared norms: likewise
 # Read out what is not the last sum of patterns: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_

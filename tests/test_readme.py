@@ -71,7 +71,7 @@ def test_plug_in_can_be_registered_without_a_package(plug_in, monkeypatch):
 
 
 def test_every_built_in_algorithm_has_a_row_and_every_row_an_algorithm():
-    names = re.findall(r"^\| `([a-z-]+)` \|.*\[\d\] \|$", README, re.MULTILINE)
+    names = re.findall(r"^\| `([a-z-]+)` \|.*\[\d+\] \|$", README, re.MULTILINE)
     assert sorted(names) == sorted(built_in())
 
 
