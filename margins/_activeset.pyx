@@ -99,7 +99,8 @@ cdef class ActiveSets:
         Raises
         ------
         ValueError
-            If rules or levels need dual variables that the weight vector does not keep.
+            If rules or levels need dual variables that the weight vector does not keep, or if it is
+            of other features or patterns than these.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
@@ -114,6 +115,14 @@ cdef class ActiveSets:
             raise ValueError(
                 f"{rules.condition!r}, these patterns or the active sets {self.levels} need dual "
                 "variables, which this weight vector does not keep."
+            )
+        if a.v.shape[0] != patterns.rows.n_features or (
+            a.keeps_dual and a.beta.shape[0] != patterns.labels.shape[0]
+        ):
+            raise ValueError(
+                f"The weight vector must be one of {patterns.rows.n_features} features and, if it keeps "
+                f"dual variables, {patterns.labels.shape[0]} patterns. Got {a.v.shape[0]} features"
+                + (f" and {a.beta.shape[0]} patterns." if a.keeps_dual else ".")
             )
         with nogil:
             self._present(patterns, a, full_pass_rules, readout, order, order.shape[0], 0, &tally)

@@ -86,6 +86,8 @@ cdef class KernelRows(Rows):
         """Compute row k and rows that are expected, and keep them."""
         cdef Py_ssize_t i, n = self.n_batch
         cdef int32_t slot
+        if self.error is not None:
+            return False  # the pass is lost: come to its end, where it can be raised
         self.batch[0] = <int32_t> k
         self.n_batch = 1
         if not self.compute(n):
@@ -190,6 +192,9 @@ cdef class GramRows(KernelRows):
     def __init__(self, Rows gram not None, diagonal):
         KernelRows.__init__(self, diagonal, 0)
         self.gram = gram
+
+    cdef bint lacks(self, Py_ssize_t k) noexcept nogil:
+        return False
 
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil:
         axpy(self.gram, k, c, v)

@@ -262,6 +262,8 @@ cdef inline void dots(
 
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil
 
+cdef double pnorm(Rows rows, Py_ssize_t k, double p) noexcept nogil
+
 
 cdef inline void prefetch(Rows rows, Py_ssize_t k) noexcept nogil:
     """Ask for row k, which will be visited soon: a permuted pass waits for memory at every row."""

@@ -10,6 +10,8 @@ k's products with all patterns, so that v holds the products themselves, and `do
 
 import numpy as np
 
+from libc.math cimport fabs, fmax, pow
+
 
 cdef class Rows:
     """A matrix, row by row, over arrays that somebody else owns.
@@ -54,6 +56,26 @@ cdef class Rows:
         with nogil:
             for k in range(self.n_rows):
                 out[k] = sqnorm(self, k)
+        return result
+
+    def pnorms(self, double p):
+        """p-norm of every row, p >= 1: ndarray of float64, shape (n_rows,). Not for kernels."""
+        result = np.empty(self.n_rows)
+        cdef double[::1] out = result
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(self.n_rows):
+                out[k] = pnorm(self, k, p)
+        return result
+
+    def products(self, const double[::1] v):
+        """Inner product of every row with v: ndarray of float64, shape (n_rows,)."""
+        result = np.empty(self.n_rows)
+        cdef double[::1] out = result
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(self.n_rows):
+                out[k] = dot(self, k, v)
         return result
 
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil:
@@ -133,3 +155,34 @@ cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil:
     if rows.values32 is not None:
         return _sqnorm(rows.values32, start, step, n)
     return n  # all ones
+
+
+cdef inline double _pnorm(
+    const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n, double p
+) noexcept nogil:
+    cdef double largest = 0, total = 0
+    cdef Py_ssize_t j
+    for j in range(n):
+        largest = fmax(largest, fabs(values[start + j * step]))
+    if largest == 0:
+        return 0
+    for j in range(n):
+        if values[start + j * step] != 0:
+            total += pow(fabs(values[start + j * step]) / largest, p)
+    return largest * pow(total, 1 / p)
+
+
+cdef double pnorm(Rows rows, Py_ssize_t k, double p) noexcept nogil:
+    """p-norm of row k, without overflow or underflow of the powers."""
+    cdef Py_ssize_t start, step = 1, n
+    if rows.columns32 is not None:
+        start, n = rows.starts32[k], rows.starts32[k + 1] - rows.starts32[k]
+    elif rows.columns64 is not None:
+        start, n = rows.starts64[k], rows.starts64[k + 1] - rows.starts64[k]
+    else:
+        start, step, n = k * rows.row_step, rows.column_step, rows.n_features
+    if rows.values64 is not None:
+        return _pnorm(rows.values64, start, step, n, p)
+    if rows.values32 is not None:
+        return _pnorm(rows.values32, start, step, n, p)
+    return pow(n, 1 / p)  # all ones

@@ -588,6 +588,8 @@ cdef void _expect(
     cdef Py_ssize_t i, k
     for i in range(begin, end):
         k = order[i]
+        if k == order[begin - 1]:
+            continue  # drawn again: it is the one whose row is asked for, and must have one slot only
         if product(patterns, a, k) <= thresholds.learn[patterns.labels[k] > 0]:
             if not patterns.rows.expect(k):
                 break

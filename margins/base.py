@@ -11,12 +11,12 @@ A subclass declares its parameters and yields stages; the rest of scikit-learn's
 
 import inspect
 import math
+import threading
 import warnings
 from dataclasses import dataclass
 from typing import dataclass_transform
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -215,6 +215,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             If the fit ends without its proof; it states the certificate reached.
         """
         self._check_parameters()
+        self.__dict__.pop("_streams", None)  # over features and classes that may be others now
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), accept_large_sparse=True
         )
@@ -227,7 +228,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             )
         samples = self._weigh(X, codes, sample_weight)
         self.kernel_ = Kernel.of(self, samples.X)
-        fit = Fit(self, samples, y, sample_weight)
+        fit = Fit(self, X, y, sample_weight, samples)
         runs = self._train_all(samples, fit)
         self._forget()
         self._collect(runs, samples)
@@ -335,19 +336,27 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         return float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
 
     def _run_maker(self, samples, fit):
-        """How a run is made: ``make(index, seed)``; with threads every run has a kernel cache."""
+        """How a run is made: ``make(index, seed)``, in the thread that trains it."""
         rows = self._rows(samples.X)
         sqnorms = rows.sqnorms()
         self._settle(sqnorms)
         sqrho = self._sqrho
         sqnorms = augmented_sqnorms(sqnorms, sqrho, math.isinf(self.C), self._takes_zero_rows)
         problem = self._problem(self._penalties(samples.weight))
-        alone = self.kernel_ == LINEAR or effective_n_jobs(self.n_jobs) == 1
-
         codes = positive_codes(len(self.classes_))
+        # A cache of kernel rows is not for two threads. How many there are is not asked: joblib's
+        # answer, in a daemonic process for one, is not always what it then does.
+        caches, first = threading.local(), [rows]
 
         def make(index, seed):
-            own_rows = rows if alone else self._rows(samples.X)
+            own_rows = rows
+            if self.kernel_ != LINEAR:
+                if not hasattr(caches, "rows"):
+                    try:
+                        caches.rows = first.pop()
+                    except IndexError:
+                        caches.rows = self._rows(samples.X)
+                own_rows = caches.rows
             positive = samples.codes == codes[index]
             return Run(
                 patterns=binary_patterns(

@@ -66,12 +66,13 @@ class Fit:
     Parameters
     ----------
     estimator : estimator instance
+    X, y, sample_weight : array-like
+        As `fit` was given them, samples of weight 0 included.
     samples : margins.samples.Samples
-    y, sample_weight : array-like
-        As `fit` was given them.
+        What is trained on.
     """
 
-    def __init__(self, estimator, samples, y, sample_weight):
+    def __init__(self, estimator, X, y, sample_weight, samples):
         self._estimator = estimator
         self._samples = samples
         self._context = None
@@ -81,7 +82,7 @@ class Fit:
                 max_subtasks=None if n_classes == 2 else n_classes, sequential_subtasks=n_classes == 2
             )
             metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self._data = {"X": samples.X, "y": y, "metadata": metadata}
+            self._data = {"X": X, "y": y, "metadata": metadata}
             self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def watch(self, index):

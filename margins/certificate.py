@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 LINE_SEARCH_STEPS = 6
+MOST_PIECES = 100  # of a piecewise quadratic, that a line search may visit
 
 
 @dataclass(frozen=True)
@@ -183,23 +184,27 @@ class SquaredHinge:
     def _line_search(self, products, sqnorm, scale):
         """Minimise f, from `scale` on: (objective, scale, converged).
 
-        f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2 is convex and piecewise quadratic:
-        Newton's method hops from piece to piece. Any scale is valid; the best one seen is returned.
+        f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2 is convex and piecewise quadratic, and its
+        slope is concave, since slacks only vanish as c grows: Newton's method hops from piece to
+        piece, from too large a scale at once to one that is too small (perhaps a worse one), and then
+        upwards. Any scale is valid; the best one seen is returned.
         """
-        best, best_scale = math.inf, scale
-        for _ in range(LINE_SEARCH_STEPS):
+        best, best_scale, before = math.inf, scale, math.inf
+        for _ in range(MOST_PIECES):
             value, slack, weighted = self._objective(products, sqnorm, scale)
-            if value >= best:
+            if value >= before:
                 return best, best_scale, False
-            best, best_scale = value, scale
+            if value < best:
+                best, best_scale = value, scale
             slope = scale * sqnorm - 2 * float(np.sum(weighted * products))
             curvature = sqnorm + 2 * float(np.sum(self.C * np.square(products * (slack > 0))))
             step = slope / curvature if curvature > 0 else 0.0
             if slope * step <= 1e-12 * value:  # twice what the step can still gain
                 return best, best_scale, True
-            if step >= scale:
+            if scale == 0 and step >= 0:
                 return best, best_scale, False
-            scale -= step
+            before = value if step < 0 else math.inf
+            scale = max(scale - step, 0.0)
         return best, best_scale, False
 
 
@@ -222,7 +227,7 @@ class Hinge:
         """See `SquaredHinge.bounds`; there are no private coordinates to refit."""
         alpha = weights.dual
         total = weights.dual_sum
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             most = float(np.min(self.C / alpha))  # the largest factor that keeps alpha_k <= C_k
         dual_scale = min(total / sqnorm if sqnorm > 0 else math.inf, most)
         if not math.isfinite(dual_scale):

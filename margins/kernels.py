@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from margins._kernel import FunctionRows, GramRows, PolynomialRows, RadialRows, products
-from margins.patterns import LARGEST_SQNORM, rows_of
+from margins.patterns import LARGEST_SQNORM, check_lengths, rows_of
 
 # What a block of kernel values may take, in bytes.
 BLOCK = 2**25
@@ -99,7 +99,8 @@ class Kernel:
         Raises
         ------
         ValueError
-            If a precomputed matrix is not square, or K(x, x) for some row is negative or too large.
+            If a precomputed matrix is not square, if K(x, x) for some row is negative or too large, or
+            if a row is too long for the distances of kernel "rbf".
         """
         if self.name == "precomputed":
             if X.shape[0] != X.shape[1]:
@@ -113,7 +114,9 @@ class Kernel:
             with np.errstate(over="ignore"):
                 rows = PolynomialRows(rows_of(X), cache_size, self.degree, self.gamma, self.coef0)
         elif self.name == "rbf":
-            rows = RadialRows(rows_of(X), cache_size, self.gamma)
+            points = rows_of(X)
+            check_lengths(points.sqnorms())
+            rows = RadialRows(points, cache_size, self.gamma)
         else:
             blocks = [X[batch] for batch in gen_batches(X.shape[0], 64)]
             diagonal = np.concatenate([np.diagonal(self.between(block, block)) for block in blocks])
@@ -158,5 +161,10 @@ LINEAR = Kernel("linear")
 
 def _scale_of(X):
     """gamma="scale": 1 / (n_features * variance of all elements)."""
-    variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
+    with np.errstate(over="ignore", invalid="ignore"):  # X may be too large: then it is refused
+        if sparse.issparse(X):
+            X = X.astype(np.float64, copy=False)
+            variance = X.multiply(X).mean() - X.mean() ** 2
+        else:
+            variance = X.var(dtype=np.float64)
     return 1 / (X.shape[1] * variance) if variance > 0 and math.isfinite(variance) else 1.0

@@ -158,6 +158,11 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
             run.shuffle = self.shuffle
             if self.readout == "tail":
                 run.n_held_out = math.ceil(self.validation_fraction * len(run.patterns))
+                if run.n_held_out == len(run.patterns):
+                    raise ValueError(
+                        f"validation_fraction of {type(self).__name__} must leave samples to train on. "
+                        f"Got {self.validation_fraction!r}, which holds out all {run.n_held_out}."
+                    )
             run.readout = self.online_readout(run.weights)
             if self.lam > 0:
                 own = run.patterns.rows.sqnorms()
@@ -192,6 +197,7 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
         if self.readout not in VOTING:
             super()._collect_model(runs, samples)
             return
+        self._first_theta = self._theta  # eta may be another when the votes are counted
         support = np.unique(np.concatenate([run.readout.mistakes for run in runs]))
         mistakes = [np.searchsorted(support, run.readout.mistakes).astype(np.int32) for run in runs]
         votes = [run.readout.votes for run in runs]
@@ -224,7 +230,8 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
             truth = run.patterns.signs[held_out]
             errors = np.zeros(len(self.votes_[index]), dtype=np.int64)
             X = samples.X[held_out]
-            for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):
+            support = np.searchsorted(samples.kept, self.support_)  # a precomputed X is cut both ways
+            for batch, products in self.kernel_.blocks(X, self.support_vectors_, support):
                 errors += tail_errors(
                     products,
                     *self._list_of_mistakes(index),
@@ -236,10 +243,10 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
         """What `count_votes` takes, beside the products, for one binary problem."""
         positive = self._support_codes == positive_codes(len(self.classes_))[index]
         labels = np.where(positive, 1.0, -1.0)
-        return self.mistakes_[index], labels, self.votes_[index], self._theta, self.sqrho_
+        return self.mistakes_[index], labels, self.votes_[index], self._first_theta, self.sqrho_
 
     def _scores(self, X):
-        if self.readout not in VOTING:
+        if not hasattr(self, "votes_"):
             return super()._scores(X)
         scores = np.empty((X.shape[0], len(self.votes_)))
         for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):

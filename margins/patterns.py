@@ -73,16 +73,12 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
     """
     if len(sqnorms) > MOST_PATTERNS:
         raise ValueError(f"X must have at most {MOST_PATTERNS} samples. Got {len(sqnorms)}.")
-    longest = int(np.argmax(sqnorms))
-    if not sqnorms[longest] <= LARGEST_SQNORM:
-        raise ValueError(
-            f"Row {longest} of X is too long: its squared norm must be at most {LARGEST_SQNORM:g}. "
-            f"Got {sqnorms[longest]:g}. Scale the features."
-        )
-    if hard_margin and 0 < sqnorms[longest] < SMALLEST_SQNORM:
+    check_lengths(sqnorms)
+    largest = np.max(sqnorms)
+    if hard_margin and 0 < largest < SMALLEST_SQNORM:
         raise ValueError(
             "X is too small: with C=inf the largest squared norm of a row must be 0 or at least "
-            f"{SMALLEST_SQNORM:g}. Got {sqnorms[longest]:g}. Scale the features."
+            f"{SMALLEST_SQNORM:g}. Got {largest:g}. Scale the features."
         )
     sqnorms = sqnorms + sqrho
     shortest = int(np.argmin(sqnorms))
@@ -93,6 +89,16 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
             "without zero rows."
         )
     return sqnorms
+
+
+def check_lengths(sqnorms):
+    """Raise ValueError if a row is too long for double arithmetic, given |x_k|^2."""
+    longest = int(np.argmax(sqnorms))
+    if not sqnorms[longest] <= LARGEST_SQNORM:
+        raise ValueError(
+            f"Row {longest} of X is too long: its squared norm must be at most {LARGEST_SQNORM:g}. "
+            f"Got {sqnorms[longest]:g}. Scale the features."
+        )
 
 
 def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):

@@ -65,10 +65,12 @@ class Stream:
         sets = ActiveSets((), len(patterns))
         order = np.arange(len(patterns), dtype=np.int32)
         n_changed = sets.full_epoch(patterns, self.weights, rules, order, None, self.readout)
+        self.end_chunk(n_changed + sets.n_refused)
+
+    def end_chunk(self, n_mistakes):
+        """Take stock after a chunk."""
         self.n_epochs += 1
-        self.history.append(
-            Epoch(self.n_epochs, self.weights.n_updates, n_changed + sets.n_refused, None)
-        )
+        self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
 
     def __getstate__(self):
         return {**self.__dict__, "patterns": None}  # somebody else's arrays

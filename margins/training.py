@@ -28,7 +28,8 @@ class Stage:
 
     Attributes
     ----------
-    rules : Rules
+    rules : Rules or None
+        None: `loop` presents the patterns.
     levels : tuple of Level
         The nested active sets; empty: plain epochs.
     full_pass_rules : Rules, optional
@@ -41,14 +42,18 @@ class Stage:
     hopeless : callable, optional
         Called with the run after every full epoch; a sentence (why going on cannot help) ends the
         fit, None lets it go on.
+    loop : callable, optional
+        ``loop(order)`` presents the patterns of `order`, ndarray of int32, in place of rules and active
+        sets, and returns how many made an update: for algorithms outside the mould of the rules.
     """
 
-    rules: Rules
+    rules: Rules | None = None
     levels: tuple[Level, ...] = ()
     full_pass_rules: Rules | None = None
     epochs: int | None = None
     presenter: object | None = None
     hopeless: Callable[["Run"], str | None] = lambda run: None
+    loop: Callable[[np.ndarray], int] | None = None
 
 
 class Epoch(NamedTuple):
@@ -228,7 +233,8 @@ class Run:
             if self.prove_early and self.finished:
                 self.trouble = None
                 return True
-            if self.clean and self.trouble is None and not stage.rules.decays:
+            decays = stage.rules is not None and stage.rules.decays
+            if self.clean and self.trouble is None and not decays:
                 return False
             if self.trouble is None:
                 self.trouble = stage.hopeless(self)
@@ -259,6 +265,10 @@ class Run:
 
     def present(self, stage, sets, order):
         """Present the patterns of `order`, all of a full epoch or the next of them."""
+        if stage.loop is not None:
+            self._n_changed += stage.loop(order)
+            self.n_visits += len(order)
+            return
         visits_before = sets.n_visits
         n_changed = sets.full_epoch(
             self.patterns, self.weights, stage.rules, order, stage.full_pass_rules, self.readout
@@ -285,7 +295,8 @@ class Run:
             self.report(self._progress())
         if self.clean and self.readout is not None:
             # The epochs that are left would be like this one: their presentations count.
-            left = self.max_iter - self.n_epochs
+            # (No more of them than a double counts exactly.)
+            left = min(self.max_iter - self.n_epochs, 2**53 // len(self._order))
             self.readout.n_presented += left * (len(self._order) - self.n_held_out)
             self.readout.n_right += left * (len(self._order) - self.n_held_out - self._n_refused)
         self._n_changed = self._n_refused = 0
@@ -327,7 +338,9 @@ def train_in_one_pass(runs, stages):
                 run.present(stage, sets, order[begin : begin + SLICE])
         for run, _, _ in playing:
             run.end_epoch()
-            if run.trouble is None and not run.clean and run.n_epochs == run.max_iter:
+            if run.clean:
+                run.trouble = None  # a callback that stopped it came too late
+            elif run.trouble is None and run.n_epochs == run.max_iter:
                 run.out_of_epochs()
         playing = [item for item in playing if not item[0].clean and item[0].trouble is None]
     for run in runs:

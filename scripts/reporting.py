@@ -27,6 +27,7 @@ except ImportError:
     tqdm = None
 
 SMALL = ("mushrooms", "promoters", "sonar", "splice")  # what --quick runs
+FILES = ("json", "out")  # whose places are nobody's business
 SVC_ITERATIONS = 10  # of LinearSVC for one of our full epochs, which may hold hundreds of passes
 DECADES = range(1, -7, -1)  # of the grid of tol, from 10 down
 LEGEND = """\
@@ -252,7 +253,7 @@ class Progress:
 
 
 def run(parser, argv, source, reproduce, text, fits):
-    """The whole of a script: every data set in turn, reported as soon as it is done.
+    """The whole of a script: every data set in turn, reported as soon as it is done; their results.
 
     ``reproduce(name, arguments, progress)`` returns the results of one set, a dict for the JSON;
     ``text`` makes of it a str for people; `fits` is the number of its ``progress.step``.
@@ -273,13 +274,14 @@ def run(parser, argv, source, reproduce, text, fits):
         results.append(reproduce(name, arguments, progress))
         progress.print(text(results[-1]))
         write_json(arguments, source, results)  # what is done survives an interruption
+    return results
 
 
 def write_json(arguments, source, data_sets):
     """Write all results so far, if ``--json`` was given; what is not finite becomes null."""
     if arguments.json is None:
         return
-    options = {name: value for name, value in vars(arguments).items() if name != "json"}
+    options = {name: value for name, value in vars(arguments).items() if name not in FILES}
     report = {"source": source, "environment": environment(), "arguments": options}
     report["data_sets"] = data_sets
     arguments.json.write_text(json.dumps(_finite(report), indent=1, allow_nan=False) + "\n")

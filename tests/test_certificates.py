@@ -23,6 +23,7 @@ from margins.base import MaximumMarginClassifier
 from margins.budget import BudgetClassifier
 from margins.certificate import Certificate
 from margins.noise_tolerance import ReadoutClassifier
+from margins.steps import StepClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
@@ -30,10 +31,11 @@ PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginC
 NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
 ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 # Their coef_ is what has been added up, and not the best multiple of it.
-UNSCALED = [*NOISE_TOLERANT, "servedio-average"]
+STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
+UNSCALED = [*NOISE_TOLERANT, "servedio-average", *STEPS]
 UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 # Nobody asks these for a separating hyperplane, so they do not say that there is none.
-SILENT = [name for name in UNSCALED if name != "perceptron"]
+SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
 WARNING = [name for name in NAMES if name not in SILENT]
 SLACK = 1e-9  # relative, of the truths and of what is recomputed
 ENOUGH = 1e-6  # relative, of an objective at the best scale
@@ -71,6 +73,10 @@ class Problem:
             params.setdefault("loss", self.loss)
         classifier = algorithm(random_state=self.seed, **self.params, **params)
         return classifier.fit(self.X, self.y, self.weight)
+
+    def of(self, name):
+        """This problem with the loss that the algorithm has, if it has no other."""
+        return dataclasses.replace(self, loss="hinge") if ALGORITHMS[name].loss == "hinge" else self
 
     @property
     def params(self):
@@ -266,6 +272,7 @@ def assert_true(problem, classifier, optimum=None):
 @given(problem=problems(), max_iter=max_iters, eps=accuracies)
 def test_certificate_is_true_whenever_the_fit_ends(name, stop, problem, max_iter, eps):
     params = {"eps": eps, "stop": stop} if name in PROVING else {}
+    problem = problem.of(name)
     assert_true(problem, problem.fit(name, max_iter=max_iter, **params))
 
 
@@ -356,13 +363,13 @@ def test_certificate_of_every_class_is_true(name):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 3)), np.arange(20) % 4
     X[np.arange(20), y % 3] += 2
-    whole = Problem(X, y, C=10.0).fit(name, max_iter=40)
+    whole = Problem(X, y, C=10.0).of(name).fit(name, max_iter=40)
     for code in range(4):
         row = copy.copy(whole)
         for key in ("coef_", "intercept_", "dual_coef_", "certificates_", "mistakes_"):
             if hasattr(whole, key):
                 setattr(row, key, getattr(whole, key)[code : code + 1])
-        assert_true(Problem(X, np.where(y == code, 1, -1), C=10.0), row)
+        assert_true(Problem(X, np.where(y == code, 1, -1), C=10.0).of(name), row)
 
 
 # ------------------------------------------------------------------------------------------- accuracy
@@ -558,7 +565,7 @@ def test_inseparable_data_are_no_reason_for_a_warning_where_noise_is_expected(
     name, fit_intercept, max_iter
 ):
     X, y = crossed()
-    problem = Problem(X, y, rho=1.0 if fit_intercept else 0.0, C=math.inf)
+    problem = Problem(X, y, rho=1.0 if fit_intercept else 0.0, C=math.inf).of(name)
     classifier = problem.fit(name, max_iter=max_iter)
     (certificate,) = classifier.certificates_
     assert certificate.margin <= 0 and certificate.primal == math.inf
@@ -598,7 +605,7 @@ def test_warning_of_the_hinge_loss_states_the_gap():
 @pytest.mark.parametrize("name", NAMES)
 def test_weight_vector_that_cancels_to_zero_is_no_proof_and_no_error(name):
     # One point with both labels: after two updates a = 0, exactly, while S = 2.
-    problem = Problem(np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([1, -1]), C=math.inf)
+    problem = Problem(np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([1, -1]), C=math.inf).of(name)
     for max_iter in (1, 2, 3):
         if name in SILENT:
             classifier = problem.fit(name, max_iter=max_iter)

@@ -38,9 +38,12 @@ GOOD = "from margins.base import MarginClassifier\nclass Algorithm(MarginClassif
 
 
 def test_built_ins_are_available_by_name():
-    assert {"perceptron", "margin-perceptron", "pfm", "pdm", "pdm-succ", "mpu", "mpcs", "mpvs"} <= set(
-        margins.available()
-    )
+    assert {
+        "perceptron",
+        *("pam", "paum", "lambda-trick", "alpha-bound"),
+        *("voted-perceptron", "averaged-perceptron", "longest-survivor", "pocket", "servedio-average"),
+        *("margin-perceptron", "pfm", "pdm", "pdm-succ", "mpu", "mpcs", "mpvs"),
+    } <= set(margins.available())
     assert margins.available() == sorted(margins.available())
     assert margins.get("pdm") is DynamicMarginPerceptron
     assert margins.get("margins:pdm") is DynamicMarginPerceptron

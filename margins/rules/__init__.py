@@ -2,6 +2,7 @@
 
 from margins._update import Condition, Readout, Rules, Shrink, Update
 from margins.rules.adapters import Native, Python
+from margins.rules.combinations import BallStep, NormalisedStep, RelaxedMargin, Shifting
 from margins.rules.conditions import (
     DynamicMargin,
     FixedMargin,
@@ -12,6 +13,9 @@ from margins.rules.conditions import (
     Unlearning,
 )
 from margins.rules.coordinates import CoordinateStep, UnitMargin
+from margins.rules.decays import ConstantDecay, HarmonicDecay
+from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
+from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
 from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.updates import Additive
@@ -19,26 +23,38 @@ from margins.rules.updates import Additive
 __all__ = [
     "Additive",
     "Average",
+    "BallStep",
     "Condition",
+    "ConstantDecay",
     "ConstantShrink",
     "CoordinateStep",
     "DynamicMargin",
+    "FallingMargin",
     "FixedMargin",
     "FixedThreshold",
+    "HarmonicDecay",
     "Journal",
+    "LengthPower",
     "LongestSurvivor",
+    "MarginError",
     "Mistake",
     "Native",
     "NoShrink",
+    "NormalisedStep",
+    "PassiveAggressive",
     "Pocket",
     "Python",
     "Readout",
+    "RelaxedMargin",
     "Rules",
+    "Shifting",
     "Shrink",
     "ShrunkThreshold",
+    "SubgradientStep",
     "UnevenThreshold",
     "UnitMargin",
     "Unlearning",
     "Update",
+    "UpdatePower",
     "VariableShrink",
 ]

@@ -1,0 +1,177 @@
+"""ALMA's loop: a perceptron between two spaces, in one of which it adds and in the other predicts.
+
+The problem: patterns y_k (augmented by rho l_k, extended by a private Delta_k), n_k = |y_k|_p and
+1/p + 1/q = 1. Sought is w in the q-norm ball with min_k w.y_k / n_k near its maximum. Given theta = 0,
+
+    if w.y_k / n_k <= (1 - eps) B sqrt((p - 1) / (t + 1)):
+        theta <- theta + sqrt(2 / ((p - 1) (t + 1))) y_k / n_k,   theta <- theta / max(1, |theta|_p)
+        t <- t + 1
+
+where B = sqrt(8) / eps and w = g(theta), g(theta)_i = sign(theta_i) |theta_i|^(p-1) / |theta|_p^(p-2),
+so that |w|_q = |theta|_p. Left in place: theta as scale * (v, beta_k Delta_k), v with the bias' weight
+as its last coordinate, the powers u_i = sign(v_i) |v_i|^(p-1), and the scalars named below.
+
+With p = 2 both spaces are one, v is u, and an update touches no more than the pattern.
+
+Source: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Figure 1.
+"""
+
+from libc.math cimport copysign, fabs, fmax, pow, sqrt
+from libc.stdint cimport int32_t
+
+from margins._sparse cimport axpy, dot
+from margins._update cimport Patterns
+
+# The scalars. Between folds scale is in [1/2, 1], so that no power leaves double's range.
+cpdef enum:
+    SCALE            # theta == scale * (v, beta_k Delta_k)
+    POWER            # sum_i |v_i|^p, private coordinates included
+    PRIVATE_POWER    # of those
+    PRIVATE_SQNORM   # sum_k (beta_k Delta_k)^2
+    DUAL_SUM         # sum_k alpha_k: theta == sum_k alpha_k y_k
+    SHARE_SUM        # sum_k alpha_k n_k: theta == sum_k (alpha_k n_k) y_k / n_k
+    UPDATES          # t
+    N                # how many they are
+
+
+cdef double _power_of_v(const double[::1] v, double[::1] u, double p) noexcept nogil:
+    """u and sum_i |v_i|^p, from v."""
+    cdef double total = 0, size, power
+    cdef Py_ssize_t j
+    for j in range(v.shape[0]):
+        if v[j] == 0:
+            u[j] = 0
+            continue
+        size = fabs(v[j])
+        power = pow(size, p - 1)
+        u[j] = copysign(power, v[j])
+        total += size * power
+    return total
+
+
+cdef void _fold(
+    double[::1] v, double[::1] u, double[::1] beta, double[::1] scalars, double p, bint euclidean
+) noexcept nogil:
+    """Make scale 1."""
+    cdef double scale = scalars[SCALE], power = pow(scalars[SCALE], p)
+    cdef Py_ssize_t j
+    for j in range(v.shape[0]):
+        v[j] *= scale
+    if not euclidean:
+        for j in range(u.shape[0]):
+            u[j] *= power / scale
+    if beta is not None:
+        for j in range(beta.shape[0]):
+            beta[j] *= scale
+    scalars[POWER] *= power
+    scalars[PRIVATE_POWER] *= power
+    scalars[PRIVATE_SQNORM] *= scale * scale
+    scalars[SCALE] = 1
+
+
+def present(
+    Patterns patterns not None, const int32_t[::1] order, const double[::1] norms,
+    double p, double eps, double[::1] v, double[::1] u, double[::1] beta, double[::1] scalars,
+):
+    """Present the patterns of `order`: how many made an update.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        Not of a kernel.
+    order : ndarray of int32
+    norms : ndarray of float64, shape (m,)
+        n_k > 0.
+    p : float, at least 2
+    eps : float in (0, 1]
+    v, u : ndarrays of float64, shape (n_features + 1,)
+        One array if p is 2, else two.
+    beta : ndarray of float64, shape (m,), or None
+        None: every presentation has a private coordinate of its own.
+    scalars : ndarray of float64, shape (N,)
+    """
+    cdef bint euclidean = p == 2
+    cdef double rho = sqrt(patterns.sqrho), bound = (1 - eps) * sqrt(8 * (p - 1)) / eps
+    cdef double threshold, product, label, delta, own, eta, c, norm
+    cdef Py_ssize_t i, k, d = v.shape[0] - 1, n_changed = 0
+    with nogil:
+        norm = pow(scalars[POWER], 1 / p)
+        threshold = bound / sqrt(scalars[UPDATES] + 1) * pow(norm, p - 2) / scalars[SCALE]
+        for i in range(order.shape[0]):
+            k = order[i]
+            label = patterns.labels[k]
+            delta = sqrt(patterns.extension[k])
+            own = 0 if beta is None else beta[k] * delta
+            product = label * (dot(patterns.rows, k, u) + rho * u[d]) + delta * pow(own, p - 1)
+            if product > threshold * norms[k]:
+                continue
+            n_changed += 1
+            scalars[UPDATES] += 1
+            eta = sqrt(2 / ((p - 1) * scalars[UPDATES]))
+            c = eta / (scalars[SCALE] * norms[k])
+            axpy(patterns.rows, k, label * c, v)
+            v[d] += label * c * rho
+            if beta is not None:
+                beta[k] += c
+            scalars[PRIVATE_SQNORM] += (own + c * delta) * (own + c * delta) - own * own
+            if euclidean:
+                scalars[POWER] = fmax(
+                    scalars[POWER] + 2 * c * product + c * c * norms[k] * norms[k], 0
+                )
+            else:
+                scalars[PRIVATE_POWER] += pow(own + c * delta, p) - pow(own, p)
+                scalars[POWER] = _power_of_v(v, u, p) + scalars[PRIVATE_POWER]
+            scalars[DUAL_SUM] += eta / norms[k]
+            scalars[SHARE_SUM] += eta
+            norm = scalars[SCALE] * pow(scalars[POWER], 1 / p)
+            if norm > 1:
+                scalars[SCALE] /= norm
+                scalars[DUAL_SUM] /= norm
+                scalars[SHARE_SUM] /= norm
+                if scalars[SCALE] < 0.5:
+                    _fold(v, u, beta, scalars, p, euclidean)
+            norm = pow(scalars[POWER], 1 / p)
+            threshold = bound / sqrt(scalars[UPDATES] + 1) * pow(norm, p - 2) / scalars[SCALE]
+    return n_changed
+
+
+def recompute(
+    Patterns patterns not None, double p, const double[::1] v, double[::1] u,
+    const double[::1] beta, double[::1] scalars,
+):
+    """Recompute the powers and the sums of squares of theta: recursions collect rounding."""
+    cdef double own, power = 0, sqnorm = 0, dual_sum = 0
+    cdef Py_ssize_t k
+    with nogil:
+        if beta is not None:
+            for k in range(beta.shape[0]):
+                own = beta[k] * sqrt(patterns.extension[k])
+                power += pow(own, p)
+                sqnorm += own * own
+                dual_sum += beta[k]
+            scalars[PRIVATE_POWER] = power
+            scalars[PRIVATE_SQNORM] = sqnorm
+            scalars[DUAL_SUM] = scalars[SCALE] * dual_sum
+        if p == 2:
+            scalars[POWER] = scalars[PRIVATE_SQNORM]
+            for k in range(v.shape[0]):
+                scalars[POWER] += v[k] * v[k]
+        else:
+            scalars[POWER] = scalars[PRIVATE_POWER] + _power_of_v(v, u, p)
+
+
+def normalised_products(
+    Patterns patterns not None, const double[::1] norms, double p, const double[::1] u,
+    const double[::1] beta, double[::1] out,
+):
+    """Leave u.y_k / n_k in `out`, private coordinates included: it is |v|_p^(p-2) w.y_k / n_k of theta = v."""
+    cdef double rho = sqrt(patterns.sqrho), own, delta
+    cdef Py_ssize_t k, d = u.shape[0] - 1
+    with nogil:
+        for k in range(norms.shape[0]):
+            out[k] = patterns.labels[k] * (dot(patterns.rows, k, u) + rho * u[d])
+            if beta is not None:
+                delta = sqrt(patterns.extension[k])
+                own = beta[k] * delta
+                out[k] += delta * pow(own, p - 1)
+            out[k] /= norms[k]

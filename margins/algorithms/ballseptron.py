@@ -1,0 +1,81 @@
+"""The Ballseptron."""
+
+import math
+
+import numpy as np
+
+from margins.base import MarginClassifier
+from margins.parameters import Interval, optional, parameter
+from margins.rules import BallStep, FixedMargin, NoShrink, Rules
+from margins.schedules import EASY_EPOCHS
+from margins.streams import OnlineMixin
+from margins.training import Stage
+
+
+class Ballseptron(OnlineMixin, MarginClassifier):
+    """The Ballseptron: a ball around every pattern has to be on the right side.
+
+    A pattern on the wrong side is added; one that is nearer to the hyperplane than `radius` is
+    replaced by the nearest point of its ball, ``y - radius a / |a|``, and that is added. With a radius
+    below the maximum margin gamma it ends, with a margin above the radius, after at most
+    ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S`` may fall
+    below it one day, which proves it: the fit ends and says so.
+
+    **Source**: Shalev-Shwartz & Singer (2005), A new perspective on an old perceptron algorithm. The
+    number of updates is our derivation.
+    """
+
+    C: float = parameter(
+        math.inf,
+        Interval(0, math.inf, "right"),
+        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
+        "separable.",
+    )
+    radius: float | None = parameter(
+        None,
+        optional(Interval(0, 1e60)),
+        "Of the balls, in the units of X; 0: the perceptron. None: with C < inf half the margin that "
+        "private coordinates alone ensure; with C = inf twice the margin that a perceptron achieves, "
+        "then twice the margin that this achieves, and so on while that takes no more than "
+        f"{EASY_EPOCHS} epochs each time.",
+    )
+
+    @property
+    def _online(self):
+        return self.radius is not None
+
+    def stages(self, run):
+        if self.radius is not None:
+            yield self._stage(float(self.radius))
+        elif not math.isinf(self.C):
+            yield self._stage(0.5 / math.sqrt(float(np.sum(1 / run.patterns.extension_sqnorms))))
+        else:
+            yield self._stage(0.0)
+            while True:
+                run.certify()
+                achieved = run.certificate.margin
+                if 2 * achieved >= run.upper_bound:
+                    return  # at least half the maximum margin
+                yield self._stage(2 * achieved, epochs=EASY_EPOCHS)
+                if not run.clean:
+                    yield self._stage(0.5 * achieved)  # less than the maximum: it ends
+                    return
+
+    @staticmethod
+    def _stage(radius, epochs=None):
+        def hopeless(run):
+            if epochs is not None or run.upper_bound >= radius:
+                return None
+            return (
+                f"no margin exceeds {run.upper_bound:.6g}, so balls of radius {radius:.6g} cannot be "
+                "kept apart; give a smaller radius"
+            )
+
+        return Stage(_rules(radius), epochs=epochs, hopeless=hopeless)
+
+    def online_rules(self, sqradius):
+        return _rules(float(self.radius))
+
+
+def _rules(radius):
+    return Rules(FixedMargin(radius), BallStep(radius), NoShrink())

@@ -1,0 +1,103 @@
+"""Pegasos, the primal estimated subgradient solver of the L1-SVM."""
+
+import math
+
+import numpy as np
+
+from margins._batches import MiniBatches
+from margins.base import LARGEST_C, SMALLEST_C, MarginClassifier
+from margins.certificate import HardMargin, Hinge
+from margins.parameters import BOOLEAN, Interval, OneOf, optional, parameter
+from margins.rules import HarmonicDecay, MarginError, Mistake, Rules, SubgradientStep
+from margins.streams import OnlineMixin
+from margins.training import Stage
+
+
+class Pegasos(OnlineMixin, MarginClassifier):
+    """Pegasos: stochastic subgradient steps on the L1-SVM, from patterns drawn with replacement.
+
+    The t-th step draws k patterns. With ``lam = 1 / (m C)`` it shrinks the weight vector by
+    ``1 - 1 / t``, adds ``1 / (k lam t)`` of every drawn pattern with ``a.y < 1``, and brings the result
+    back into the ball of radius ``1 / sqrt(lam)``, in which the optimum lies.
+
+    The objective ``lam / 2 |a|**2 + mean hinge loss`` of a random one of the first T weight vectors
+    exceeds the optimum, in expectation, by at most ``(sqrt(lam) + R)**2 (1 + ln T) / (2 lam T)``,
+    whatever m. The steps never come to rest: `converged_` stays False, and the certificate, the duality
+    gap of the L1-SVM, says what was reached.
+
+    With C = inf only its limit is left, a perceptron on random draws, which adds patterns with
+    ``a.y <= 0``. A stream has no size, so `partial_fit` needs `lam`, takes each pattern as its draw, and
+    its certificate, the |a| / S that no margin exceeds, is one about the hard margin.
+
+    **Source**: Shalev-Shwartz, Singer & Srebro (2007), Figure 1, Theorem 1.
+    """
+
+    C: float = parameter(
+        1.0, Interval(0, math.inf, "right"), "Penalty of the hinge loss. inf: the hard margin."
+    )
+    loss: str = parameter("hinge", OneOf("hinge"), "The L1-SVM.")
+    lam: float | None = parameter(
+        None,
+        optional(Interval(1e-60, 1e60)),
+        "Regularisation; given, it takes the place of C, as C = 1 / (m lam). None: 1 / (m C), with the "
+        "sum of the C of all patterns for m C if they differ; and there is no `partial_fit`.",
+    )
+    batch_size: int = parameter(
+        1,
+        Interval(1, 2**31 - 1, integer=True),
+        "k, the patterns of a step. What an epoch, of m draws, leaves over begins the next. 1 for "
+        "streams.",
+    )
+    project: bool = parameter(True, BOOLEAN, "Come back into the ball after every step.")
+    max_iter: int = parameter(
+        100, Interval(1, math.inf, "left", integer=True), "Epochs: so many times m draws."
+    )
+
+    _keeps_dual = True
+
+    @property
+    def _online(self):
+        return self.lam is not None and self.batch_size == 1
+
+    def _settle(self, sqnorms):
+        self._n_patterns = len(sqnorms)
+
+    def _penalties(self, weight):
+        self._weight = weight  # of the chunk, if this is a stream
+        if self.lam is None:
+            return super()._penalties(weight)
+        with np.errstate(over="ignore", under="ignore"):
+            C = weight / (float(self.lam) * self._n_patterns)
+        for value in (np.min(C), np.max(C)):
+            if not SMALLEST_C <= value <= LARGEST_C:
+                raise ValueError(
+                    f"lam of Pegasos must leave every 1 / (m lam), times the weight of the pattern, in "
+                    f"[{SMALLEST_C:g}, {LARGEST_C:g}]. Got {value}."
+                )
+        return C
+
+    def _problem(self, C):
+        return HardMargin() if self.lam is None and math.isinf(self.C) else Hinge(C)
+
+    def stages(self, run):
+        run.shuffle = "draws"
+        presenter = MiniBatches(self.batch_size) if self.batch_size > 1 else None
+        yield Stage(self._rules(run), presenter=presenter)
+
+    def _rules(self, run):
+        if isinstance(run.problem, HardMargin):
+            # lam a -> w as lam -> 0, and so a.y < 1 -> w.y <= 0.
+            return Rules(Mistake(), SubgradientStep(1.0), HarmonicDecay())
+        C = np.broadcast_to(run.problem.C, len(run.patterns))
+        mean = float(np.mean(C))
+        weight = None if np.all(mean == C) else C / mean
+        # The mean, because |w|^2 <= sum_k C_k is what is known of the optimum.
+        step = SubgradientStep(1 / (mean * len(C)), self.project, weight)
+        return Rules(MarginError(), step, HarmonicDecay())
+
+    def online_rules(self, sqradius):
+        weight = None if np.ndim(self._weight) == 0 else self._weight
+        return Rules(MarginError(), SubgradientStep(self.lam, self.project, weight), HarmonicDecay())
+
+    def _warn(self, runs):
+        """It has no end of its own, and nobody expects it."""

@@ -1,0 +1,34 @@
+"""The relaxed online maximum margin algorithm."""
+
+import math
+
+from margins.base import MarginClassifier
+from margins.parameters import Interval, parameter
+from margins.rules import Mistake, NoShrink, RelaxedMargin, Rules
+from margins.streams import OnlineMixin
+from margins.training import Stage
+
+
+class RelaxedOnlineMaximumMargin(OnlineMixin, MarginClassifier):
+    """ROMMA: at every mistake, the shortest weight vector that gets the pattern right by 1.
+
+    All earlier patterns together are represented by one constraint, ``a'.a >= |a|**2``. The new vector
+    has a closed form without a learning rate, and there is nothing to choose. On separable data it ends
+    after at most ``(R / gamma)**2`` updates, gamma the maximum margin; `aggressive-romma` also has
+    a guarantee of the margin.
+
+    **Source**: Li & Long (2002), The relaxed online maximum margin algorithm.
+    """
+
+    C: float = parameter(
+        math.inf,
+        Interval(0, math.inf, "right"),
+        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
+        "separable.",
+    )
+
+    def stages(self, run):
+        yield Stage(self.online_rules(run.sqradius))
+
+    def online_rules(self, sqradius):
+        return Rules(Mistake(), RelaxedMargin(), NoShrink())

@@ -1,0 +1,37 @@
+"""The shifting perceptron algorithm."""
+
+import math
+
+from margins.base import MarginClassifier
+from margins.parameters import POSITIVE, Interval, parameter
+from margins.rules import Mistake, NoShrink, Rules, Shifting
+from margins.streams import OnlineMixin
+from margins.training import Stage
+
+
+class ShiftingPerceptron(OnlineMixin, MarginClassifier):
+    """The shifting perceptron: every mistake is mixed in, and what was learned long ago fades.
+
+    At the mistake after t mistakes ``a <- (t a + lam y) / (lam + t)``, so the pattern of the j-th one
+    weighs about in proportion to ``j**(lam - 1)``. lam = 1 makes the perceptron's updates, lam = 2
+    those of `mpvs` with n = 1 and b = 0. It was made for targets that drift; on separable data it ends
+    after at most ``lam**2 / (2 lam - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if
+    lam > 1/2.
+
+    **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple
+    budget perceptron, section 3. The number of updates is our derivation.
+    """
+
+    C: float = parameter(
+        math.inf,
+        Interval(0, math.inf, "right"),
+        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
+        "separable.",
+    )
+    lam: float = parameter(2.0, POSITIVE, "How fast it forgets; 1: not at all.")
+
+    def stages(self, run):
+        yield Stage(self.online_rules(run.sqradius))
+
+    def online_rules(self, sqradius):
+        return Rules(Mistake(), Shifting(self.lam), NoShrink())

@@ -1,0 +1,19 @@
+# cython: language_level=3
+from margins._update cimport Update
+
+
+cdef class NormalisedStep(Update):
+    cdef readonly double eta
+    cdef readonly double exponent
+
+
+cdef class RelaxedMargin(Update):
+    pass
+
+
+cdef class Shifting(Update):
+    cdef readonly double lam
+
+
+cdef class BallStep(Update):
+    cdef readonly double radius

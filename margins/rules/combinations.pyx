@@ -1,0 +1,124 @@
+"""Updates that settle together how much of the pattern is added and how much of ``a`` is kept.
+
+Each is one single update, ``a <- s a + c y_k`` with s, c >= 0, so that every dual variable stays
+non-negative; the shrink of their rules has no say.
+"""
+
+from libc.math cimport INFINITY, pow, sqrt
+from margins._update cimport Rules, State, Step, Update, Visit
+
+# Differences of terms that are alike to so many parts of them are rounding.
+cdef double ROUNDING = 8.9e-16
+
+
+cdef class NormalisedStep(Update):
+    """Add ``eta * t**-exponent`` of the pattern to a direction, and make it a direction again.
+
+    The weight vector keeps length 1. The first pattern is normalised and becomes the direction.
+
+    Parameters
+    ----------
+    eta : float in (0, inf)
+        Learning rate, in units of 1 / |y|.
+    exponent : float in [0, inf)
+        0: a constant rate.
+
+    Source: Tsampouka & Shawe-Taylor (2006), CRAMMA (constant rate); (2007), MICRA.
+    """
+
+    def __init__(self, double eta, double exponent=0):
+        if not 0 < eta < INFINITY:
+            raise ValueError(f"eta of NormalisedStep must be in (0, inf). Got {eta}.")
+        if not 0 <= exponent < INFINITY:
+            raise ValueError(f"exponent of NormalisedStep must be in [0, inf). Got {exponent}.")
+        self.eta = eta
+        self.exponent = exponent
+
+    def __repr__(self):
+        return f"NormalisedStep(eta={self.eta:g}, exponent={self.exponent:g})"
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        cdef double step, added, sqlength, length
+        out.repetitions = 1
+        if state.sqnorm == 0:
+            out.shrink, out.add = 0, 1 / sqrt(visit.sqnorm)
+            return
+        step = self.eta * pow(state.t, -self.exponent) * sqrt(state.sqnorm)
+        added = step * step * visit.sqnorm
+        sqlength = state.sqnorm + 2 * step * visit.product + added
+        if sqlength <= ROUNDING * (state.sqnorm + added):
+            out.shrink, out.add = 0, 0  # they cancel: there is no direction, so begin again
+            return
+        length = sqrt(sqlength)
+        out.shrink, out.add = 1 / length, step / length
+
+
+cdef class RelaxedMargin(Update):
+    """Go to the shortest a' with ``a'.y >= 1`` that does not undo what a stands for, ``a'.a >= |a|**2``.
+
+    Both hold with equality, or ``y / |y|**2`` fulfils both. So S = |a|**2 throughout, and ``1 / |a|``
+    bounds the maximum margin from above.
+
+    Source: Li & Long (2002), the relaxed online maximum margin algorithm (ROMMA).
+    """
+
+    def __repr__(self):
+        return "RelaxedMargin()"
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        cdef double p = visit.product, W = state.sqnorm, N = visit.sqnorm
+        cdef double NW = N * W, square = NW - p * p
+        out.repetitions = 1
+        # y alone will do; or a and y are parallel, and then there is no other vector to go to.
+        if NW <= p or square <= ROUNDING * NW:
+            out.shrink, out.add = 0, 1 / N
+        else:
+            out.shrink, out.add = (NW - p) / square, W * (1 - p) / square
+
+
+cdef class Shifting(Update):
+    """Mix the pattern in with weight ``lam / (lam + t)``: ``a <- (t a + lam y) / (lam + t)``.
+
+    The weight vector is a convex combination of patterns, in which the pattern of the j-th update
+    weighs about in proportion to ``j**(lam - 1)``. lam = 1: the mean of them.
+
+    Source: Cavallanti, Cesa-Bianchi & Gentile (2007), the shifting perceptron algorithm.
+    """
+
+    def __init__(self, double lam):
+        if not 0 < lam < INFINITY:
+            raise ValueError(f"lam of Shifting must be in (0, inf). Got {lam}.")
+        self.lam = lam
+
+    def __repr__(self):
+        return f"Shifting(lam={self.lam:g})"
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        out.repetitions = 1
+        if state.t == 0:
+            out.shrink, out.add = 0, 1
+        else:
+            out.shrink, out.add = 1 / (1 + self.lam / state.t), 1 / (1 + state.t / self.lam)
+
+
+cdef class BallStep(Update):
+    """Add the pattern; if it was only too near, move it by `radius` against the weight vector first.
+
+    The nearest point of a ball around y is what would be misclassified: ``y - radius a / |a|``.
+
+    Source: Shalev-Shwartz & Singer (2005), the Ballseptron.
+    """
+
+    def __init__(self, double radius):
+        if not 0 <= radius < INFINITY:
+            raise ValueError(f"radius of BallStep must be in [0, inf). Got {radius}.")
+        self.radius = radius
+
+    def __repr__(self):
+        return f"BallStep(radius={self.radius:g})"
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        out.shrink, out.add, out.repetitions = 1, 1, 1
+        if visit.product > 0:
+            # A radius below the maximum margin never exceeds |a|; dual variables stay >= 0 beyond it.
+            out.shrink = max(1 - self.radius / sqrt(state.sqnorm), 0)

@@ -1,0 +1,10 @@
+# cython: language_level=3
+from margins._update cimport Shrink
+
+
+cdef class ConstantDecay(Shrink):
+    cdef readonly double lam
+
+
+cdef class HarmonicDecay(Shrink):
+    pass

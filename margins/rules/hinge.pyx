@@ -1,0 +1,108 @@
+"""Rules about the hinge loss, ``max(0, 1 - p)`` with ``p = a.y_k``: who suffers it, what is done to it."""
+
+from libc.math cimport INFINITY, nextafter, sqrt
+from margins._update cimport Condition, Rules, State, Step, Update, Visit
+
+import numpy as np
+
+# Less than any squared norm that arithmetic with its reciprocal bears.
+cdef double SMALLEST_SQNORM = 1e-120
+
+
+cdef class MarginError(Condition):
+    """Demand a functional margin, and be content when it is met exactly: ``p < b``.
+
+    Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006); Shalev-Shwartz, Singer & Srebro
+    (2007): patterns of positive hinge loss.
+    """
+
+    def __init__(self, double b=1):
+        if not -INFINITY < b < INFINITY:
+            raise ValueError(f"b of MarginError must be in (-inf, inf). Got {b}.")
+        self.b = b
+
+    def __repr__(self):
+        return f"MarginError(b={self.b:g})"
+
+    cdef double threshold(self, const State* state) noexcept nogil:
+        return nextafter(self.b, -INFINITY)  # p < b and p <= this are the same among doubles
+
+
+cdef class PassiveAggressive(Update):
+    """Add as much of the pattern as takes its loss away: ``c = min(most, (1 - p) / (N + slack))``.
+
+    Parameters
+    ----------
+    most : float in (0, inf], default=inf
+        The most that one update adds: PA-I's aggressiveness.
+    slack : float in [0, inf), default=0
+        Added to N = |y|**2, as if every presentation of the pattern had a coordinate of its own, of
+        that squared size: 1 / (2 C), with C PA-II's aggressiveness.
+
+    Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1.
+    """
+
+    def __init__(self, double most=INFINITY, double slack=0):
+        if not most > 0:
+            raise ValueError(f"most of PassiveAggressive must be in (0, inf]. Got {most}.")
+        if not 0 <= slack < INFINITY:
+            raise ValueError(f"slack of PassiveAggressive must be in [0, inf). Got {slack}.")
+        self.most = most
+        self.slack = slack
+
+    def __repr__(self):
+        return f"PassiveAggressive(most={self.most:g}, slack={self.slack:g})"
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        cdef double loss = 1 - visit.product, length = visit.sqnorm + self.slack
+        out.shrink, out.add, out.repetitions = 1, 0, 0
+        # No multiple of a zero row changes its loss.
+        if loss > 0 and length >= SMALLEST_SQNORM:
+            out.add = min(min(self.most, loss / length), visit.upper - visit.dual)
+            out.repetitions = 1
+
+
+cdef class SubgradientStep(Update):
+    """A step against the regularised hinge loss, shorter and shorter: ``c = 1 / (lam (t + 1))``.
+
+    It goes with `HarmonicDecay`, which shrinks by ``t / (t + 1)``: t counts presentations.
+
+    Parameters
+    ----------
+    lam : float in (0, inf)
+        Of the objective ``lam / 2 |w|**2 + mean loss``.
+    project : bool, default=False
+        True: come back to the ball of radius ``1 / sqrt(lam)``, which holds the optimum.
+    weight : array-like of float, shape (m,), optional
+        Multiplies the loss of every pattern.
+
+    Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos, Figure 1.
+    """
+
+    def __init__(self, double lam, bint project=False, weight=None):
+        if not 0 < lam < INFINITY:
+            raise ValueError(f"lam of SubgradientStep must be in (0, inf). Got {lam}.")
+        self.lam = lam
+        self.project = project
+        self.weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+
+    def __repr__(self):
+        return f"SubgradientStep(lam={self.lam:g}, project={self.project})"
+
+    cdef double size(self, const State* state) noexcept nogil:
+        """What the next presentation adds of a pattern of weight 1, before the projection."""
+        return 1 / (self.lam * (state.t + 1))
+
+    cdef double weight_of(self, Py_ssize_t k) noexcept nogil:
+        return 1 if self.weight is None else self.weight[k]
+
+    cdef double projection(self, double sqnorm) noexcept nogil:
+        """By what a weight vector shrinks on its way into the ball."""
+        return 1 / sqrt(self.lam * sqnorm) if self.project and self.lam * sqnorm > 1 else 1
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        cdef double s = rules.shrink.factor(state), c = self.size(state) * self.weight_of(visit.k), factor
+        factor = self.projection(
+            s * s * state.sqnorm + 2 * s * c * visit.product + c * c * visit.sqnorm
+        )
+        out.shrink, out.add, out.repetitions = factor * s, factor * c, 1

@@ -1,0 +1,302 @@
+"""ALMA and the second-order perceptron against what their papers say, step by step in NumPy."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+
+Alma = margins.get("alma")
+SecondOrder = margins.get("second-order-perceptron")
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def examples(count):
+    return settings(
+        derandomize=True, deadline=None, max_examples=count, suppress_health_check=[HealthCheck.too_slow]
+    )
+
+
+# -------------------------------------------------------------------------------------------- oracles
+
+
+def extended(X, y, rho, C):
+    """The patterns with all their coordinates: features, bias, private ones."""
+    y = np.where(y > 0, 1.0, -1.0)
+    parts = [y[:, None] * X, rho * y[:, None]]
+    if math.isfinite(C):
+        parts.append(np.eye(len(y)) / math.sqrt(2 * C))
+    return np.hstack(parts)
+
+
+def normalised(patterns, p):
+    return patterns / np.sum(np.abs(patterns) ** p, axis=1, keepdims=True) ** (1 / p)
+
+
+def length(x, p):
+    return float(np.sum(np.abs(x) ** p) ** (1 / p))
+
+
+def dual_map(w, q):
+    """f of the paper for q; its inverse is f for p."""
+    norm = length(w, q)
+    return np.sign(w) * np.abs(w) ** (q - 1) / norm ** (q - 2) if norm > 0 else np.zeros_like(w)
+
+
+def orders(seed, m, epochs):
+    """The orders of presentation of a fit."""
+    generator = np.random.default_rng(np.random.RandomState(seed).randint(np.iinfo(np.int32).max))
+    order = np.arange(m, dtype=np.int32)
+    for _ in range(epochs):
+        generator.shuffle(order)
+        yield order.copy()
+
+
+def alma(patterns, p, alpha, presentations):
+    """Figure 1 of Gentile (2001), as printed: w, the mistakes' indices, epochs, theta's certificate."""
+    q = p / (p - 1)
+    B, C = math.sqrt(8) / alpha, math.sqrt(2)
+    unit = normalised(patterns, p)
+    w, k, mistakes, total = np.zeros(patterns.shape[1]), 1, [], 0.0
+    epoch = 0
+    for order in presentations:
+        epoch += 1
+        before = k
+        for i in order:
+            if unit[i] @ w <= (1 - alpha) * B * math.sqrt(p - 1) / math.sqrt(k):
+                eta = C / (math.sqrt(p - 1) * math.sqrt(k))
+                w = dual_map(dual_map(w, q) + eta * unit[i], p)
+                norm = max(1, length(w, q))
+                w, total = w / norm, (total + eta) / norm
+                k += 1
+                mistakes.append(int(i))
+        if k == before:
+            break
+    return w, mistakes, epoch, length(w, q) / total
+
+
+def second_order(patterns, labels, a, presentations):
+    """Figure 2 of Cesa-Bianchi, Conconi & Gentile (2005): the matrix is solved with at each trial."""
+    d = patterns.shape[1]
+    A, v, mistakes = a * np.eye(d), np.zeros(d), []
+    epoch = 0
+    for order in presentations:
+        epoch += 1
+        before = len(mistakes)
+        for i in order:
+            x = patterns[i]
+            if labels[i] * (v @ np.linalg.solve(A + np.outer(x, x), x)) <= 0:
+                v, A = v + labels[i] * x, A + np.outer(x, x)
+                mistakes.append(int(i))
+        if len(mistakes) == before:
+            break
+    return np.linalg.solve(A, v), mistakes, epoch
+
+
+def problem(seed, m=30, d=5, noise=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d)) * (rng.random((m, d)) < 0.7)
+    score = X @ rng.normal(size=d) + 0.3 + noise * rng.normal(size=m)
+    y = np.where(score > 0, 1, -1)
+    y[:2] = -1, 1
+    return X, y
+
+
+# ----------------------------------------------------------------------------------------------- ALMA
+
+
+@quiet
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, np.asfortranarray])
+@pytest.mark.parametrize("C", [math.inf, 0.7])
+@pytest.mark.parametrize("p", [2, 2.5, 4, 12])
+def test_alma_makes_the_updates_of_the_paper(p, C, container):
+    for seed, eps in ((0, 1.0), (1, 0.6), (2, 0.3)):
+        X, y = problem(seed, noise=0.5)
+        params = {"eps": eps, "C": C, "intercept_scaling": 1.5, "stop": "clean-pass"}
+        fit = Alma(p=p, max_iter=40, random_state=seed, **params)
+        fit.fit(container(X), y)
+        patterns = extended(X, y, 1.5, C)
+        w, mistakes, epoch, bound = alma(patterns, p, eps, orders(seed, len(y), 40))
+        assert (fit.n_updates_, fit.n_iter_) == (len(mistakes), epoch)
+        assert [e.updates for e in fit.learning_curve_[0]][-1] == len(mistakes)
+        found = np.append(fit.coef_[0], fit.intercept_[0] / 1.5)
+        ordinary = w[:6]
+        assert_allclose(found / np.linalg.norm(found), ordinary / np.linalg.norm(ordinary), atol=1e-9)
+        (certificate,) = fit.normalised_certificates_
+        q = p / (p - 1)
+        margin = (normalised(patterns, p) @ w).min() / length(w, q)
+        assert certificate.margin == pytest.approx(margin, rel=1e-9, abs=1e-12)
+        by_theorem = math.sqrt(8 * (p - 1) / (len(mistakes) + 1)) / eps
+        expected = max(min(bound, by_theorem), margin)
+        assert certificate.upper_bound == pytest.approx(expected, rel=1e-9)
+        if math.isfinite(C):
+            alpha = fit.dual_coef_[0]
+            assert set(np.flatnonzero(alpha)) == set(mistakes)
+            theta = dual_map(w, q)
+            assert_allclose(theta / np.linalg.norm(theta), unit(alpha @ patterns), atol=1e-9)
+
+
+def unit(x):
+    return x / np.linalg.norm(x)
+
+
+@pytest.mark.parametrize("p", [2, 3, 20])
+def test_alma_of_a_stream_makes_the_updates_of_the_paper_in_whatever_chunks(p):
+    X, y = problem(3, m=60, noise=0.5)
+    w, mistakes, _, bound = alma(extended(X, y, 1.0, math.inf), p, 0.5, [np.arange(60)])
+    whole = Alma(p=p, eps=0.5).partial_fit(X, y, [-1, 1])
+    assert whole.n_updates_ == len(mistakes)
+    assert_allclose(np.append(whole.coef_[0], whole.intercept_[0]), w, rtol=1e-9, atol=1e-12)
+    by_theorem = math.sqrt(8 * (p - 1) / (len(mistakes) + 1)) / 0.5
+    (certificate,) = whole.normalised_certificates_
+    assert certificate.upper_bound == pytest.approx(min(bound, by_theorem), rel=1e-9)
+    assert certificate.margin == -math.inf
+    chunks = Alma(p=p, eps=0.5)
+    for rows in np.array_split(np.arange(60), 7):
+        chunks = pickle.loads(pickle.dumps(chunks.partial_fit(X[rows], y[rows], [-1, 1])))
+    # A pickle recomputes the powers of theta by NumPy: equal but for the last place.
+    assert_allclose(chunks.coef_, whole.coef_, rtol=1e-12)
+    assert chunks.n_updates_ == whole.n_updates_
+
+
+def greatest_margin(unit_patterns, p):
+    """Bounds of max over |w|_q <= 1 of min_k w.y_k: (attained, not exceeded), by the nearest point."""
+    if p == 2:
+        gamma = oracles.maximum_margin(unit_patterns)
+        return gamma, gamma
+    m = len(unit_patterns)
+    result = minimize(
+        lambda a: length(a @ unit_patterns, p) ** p,
+        np.full(m, 1 / m),
+        bounds=[(0, 1)] * m,
+        constraints={"type": "eq", "fun": lambda a: a.sum() - 1},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    a = np.maximum(result.x, 0)
+    theta = a @ unit_patterns / a.sum()
+    w = dual_map(theta, p)
+    return (unit_patterns @ w).min() / length(w, p / (p - 1)), length(theta, p)
+
+
+@examples(60)
+@given(
+    seed=st.integers(0, 10**6),
+    p=st.sampled_from([2.0, 3.0, 6.0]),
+    eps=st.sampled_from([1.0, 0.9, 0.5, 0.2]),
+    C=st.sampled_from([math.inf, 1.0]),
+    stop=st.sampled_from(["certificate", "clean-pass"]),
+)
+def test_alma_keeps_the_two_promises_of_its_theorem(seed, p, eps, C, stop):
+    X, y = problem(seed, m=12, d=3)
+    unit_patterns = normalised(extended(X, y, 1.0, C), p)
+    low, high = greatest_margin(unit_patterns, p)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = Alma(p=p, eps=eps, C=C, random_state=0, stop=stop, max_iter=3000).fit(X, y)
+    (certificate,) = fit.normalised_certificates_
+    assert certificate.margin <= high * (1 + 1e-9) + 1e-12
+    assert certificate.upper_bound >= low * (1 - 1e-9)
+    if low > 0:
+        most = 2 * (p - 1) / low**2 * (2 / eps - 1) ** 2 + 8 / eps - 4
+        assert fit.n_updates_ <= most * (1 + 1e-9)
+    if fit.converged_:
+        assert certificate.margin >= (1 - eps) * low * (1 - 1e-9)
+        assert certificate.fraction >= (1 - eps) * (1 - 1e-12)
+
+
+def test_alma_prefers_few_features_with_a_large_p():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], size=(300, 200))
+    y = np.where(X[:, :3].sum(axis=1) > 0, 1, -1)
+    updates = [Alma(p=p, eps=0.9, random_state=0).fit(X, y).n_updates_ for p in (2, 10)]
+    assert updates[1] < updates[0]
+
+
+@pytest.mark.parametrize("z", [1e-40, 1e40])
+def test_alma_bears_any_unit_and_any_p(z):
+    X, y = problem(5)
+    for p in (2, 40, 100):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            plain = Alma(p=p, eps=0.9, max_iter=50, random_state=0).fit(X, y)
+            other = Alma(p=p, eps=0.9, max_iter=50, random_state=0, intercept_scaling=z).fit(X * z, y)
+        assert other.n_updates_ == plain.n_updates_
+        (one,), (two,) = plain.normalised_certificates_, other.normalised_certificates_
+        assert two.margin == pytest.approx(one.margin, rel=1e-9)
+
+
+# --------------------------------------------------------------------------- second-order perceptron
+
+
+@quiet
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("rho", [0.0, 2.0])
+@pytest.mark.parametrize("a", [0.01, 1.0, 30.0])
+def test_second_order_perceptron_makes_the_mistakes_of_the_paper(a, rho, container):
+    for seed in range(3):
+        X, y = problem(seed, noise=0.4 * seed)
+        params = {"fit_intercept": rho > 0, "intercept_scaling": rho or 1.0}
+        X[~X.any(axis=1), 0] = 1
+        fit = SecondOrder(a=a, C=3.0, max_iter=25, random_state=seed, **params).fit(container(X), y)
+        columns = np.hstack([X, np.full((len(y), 1), rho)])
+        w, mistakes, epoch = second_order(columns, y, a, orders(seed, len(y), 25))
+        assert (fit.n_updates_, fit.n_iter_) == (len(mistakes), epoch)
+        found = np.append(fit.coef_[0], fit.intercept_[0] / rho if rho else 0.0)
+        assert_allclose(unit(found), unit(w), atol=1e-8)
+        counts = np.bincount(mistakes, minlength=len(y))
+        assert_allclose(fit.dual_coef_[0] / fit.dual_coef_[0].sum(), counts / counts.sum(), rtol=1e-12)
+        # The bound is |sum of the mistaken patterns| / their number, private coordinates included.
+        v = (counts * y) @ columns
+        squared = v @ v + np.sum(counts**2) / (2 * 3.0)
+        bound = math.sqrt(squared) / counts.sum()
+        assert fit.certificates_[0].upper_bound == pytest.approx(bound, rel=1e-9)
+
+
+def test_second_order_perceptron_of_a_stream_is_the_papers_in_whatever_chunks():
+    X, y = problem(4, m=80, noise=0.5)
+    columns = np.hstack([X, np.ones((80, 1))])
+    w, mistakes, _ = second_order(columns, y, 1.0, [np.arange(80)])
+    whole = SecondOrder().partial_fit(X, y, [-1, 1])
+    assert whole.n_updates_ == len(mistakes)
+    assert_allclose(np.append(whole.coef_[0], whole.intercept_[0]), w, rtol=1e-8, atol=1e-10)
+    chunks = SecondOrder()
+    for rows in np.array_split(np.arange(80), 9):
+        chunks = pickle.loads(pickle.dumps(chunks.partial_fit(X[rows], y[rows], [-1, 1])))
+    assert np.array_equal(chunks.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_second_order_perceptron_refuses_features_whose_matrix_nobody_has(method):
+    X = sparse.csr_array((np.ones(4), (range(4), range(4))), shape=(4, 62_061))
+    with pytest.raises(ValueError, match=r"^X of SecondOrderPerceptron must have at most 10000 feat"):
+        if method == "fit":
+            SecondOrder().fit(X, [0, 1, 0, 1])
+        else:
+            SecondOrder().partial_fit(X, [0, 1, 0, 1], [0, 1])
+
+
+@pytest.mark.parametrize("a", [1e-12, 1e-120])
+def test_second_order_perceptron_stays_finite_where_the_matrix_is_all_but_singular(a):
+    X, y = problem(0, m=200, noise=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = SecondOrder(a=a, max_iter=30, random_state=0).fit(1e30 * X, y)
+    assert np.isfinite(fit.coef_).all() and np.isfinite(fit.decision_function(1e30 * X)).all()
+
+
+@pytest.mark.parametrize("algorithm", [Alma, SecondOrder])
+def test_there_are_no_kernels(algorithm):
+    for kernel in ("rbf", "precomputed", np.dot, None):
+        with pytest.raises(ValueError, match=r"^kernel of \w+ must be 'linear'\. Got "):
+            algorithm(kernel=kernel).fit(*problem(0))
