@@ -29,6 +29,9 @@ from margins._update cimport Patterns, Rules, Step, Thresholds, Visit, WeightVec
 
 import numpy as np
 
+# By how much y_i.(a - y_i) must exceed beta, in units of |y_i|^2: of a cache with one member it is 0, but
+# for rounding.
+cdef double ROUNDING = 1e-12
 cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
 
 
@@ -118,7 +121,7 @@ cdef class Cache:
         """Present one pattern; True: it was added."""
         cdef Thresholds thresholds
         cdef Py_ssize_t i
-        cdef double margin
+        cdef double margin, least
         cdef double p = product(patterns, a, k)
         rules.condition.thresholds(&a.state, &thresholds)
         if not p <= thresholds.learn[patterns.labels[k] > 0]:
@@ -134,7 +137,9 @@ cdef class Cache:
         while not self.size and self.n_members:
             i = self._easiest(patterns, a, &margin)
             # Not if equal: it would be misclassified at once (with beta = 0 the first one, always).
-            if not margin > thresholds.learn[patterns.labels[self._members[i]] > 0]:
+            k = self._members[i]
+            least = thresholds.learn[patterns.labels[k] > 0]
+            if not margin > least + ROUNDING * (patterns.sqnorms[k] + patterns.extension[k]):
                 break
             self._remove(patterns, a, i)
         return True

@@ -132,7 +132,7 @@ cdef void shrinking_pass(
         visit.product = product(patterns, a, k)
         visit.dual = a.state.scale * a.beta[k]
         visit.upper = patterns.upper[k]
-        gradient = violation = visit.product - thresholds.learn[visit.positive]
+        gradient = violation = visit.product - 1
         if visit.dual <= 0:
             if gradient > before.highest:
                 continue
@@ -147,15 +147,14 @@ cdef void shrinking_pass(
         members[out.n_kept] = k
         out.n_kept += 1
         step.repetitions = 0
-        if violation != 0:
-            visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
-            if violation < 0:
+        visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+        if visit.product <= thresholds.learn[visit.positive]:
+            if visit.dual < visit.upper:
                 rules.update.learn(rules, &a.state, &visit, &step)
-            else:
-                rules.update.unlearn(rules, &a.state, &visit, &step)
+            out.n_refused += step.repetitions <= 0
+        elif visit.product >= thresholds.unlearn[visit.positive] and visit.dual > 0:
+            rules.update.unlearn(rules, &a.state, &visit, &step)
         if step.repetitions > 0:
             apply_step(patterns, a, &visit, &step)
             out.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
-        elif gradient <= 0:
-            out.n_refused += 1

@@ -82,7 +82,9 @@ class BudgetClassifier(OnlineMixin, MarginClassifier):
         "length of the longest pattern, augmented and extended; for a stream, of its first chunk.",
     )
     max_iter: int = parameter(
-        100, Interval(1, math.inf, "left", integer=True), "Epochs. A fit ends earlier if one adds nothing."
+        100,
+        Interval(1, math.inf, "left", integer=True),
+        "Epochs. A fit ends earlier if one adds nothing.",
     )
 
     # Nobody asks these for a separating hyperplane, which a zero row could not have.

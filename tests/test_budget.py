@@ -76,6 +76,14 @@ class Replay:
         return n_added
 
 
+def orders_of_fit(m, n_epochs, seed):
+    """As a fit permutes: one order, shuffled again and again."""
+    order, generator = np.arange(m, dtype=np.int32), np.random.default_rng(seed)
+    for _ in range(n_epochs):
+        generator.shuffle(order)
+        yield order.copy()
+
+
 def seed_of(random_state):
     return int(np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=1)[0])
 
@@ -107,7 +115,7 @@ def test_fit_is_the_replay_bit_for_bit(variant, C, beta, seed, n_epochs):
     generator = np.random.default_rng((seed, 1)) if algorithm is Random else None
     threshold = beta * max(row @ row for row in patterns)
     replay = Replay(patterns, threshold, params.get("size"), generator)
-    counts = [replay.epoch(order) for order in orders_of(len(y), fit.n_iter_, seed)]
+    counts = [replay.epoch(order) for order in orders_of_fit(len(y), fit.n_iter_, seed)]
     assert_array_equal(fit.cache_[0], replay.cache)
     assert_array_equal(np.append(fit.coef_[0], fit.intercept_[0]), replay.w[: X.shape[1] + 1])
     assert fit.n_updates_ == replay.n_changes

@@ -9,9 +9,9 @@ class BudgetPerceptron(BudgetClassifier):
     """The budget perceptron: keep few patterns, and drop those that have become easy.
 
     A pattern with a product of at most beta is added. Then, while some pattern in the cache would still
-    be right by more than beta if it had never been added, the one with the largest product is removed. On
-    separable data the cache never holds more than ``(R**2 + 2 beta) / gamma**2`` patterns, however many
-    come. With a `size` nothing is removed before the cache is full, and then the easiest.
+    be right by more than beta if it had never been added, the one that has most is removed. On separable
+    data the cache never holds more than ``(R**2 + 2 beta) / gamma**2`` patterns, however many come. With
+    a `size` nothing is removed before the cache is full, and then the easiest.
 
     `cache_` lists, for each binary problem, the samples in the cache, the oldest first; a stream keeps
     their rows, and nothing else. That epochs end without an update is not promised, nor expected.
