@@ -16,7 +16,6 @@ cdef struct Violations:
 
 cdef class ShrinkingPasses:
     cdef readonly Py_ssize_t passes
-    cdef readonly double ratio
     cdef readonly int64_t n_visits
     cdef readonly Py_ssize_t n_refused
     cdef object _generator

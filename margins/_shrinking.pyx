@@ -10,8 +10,7 @@ will most likely stay there: its pattern is removed, until the next full epoch.
 
     full_epoch:  pass over all patterns
                  repeat at most `passes` times, each time in a new order
-                     pass over the patterns left, removing
-                     stop if violations are down to `ratio` of those of the full pass
+                     pass over the patterns left, removing; stop if that changed nothing
 
 Nothing is lost by a wrong removal but time: a full pass presents every pattern, and only a full pass
 without a change is convergence.
@@ -40,14 +39,11 @@ cdef class ShrinkingPasses:
         Of the orders of the passes over the patterns left.
     passes : int
         The most passes between two full ones.
-    ratio : float in [0, 1]
-        Stop them when the range of violations is this share of the full pass's.
     """
 
-    def __init__(self, seed, Py_ssize_t passes, double ratio):
+    def __init__(self, seed, Py_ssize_t passes):
         self._generator = np.random.default_rng(seed)
         self.passes = passes
-        self.ratio = ratio
         self.members = np.empty(0, dtype=np.int32)
 
     def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
@@ -72,28 +68,26 @@ cdef class ShrinkingPasses:
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
-        cdef Violations all, before, now
+        cdef Violations before, now
+        cdef Py_ssize_t n_changed
         cdef Py_ssize_t i, n
         if not a.keeps_dual:
             raise ValueError("ShrinkingPasses need dual variables, which this weight vector does not keep.")
         members = np.array(order, dtype=np.int32)
         self.members = members
         before.lowest, before.highest = -INFINITY, INFINITY
-        self._pass(patterns, a, rules, len(members), &before, &all)
-        self.n_refused = all.n_refused
-        now = all
+        self._pass(patterns, a, rules, len(members), &before, &now)
+        n_changed, self.n_refused = now.n_changed, now.n_refused
         for i in range(self.passes):
             n = now.n_kept
-            if n == 0 or now.n_changed == 0 or (
-                i > 0 and now.highest - now.lowest <= self.ratio * (all.highest - all.lowest)
-            ):
+            if n == 0 or now.n_changed == 0:
                 break
             # Without violations on one side nothing is known of what is far on that side.
             before.lowest = now.lowest if now.lowest < 0 else -INFINITY
             before.highest = now.highest if now.highest > 0 else INFINITY
             self._generator.shuffle(members[:n])
             self._pass(patterns, a, rules, n, &before, &now)
-        return all.n_changed
+        return n_changed
 
     cdef int _pass(
         self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t n, const Violations* before,
@@ -138,7 +132,7 @@ cdef void shrinking_pass(
         visit.product = product(patterns, a, k)
         visit.dual = a.state.scale * a.beta[k]
         visit.upper = patterns.upper[k]
-        gradient = violation = visit.product - thresholds.learn[visit.positive]
+        gradient = violation = visit.product - 1
         if visit.dual <= 0:
             if gradient > before.highest:
                 continue
@@ -153,15 +147,14 @@ cdef void shrinking_pass(
         members[out.n_kept] = k
         out.n_kept += 1
         step.repetitions = 0
-        if violation != 0:
-            visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
-            if violation < 0:
+        visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+        if visit.product <= thresholds.learn[visit.positive]:
+            if visit.dual < visit.upper:
                 rules.update.learn(rules, &a.state, &visit, &step)
-            else:
-                rules.update.unlearn(rules, &a.state, &visit, &step)
+            out.n_refused += step.repetitions <= 0
+        elif visit.product >= thresholds.unlearn[visit.positive] and visit.dual > 0:
+            rules.update.unlearn(rules, &a.state, &visit, &step)
         if step.repetitions > 0:
             apply_step(patterns, a, &visit, &step)
             out.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
-        elif gradient <= 0:
-            out.n_refused += 1

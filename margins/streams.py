@@ -156,10 +156,15 @@ class OnlineMixin:
         rules = self.online_rules(self._sqradius)
         for stream, code in zip(streams, positives, strict=True):
             positive = samples.codes == code
-            stream.present(binary_patterns(rows, sqnorms, positive, sqrho, extension, math.inf), rules)
+            patterns = binary_patterns(rows, sqnorms, positive, sqrho, extension, math.inf)
+            self._present(stream, patterns, rules, samples)
         self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
         self._n_seen += samples.n_samples
         return self
+
+    def _present(self, stream, patterns, rules, samples):
+        """Present the patterns of a chunk, made of `samples`, to one binary problem."""
+        stream.present(patterns, rules)
 
     def _forget(self):
         super()._forget()

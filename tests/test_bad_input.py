@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 import margins
 from margins.base import MaximumMarginClassifier
+from margins.budget import BudgetClassifier
 from margins.noise_tolerance import ReadoutClassifier
 from margins.parameters import AnyOf, InstanceOf, Interval, OneOf
 from margins.steps import StepClassifier
@@ -27,6 +28,7 @@ NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], Readout
 # Their coef_ is what has been added up, and not the best multiple of it.
 STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
 UNSCALED = [*NOISE_TOLERANT, "servedio-average", *STEPS]
+UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 ENDLESS = [*STEPS, "pegasos"]  # no end of their own that anybody expects
 # The others are asked for a separating hyperplane, and so is the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]

@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.base import MaximumMarginClassifier
+from margins.budget import BudgetClassifier
 from margins.certificate import Certificate
 from margins.noise_tolerance import ReadoutClassifier
 from margins.steps import StepClassifier
@@ -32,6 +33,7 @@ ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 # Their coef_ is what has been added up, and not the best multiple of it.
 STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
 UNSCALED = [*NOISE_TOLERANT, "servedio-average", *STEPS]
+UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 # Nobody asks these for a separating hyperplane, so they do not say that there is none.
 SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
 WARNING = [name for name in NAMES if name not in SILENT]

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import margins
 from margins.base import MaximumMarginClassifier
+from margins.budget import BudgetClassifier
 from margins.noise_tolerance import ReadoutClassifier
 from margins.steps import StepClassifier
 
@@ -28,6 +29,7 @@ STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
 ENDLESS = [*STEPS, "pegasos"]  # no end of their own that anybody expects
 ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 VOTING = ["voted-perceptron"]  # the model is a list of mistakes: no coef_, no intercept_
+BUDGET = [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 WHITENING = "second-order-perceptron"  # predicts with a matrix times the sum of the patterns
 LINEAR = ["alma", WHITENING]  # no other kernel, and sums are rounded
 AVERAGE = "servedio-average"  # asks neither how it predicts nor for an order
@@ -485,7 +487,7 @@ def test_verbose_fit_prints_a_line_for_every_epoch(name, capsys):
 
 def unscaled(name):
     """Is `coef_` what has been added up, and not the best multiple of it?"""
-    return name in NOISE_TOLERANT or name in STEPS or name == AVERAGE
+    return name in NOISE_TOLERANT or name in STEPS or name in BUDGET or name == AVERAGE
 
 
 def objective(classifier, X, y, C, loss="squared_hinge"):

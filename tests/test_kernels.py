@@ -48,6 +48,8 @@ def make(name, **params):
         usual |= {"eta": 1.0, "theta_init": 4.0, "intercept_scaling": 2.0}
     if name == "pfm":
         usual["gamma"] = 0.1
+    if name == "dcd":
+        usual["shrinking"] = False  # what it removes is decided by ties, and those by rounding
     usual = {key: value for key, value in usual.items() if key in declared}
     return ALGORITHMS[name](**(usual | params))
 

@@ -19,7 +19,7 @@ NAMES = list(ALGORITHMS)
 # Multiply or divide by what is no power of 2: sums are rounded.
 SHRINKING = {"mpcs", "mpvs", "pa", "pa-i", "pa-ii", "norma", "pegasos", "alma"}
 SHRINKING |= {"second-order-perceptron", "cramma", "micra", "romma", "aggressive-romma"}
-SHRINKING |= {"spa", "ballseptron"}
+SHRINKING |= {"spa", "ballseptron", "dcd", "adatron"}
 # Read out what is not the last sum of patterns: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_

@@ -10,8 +10,8 @@ from margins.training import Stage
 class KernelAdatron(SoftMarginClassifier):
     """The kernel adatron: a step up the slope of the dual problem, one dual variable at a time.
 
-    ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which climbs as long as eta is below 2 / R**2. With
-    eta None every pattern has the step ``1 / N`` that is best for it: `dcd` without shrinking.
+    ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which climbs as long as eta is below 2 / R**2.
+    With eta None every pattern has the step ``1 / N`` that is best for it: `dcd` without shrinking.
 
     **Source**: Friess, Cristianini & Campbell (1998).
     """

@@ -7,19 +7,17 @@ from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
 from margins.soft_margins import SoftMarginClassifier
 from margins.training import Stage
 
-# Passes over the patterns left between two looks at all of them, and what share of the violations ends
-# them early.
-PASSES = 10
-RATIO = 0.1
+# Passes over the patterns left between two looks at all of them. Measured on Adult with 5 to 50: for the
+# hinge loss the more the better, for the squared hinge loss few do where the accuracy is low.
+PASSES = 20
 
 
 class DualCoordinateDescent(SoftMarginClassifier):
     """Dual coordinate descent: set one dual variable after the other to its best value.
 
-    Every visit solves the dual problem for one alpha, the others held: ``alpha <- alpha + (1 - a.y) / N``,
+    Every visit solves the dual problem for one alpha, the others held: ``alpha <- alpha + (1 - a.y) / N``
     within its bounds. This is LIBLINEAR's algorithm, and the problem that of `LinearSVC`; but the fit
-    ends with the proof of its accuracy instead of a tolerance of the gradient. It converges linearly, and
-    is not a perceptron: patterns are added by what they need, not by a fixed amount.
+    ends with the proof of its accuracy, and not by a tolerance of the gradient.
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3; Fan, Chang, Hsieh,
     Wang & Lin (2008), LIBLINEAR.
@@ -36,5 +34,5 @@ class DualCoordinateDescent(SoftMarginClassifier):
         if isinstance(run.problem, Hinge):
             run.bound_dual(run.problem.C)
         # The orders of the passes between must not be those of the full ones.
-        passes = ShrinkingPasses((run.seed, 1), PASSES, RATIO) if self.shrinking else None
+        passes = ShrinkingPasses((run.seed, 1), PASSES) if self.shrinking else None
         yield Stage(Rules(UnitMargin(), CoordinateStep(), NoShrink()), presenter=passes)

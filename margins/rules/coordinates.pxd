@@ -3,10 +3,9 @@ from margins._update cimport Condition, Step, Update, Visit
 
 
 cdef class UnitMargin(Condition):
-    pass
+    cdef readonly double tolerance
 
 
 cdef class CoordinateStep(Update):
     cdef readonly double eta
-    cdef readonly double tolerance
     cdef void _move(self, const Visit* visit, Step* out) noexcept nogil

@@ -4,27 +4,41 @@ The problem: maximise S - |a|^2 / 2 over 0 <= alpha_k <= U_k, with a = sum_k alp
 by alpha_k is 1 - a.y_k, so alpha_k should grow while a.y_k < 1 and fall while a.y_k > 1.
 """
 
-from libc.math cimport fabs
 from margins._update cimport Condition, Rules, State, Step, Thresholds, Update, Visit, require_abi
 
 margins_abi = require_abi()
 
+# What one pattern may add to a product. No optimum needs it, but where there is none, because no
+# hyperplane separates the patterns or their matrix is that of no kernel, it keeps numbers finite.
+cdef double LARGEST = 1e100
+
 
 cdef class UnitMargin(Condition):
-    """Demand the product 1: learn while ``p <= 1``, unlearn what was learned while ``p >= 1``.
+    """Demand the product 1: learn while ``p < 1``, unlearn what was learned while ``p > 1``.
+
+    Parameters
+    ----------
+    tolerance : float in (0, 1), default=1e-12
+        Products that are so near to 1 are left alone: double arithmetic brings them no nearer.
 
     Source: the optimality conditions of the support vector machine; Hsieh et al. (2008), section 2.
     """
 
+    def __init__(self, double tolerance=1e-12):
+        if not 0 < tolerance < 1:
+            raise ValueError(f"tolerance of UnitMargin must be in (0, 1). Got {tolerance}.")
+        self.tolerance = tolerance
+
     def __repr__(self):
-        return "UnitMargin()"
+        return f"UnitMargin(tolerance={self.tolerance:g})"
 
     @property
     def unlearns(self):
         return True
 
     cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
-        out.learn[0] = out.learn[1] = out.unlearn[0] = out.unlearn[1] = 1
+        out.learn[0] = out.learn[1] = 1 - self.tolerance
+        out.unlearn[0] = out.unlearn[1] = 1 + self.tolerance
 
 
 cdef class CoordinateStep(Update):
@@ -37,30 +51,24 @@ cdef class CoordinateStep(Update):
     ----------
     eta : float in [0, inf), default=0
         The step of every pattern; 0: ``1 / N_k``.
-    tolerance : float in [0, inf), default=1e-12
-        Products that are so near to 1 are left alone: double arithmetic brings them no nearer.
 
     Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithm 1; with eta Friess, Cristianini &
     Campbell (1998), the kernel adatron.
     """
 
-    def __init__(self, double eta=0, double tolerance=1e-12):
+    def __init__(self, double eta=0):
         if not 0 <= eta < float("inf"):
             raise ValueError(f"eta of CoordinateStep must be in [0, inf). Got {eta}.")
-        if not 0 <= tolerance < float("inf"):
-            raise ValueError(f"tolerance of CoordinateStep must be in [0, inf). Got {tolerance}.")
         self.eta = eta
-        self.tolerance = tolerance
 
     def __repr__(self):
-        return f"CoordinateStep(eta={self.eta:g}, tolerance={self.tolerance:g})"
+        return f"CoordinateStep(eta={self.eta:g})"
 
     cdef void _move(self, const Visit* visit, Step* out) noexcept nogil:
-        cdef double slope = 1 - visit.product, alpha = visit.dual
-        if fabs(slope) > self.tolerance:
-            # A zero row without an extension has N_k = 0: its dual variable goes to its bound at once.
-            alpha += slope / visit.sqnorm if self.eta == 0 else self.eta * slope
-            alpha = min(max(alpha, 0), visit.upper)
+        # A zero row without an extension has N_k = 0: its dual variable goes to its bound at once.
+        cdef double slope = 1 - visit.product
+        cdef double alpha = visit.dual + (slope / visit.sqnorm if self.eta == 0 else self.eta * slope)
+        alpha = min(max(alpha, 0), min(visit.upper, LARGEST / visit.sqnorm))
         out.shrink = 1
         out.add = alpha - visit.dual
         out.repetitions = out.add != 0
