@@ -118,7 +118,7 @@ cdef void shrinking_pass(
     """
     cdef Py_ssize_t i, k
     cdef double gradient, violation
-    cdef bint is_kernel = patterns.rows.is_kernel
+    cdef bint is_kernel = patterns.rows.is_kernel, refused
     cdef Thresholds thresholds
     cdef Visit visit
     cdef Step step
@@ -132,28 +132,29 @@ cdef void shrinking_pass(
         visit.product = product(patterns, a, k)
         visit.dual = a.state.scale * a.beta[k]
         visit.upper = patterns.upper[k]
+        visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+        step.repetitions = 0
+        refused = False
+        if visit.product <= thresholds.learn[visit.positive]:
+            if visit.dual < visit.upper:
+                rules.update.learn(rules, &a.state, &visit, &step)
+            refused = step.repetitions <= 0  # at its upper bound, rounding aside
+        elif visit.product >= thresholds.unlearn[visit.positive] and visit.dual > 0:
+            rules.update.unlearn(rules, &a.state, &visit, &step)
+        out.n_refused += refused
         gradient = violation = visit.product - 1
         if visit.dual <= 0:
             if gradient > before.highest:
                 continue
             violation = min(gradient, 0)
-        elif visit.dual >= visit.upper:
+        elif refused:
             if gradient < before.lowest:
-                out.n_refused += 1
                 continue
-            violation = max(gradient, 0)
+            violation = 0
         out.lowest = min(out.lowest, violation)
         out.highest = max(out.highest, violation)
         members[out.n_kept] = k
         out.n_kept += 1
-        step.repetitions = 0
-        visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
-        if visit.product <= thresholds.learn[visit.positive]:
-            if visit.dual < visit.upper:
-                rules.update.learn(rules, &a.state, &visit, &step)
-            out.n_refused += step.repetitions <= 0
-        elif visit.product >= thresholds.unlearn[visit.positive] and visit.dual > 0:
-            rules.update.unlearn(rules, &a.state, &visit, &step)
         if step.repetitions > 0:
             apply_step(patterns, a, &visit, &step)
             out.n_changed += 1

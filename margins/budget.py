@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from margins._budget import Cache
@@ -12,7 +11,7 @@ from margins._update import WeightVector
 from margins.base import MarginClassifier
 from margins.multiclass import seeds_of
 from margins.parameters import Interval, parameter
-from margins.patterns import binary_patterns, rows_of
+from margins.patterns import binary_patterns, rows_of, stack_rows
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.streams import OnlineMixin, Stream
 from margins.training import Epoch, Stage
@@ -46,7 +45,7 @@ class BudgetStream(Stream):
         """Present the patterns of a chunk, in order, and keep those that end in the cache."""
         n_kept = len(self.indices)
         if n_kept:
-            X = _stack(self.X, X)
+            X = stack_rows(self.X, X)
             signs = np.concatenate([self.signs, signs])
             extension = np.concatenate([self.extension, extension])
             indices = np.concatenate([self.indices, indices])
@@ -135,10 +134,3 @@ class BudgetClassifier(OnlineMixin, MarginClassifier):
 def _generator(seed):
     """Of what a cache loses: not that of the orders of presentation."""
     return np.random.default_rng((seed, 1))
-
-
-def _stack(above, below):
-    """Rows above rows, both CSR or both dense."""
-    if sparse.issparse(above) or sparse.issparse(below):
-        return sparse.vstack([above, below], format="csr")
-    return np.vstack([above, below])

@@ -20,13 +20,13 @@ import math
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from margins._voting import count_votes, tail_errors
 from margins.base import MarginClassifier
 from margins.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
+from margins.patterns import stack_rows
 from margins.rules import (
     Additive,
     Average,
@@ -206,7 +206,7 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
             n_before = len(self.support_)
             self._set_support(samples, support)
             self.support_ = np.concatenate([before[0], self.support_])
-            self.support_vectors_ = _stack(before[1], self.support_vectors_)
+            self.support_vectors_ = stack_rows(before[1], self.support_vectors_)
             self._support_codes = np.concatenate([before[2], samples.codes[support]])
             self.mistakes_ = [
                 np.concatenate([old, np.int32(n_before) + new])
@@ -301,10 +301,3 @@ class NoiseTolerantClassifier(ReadoutClassifier):
 
     def _thresholds(self):
         return (self.tau * self.theta_init_ / self.eta,) * 2
-
-
-def _stack(above, below):
-    """Rows above rows, both CSR or both dense."""
-    if sparse.issparse(above) or sparse.issparse(below):
-        return sparse.vstack([above, below], format="csr")
-    return np.vstack([above, below])

@@ -126,3 +126,10 @@ def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):
     return Patterns(
         rows, labels, sqnorms, sqrho, np.broadcast_to(extension, m), np.broadcast_to(upper, m)
     )
+
+
+def stack_rows(above, below):
+    """Rows above rows, both CSR or both dense."""
+    if sparse.issparse(above) or sparse.issparse(below):
+        return sparse.vstack([above, below], format="csr")
+    return np.vstack([above, below])

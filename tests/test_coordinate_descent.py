@@ -50,16 +50,16 @@ def descend(patterns, upper, orders, eta=None, diagonal=0.0, removes=None, toler
     alpha, w, moves = np.zeros(m), np.zeros(patterns.shape[1]), []
     for order in orders:
         for k in order:
-            G = w @ patterns[k] + diagonal * alpha[k] - 1
+            gradient = w @ patterns[k] + diagonal * alpha[k] - 1
             if alpha[k] == 0:
-                PG = min(G, 0)
+                PG = min(gradient, 0)
             elif alpha[k] == upper[k]:
-                PG = max(G, 0)
+                PG = max(gradient, 0)
             else:
-                PG = G
+                PG = gradient
             if abs(PG) > tolerance:
                 step = 1 / N[k] if eta is None else eta
-                after = min(max(alpha[k] - G * step, 0), upper[k])
+                after = min(max(alpha[k] - gradient * step, 0), upper[k])
                 if after != alpha[k]:
                     w = w + (after - alpha[k]) * patterns[k]
                     alpha[k] = after
@@ -157,21 +157,21 @@ def shrinking_oracle(patterns, upper, diagonal, order, generator, passes, alpha,
         left, violations, n_changed = [], [], 0
         for k in active:
             visits += 1
-            G = w @ patterns[k] + diagonal * alpha[k] - 1
+            gradient = w @ patterns[k] + diagonal * alpha[k] - 1
             if alpha[k] == 0:
-                if G > most:
+                if gradient > most:
                     continue
-                PG = min(G, 0)
+                PG = min(gradient, 0)
             elif alpha[k] >= upper[k]:
-                if G < least:
+                if gradient < least:
                     continue
-                PG = max(G, 0)
+                PG = max(gradient, 0)
             else:
-                PG = G
+                PG = gradient
             left.append(k)
             violations.append(PG)
             if abs(PG) > 1e-12:
-                after = min(max(alpha[k] - G / N[k], 0), upper[k])
+                after = min(max(alpha[k] - gradient / N[k], 0), upper[k])
                 if after != alpha[k]:
                     w += (after - alpha[k]) * patterns[k]
                     alpha[k] = after
@@ -180,7 +180,9 @@ def shrinking_oracle(patterns, upper, diagonal, order, generator, passes, alpha,
         if changed_in_full_pass is None:
             changed_in_full_pass = n_changed
         active = np.array(left, dtype=np.int32)
-        settled = settled or max(violations, default=0) - min(violations, default=0) < 1e-8
+        worst = [max(violations, default=0), min(violations, default=0)]
+        # From here on signs of roundings would decide what is removed.
+        settled = settled or worst[0] - worst[1] < 1e-8 or any(0 < abs(v) < 1e-10 for v in worst)
         if len(active) == 0 or n_changed == 0:
             break
         most = max(violations) if max(violations) > 0 else math.inf

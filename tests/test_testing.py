@@ -19,20 +19,34 @@ from margins.parameters import POSITIVE, Interval, parameter
 from margins.rules import (
     Additive,
     Average,
+    BallStep,
+    ConstantDecay,
     ConstantShrink,
+    CoordinateStep,
     DynamicMargin,
+    FallingMargin,
     FixedMargin,
     FixedThreshold,
+    HarmonicDecay,
     Journal,
+    LengthPower,
     LongestSurvivor,
+    MarginError,
     Mistake,
+    NormalisedStep,
     NoShrink,
+    PassiveAggressive,
     Pocket,
     Python,
+    RelaxedMargin,
     Rules,
+    Shifting,
     ShrunkThreshold,
+    SubgradientStep,
     UnevenThreshold,
+    UnitMargin,
     Unlearning,
+    UpdatePower,
     VariableShrink,
 )
 from margins.testing import algorithm_checks, check_algorithm, check_rule, rule_checks
@@ -81,10 +95,43 @@ RULES = [
     Additive(),
     Additive(eta=0.5, most=7),
     Additive(most=1),
+    UnitMargin(),
+    MarginError(),
+    MarginError(-0.5),
+    FallingMargin(2, 0.5),
+    LengthPower(2, 0.5),
+    LengthPower(2, 0),
+    LengthPower(2, 1.5),
+    UpdatePower(3, 0.5),
+    UpdatePower(3, 0),
+    UpdatePower(3, 1),
+    ConstantDecay(0.01),
+    HarmonicDecay(),
+    NormalisedStep(0.5),
+    NormalisedStep(0.5, 0.7),
+    RelaxedMargin(),
+    Shifting(1),
+    Shifting(2.5),
+    BallStep(0.5),
+    CoordinateStep(),
+    CoordinateStep(eta=0.01),
+    PassiveAggressive(),
+    PassiveAggressive(most=0.5),
+    PassiveAggressive(slack=2),
+    SubgradientStep(0.1),
+    SubgradientStep(0.1, project=True),
     Python(lambda sqnorm, t, dual_sum, label: 0.5 * sqnorm / t if t else 0.0),
     Python(lambda sqnorm, t, dual_sum: 0.9, "shrink"),
     Python(lambda *_: 1.0, "update"),
 ]
+NO_BOUNDS = {"check_dual_variables_keep_their_bounds": "Its algorithm gives no upper bounds."}
+EXPECTED_OF_RULES = {
+    BallStep: NO_BOUNDS,
+    SubgradientStep: NO_BOUNDS,
+    RelaxedMargin: {
+        "check_dual_variables_keep_their_bounds": "Made for products below 1; the check's go up to 40."
+    },
+}
 READOUTS = {
     "longest": LongestSurvivor,
     "pocket": Pocket,
@@ -106,7 +153,16 @@ def test_every_rule_of_ours_is_checked():
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: re.sub(r" at 0x\w+", "", repr(rule)))
 def test_rule_keeps_its_promises(rule):
-    check_rule(rule)
+    check_rule(rule, EXPECTED_OF_RULES.get(type(rule)))
+
+
+@pytest.mark.parametrize("rule", EXPECTED_OF_RULES, ids=lambda rule: rule.__name__)
+def test_check_of_a_rule_fails_where_it_is_said_to(rule):
+    example = next(one for one in RULES if type(one) is rule)
+    for check, arguments in rule_checks(example):
+        if check.__name__ in EXPECTED_OF_RULES[rule]:
+            with pytest.raises(AssertionError, match=check.__name__):
+                check(*arguments)
 
 
 @pytest.mark.parametrize("make", READOUTS.values(), ids=READOUTS)

@@ -15,9 +15,10 @@ PASSES = 20
 class DualCoordinateDescent(SoftMarginClassifier):
     """Dual coordinate descent: set one dual variable after the other to its best value.
 
-    Every visit solves the dual problem for one alpha, the others held: ``alpha <- alpha + (1 - a.y) / N``
-    within its bounds. This is LIBLINEAR's algorithm, and the problem that of `LinearSVC`; but the fit
-    ends with the proof of its accuracy, and not by a tolerance of the gradient.
+    Every visit solves the dual problem for one alpha, the others held, by
+    ``alpha <- alpha + (1 - a.y) / N`` within its bounds. This is LIBLINEAR's algorithm, and the problem
+    that of `LinearSVC`; but the fit ends with the proof of its accuracy, and not by a tolerance of the
+    gradient.
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3; Fan, Chang, Hsieh,
     Wang & Lin (2008), LIBLINEAR.

@@ -4,6 +4,8 @@ The problem: maximise S - |a|^2 / 2 over 0 <= alpha_k <= U_k, with a = sum_k alp
 by alpha_k is 1 - a.y_k, so alpha_k should grow while a.y_k < 1 and fall while a.y_k > 1.
 """
 
+from libc.math cimport fabs
+
 from margins._update cimport Condition, Rules, State, Step, Thresholds, Update, Visit, require_abi
 
 margins_abi = require_abi()
@@ -11,6 +13,8 @@ margins_abi = require_abi()
 # What one pattern may add to a product. No optimum needs it, but where there is none, because no
 # hyperplane separates the patterns or their matrix is that of no kernel, it keeps numbers finite.
 cdef double LARGEST = 1e100
+# Of a dual variable: a step that is no larger is a rounding error.
+cdef double ROUNDING = 4e-16
 
 
 cdef class UnitMargin(Condition):
@@ -71,6 +75,8 @@ cdef class CoordinateStep(Update):
         alpha = min(max(alpha, 0), min(visit.upper, LARGEST / visit.sqnorm))
         out.shrink = 1
         out.add = alpha - visit.dual
+        if fabs(out.add) <= ROUNDING * alpha:
+            out.add = 0  # it is at its bound already
         out.repetitions = out.add != 0
 
     cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
