@@ -1,26 +1,38 @@
 """Compile the kernels; everything else about the package is in pyproject.toml.
 
 MARGINS_BOUNDSCHECK=1 at build time makes every array access of the kernels check its bounds
-(slow; the tests run once on such a build).
+(slow; the tests run once on such a build). A level of optimisation in CFLAGS takes the place of -O3.
 """
 
 import os
+import re
 from pathlib import Path
 
-from Cython.Distutils import Extension, build_ext
-from setuptools import setup
+from Cython.Build import cythonize
+from setuptools import Extension, setup
 
 BOUNDSCHECK = os.environ.get("MARGINS_BOUNDSCHECK", "0") == "1"
+SHARED = "margins._memoryview"  # what Cython would otherwise compile into every kernel
 
-setup(
-    cmdclass={"build_ext": build_ext},
-    ext_modules=[
-        Extension(
-            ".".join(path.with_suffix("").parts),
-            [path.as_posix()],
-            extra_compile_args=[] if os.name == "nt" else ["-O3"],
-            cython_c_in_temp=True,
-            cython_directives={
+if os.name == "nt":
+    ARGUMENTS = []
+else:
+    ARGUMENTS = ["-g0"] if re.search(r"(^|\s)-O", os.environ.get("CFLAGS", "")) else ["-O3", "-g0"]
+
+
+def extension(path):
+    module = ".".join(path.with_suffix("").parts)
+    return Extension(module, [path.as_posix()], extra_compile_args=ARGUMENTS)
+
+
+if __name__ == "__main__":  # the processes of cythonize import this file again
+    setup(
+        ext_modules=cythonize(
+            [*map(extension, sorted(Path("margins").rglob("*.pyx"))), Extension(SHARED, [])],
+            build_dir="build/cython",
+            nthreads=os.cpu_count(),
+            shared_utility_qualified_name=SHARED,
+            compiler_directives={
                 "language_level": 3,
                 "boundscheck": BOUNDSCHECK,
                 "initializedcheck": BOUNDSCHECK,
@@ -29,7 +41,6 @@ setup(
                 "embedsignature": True,
                 "freethreading_compatible": True,
             },
-        )
-        for path in sorted(Path("margins").rglob("*.pyx"))
-    ],
-)
+        ),
+        options={"build_ext": {"parallel": os.cpu_count()}},
+    )
