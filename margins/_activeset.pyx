@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 cdef Py_ssize_t VISITS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
+cdef Py_ssize_t KERNEL_VISITS_PER_SIGNAL_CHECK = 1 << 6  # each may compute a row of the kernel matrix
 
 
 class Level(NamedTuple):
@@ -155,9 +156,12 @@ cdef class ActiveSets:
     ) except -1 nogil:
         """One pass over order[:n], keeping the members of `level` (none behind the last)."""
         cdef Py_ssize_t begin = 0, end
+        cdef Py_ssize_t most = VISITS_PER_SIGNAL_CHECK
+        if patterns.rows.is_kernel:
+            most = KERNEL_VISITS_PER_SIGNAL_CHECK
         tally.n_changed = tally.n_refused = tally.n_kept = 0
         while begin < n:
-            end = min(n, begin + VISITS_PER_SIGNAL_CHECK)
+            end = min(n, begin + most)
             if readout is not None:
                 with gil:
                     readout.reserve(end - begin)
@@ -172,7 +176,7 @@ cdef class ActiveSets:
             self.n_visits += end - begin
             begin = end
             if self.n_visits >= self._next_signal_check:
-                self._next_signal_check = self.n_visits + VISITS_PER_SIGNAL_CHECK
+                self._next_signal_check = self.n_visits + most
                 with gil:
                     PyErr_CheckSignals()
         return 0

@@ -13,6 +13,7 @@ import inspect
 import math
 import threading
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import dataclass_transform
 
@@ -215,6 +216,11 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             If the fit ends without its proof; it states the certificate reached.
         """
         self._check_parameters()
+        with kept_if_refused(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X, y, sample_weight):
         self.__dict__.pop("_streams", None)  # over features and classes that may be others now
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), accept_large_sparse=True
@@ -234,7 +240,6 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         self._collect(runs, samples)
         fit.end()
         self._warn(runs)
-        return self
 
     def decision_function(self, X):
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
@@ -308,7 +313,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
     def _weigh(self, X, codes, sample_weight, all_classes=True):
         """The samples of positive weight, of all classes if these are all samples: Samples."""
         return weigh(
-            type(self).__name__,
+            f"{type(self).__name__}.{'fit' if all_classes else 'partial_fit'}",
             X,
             codes,
             self.classes_,
@@ -455,7 +460,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
                 warnings.warn(
                     f"{type(self).__name__} did not converge{which}: {run.trouble}. {_reached(run)}",
                     ConvergenceWarning,
-                    stacklevel=3 + FRAMES,
+                    stacklevel=4 + FRAMES,
                 )
 
 
@@ -478,6 +483,18 @@ class MaximumMarginClassifier(MarginClassifier):
     @property
     def _accuracy(self):
         return self.eps
+
+
+@contextmanager
+def kept_if_refused(estimator):
+    """Leave an estimator as it was if what is done within fails."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 def _reached(run):

@@ -35,7 +35,8 @@ class Watch:
     data : dict
         X, y and metadata, as callbacks are given them.
     fitted : callable or None
-        ``fitted(run)`` gives the attributes of the estimator as it would be now.
+        ``fitted(run)`` gives the attributes of the estimator as it would be now. None: the task is
+        that of one class of many, ends with its run, and leaves no estimator.
     """
 
     def __init__(self, estimator, context, data, fitted):
@@ -58,6 +59,13 @@ class Watch:
             reconstruction_attributes=None if fitted is None else lambda: fitted(run),
             **self._data,
         )
+
+    def end(self):
+        """The run has ended."""
+        if self._fitted is None:
+            self._context.call_on_fit_task_end(
+                estimator=self._estimator, reconstruction_attributes=None, **self._data
+            )
 
 
 class Fit:
@@ -107,6 +115,7 @@ class Fit:
             )
 
     def _fitted(self, run):
+        run = copy.copy(run)  # who looks on changes nothing
         run.certify()
         estimator = copy.copy(self._estimator)
         estimator._forget()

@@ -82,7 +82,8 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
         "What the run leaves as its model: the last hypothesis; the one that was right longest; the "
         "votes of all, each with the number of its right presentations; their average; the pocket with "
         "ratchet, the longest survivor that also gets more training samples right than the one before; "
-        "or the votes of the tail of hypotheses that errs least on patterns held out (our definition).",
+        "or the votes of the tail of hypotheses that errs least on patterns held out (our definition). "
+        "With votes the certificate is that of the last hypothesis.",
     )
     weighting: str = parameter(
         "votes",
@@ -254,8 +255,17 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
                 scores[batch, index] = count_votes(products, *self._list_of_mistakes(index))
         return scores
 
+    def _stream(self, n_features):
+        self._stream_readout = self.readout, self.weighting
+        return super()._stream(n_features)
+
     def _check_stream(self):
         super()._check_stream()
+        if getattr(self, "_streams", None) and (self.readout, self.weighting) != self._stream_readout:
+            raise ValueError(
+                f"readout and weighting of {type(self).__name__} must stay {self._stream_readout} until "
+                f"the end of the stream. Got {(self.readout, self.weighting)}."
+            )
         if self.readout == "tail":
             raise ValueError(
                 f"readout of {type(self).__name__}.partial_fit must not be 'tail', which is chosen on "

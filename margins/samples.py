@@ -34,7 +34,7 @@ def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=Fals
     Parameters
     ----------
     name : str
-        The estimator's, for errors.
+        The method's, ``Classifier.fit``, for errors.
     X : ndarray or CSR matrix, shape (m, d)
     codes, classes, sample_weight, class_weight
         As for `pattern_weights`.
@@ -63,7 +63,7 @@ def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=Fals
     missing = np.setdiff1d(np.arange(len(classes)), codes)
     if all_classes and len(missing):
         raise ValueError(
-            f"Every class of {name}.fit must have a sample of positive "
+            f"Every class of {name} must have a sample of positive "
             f"weight. Got none of class {classes.tolist()[missing[0]]!r}."
         )
     return Samples(X, codes, weight, kept, n_samples)
@@ -75,7 +75,7 @@ def pattern_weights(name, X, codes, classes, sample_weight, class_weight):
     Parameters
     ----------
     name : str
-        The estimator's, for errors.
+        The method's, ``Classifier.fit``, for errors.
     X : ndarray or CSR matrix, shape (m, d)
     codes : ndarray of int, shape (m,)
         Index of every pattern's class in `classes`.
@@ -100,8 +100,7 @@ def pattern_weights(name, X, codes, classes, sample_weight, class_weight):
         worst = int(np.argmin(weight))
         if weight[worst] < 0:
             raise ValueError(
-                f"sample_weight of {name}.fit must be in [0, inf). "
-                f"Got {weight[worst]} for sample {worst}."
+                f"sample_weight of {name} must be in [0, inf). Got {weight[worst]} for sample {worst}."
             )
     if class_weight is not None:
         if isinstance(class_weight, str):  # "balanced"
@@ -110,7 +109,7 @@ def pattern_weights(name, X, codes, classes, sample_weight, class_weight):
                 totals.sum(), len(classes) * totals, out=np.zeros(len(classes)), where=totals > 0
             )
         else:
-            by_class = _weights_by_label(name, classes, class_weight)
+            by_class = _weights_by_label(name.partition(".")[0], classes, class_weight)
         weight *= by_class[codes]
     return 1.0 if np.all(weight == 1) else weight
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from margins._activeset import ActiveSets
 from margins._update import Readout, WeightVector
+from margins.base import kept_if_refused
 from margins.certificate import Certificate
 from margins.kernels import LINEAR
 from margins.multiclass import positive_codes
@@ -124,10 +125,15 @@ class OnlineMixin:
         ------
         ValueError
             If a parameter or the data are not allowed, if `classes` are missing or change, or with a
-            kernel: a stream keeps no samples to evaluate it on.
+            kernel: a stream keeps no samples to evaluate it on. The stream is as it was before.
         """
         self._check_parameters()
         self._check_stream()
+        with kept_if_refused(self):
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X, y, classes, sample_weight):
         streams = getattr(self, "_streams", None)
         if streams is None and classes is not None:
             self.__dict__.pop("classes_", None)  # a fit's
@@ -160,7 +166,6 @@ class OnlineMixin:
             self._present(stream, patterns, rules, samples)
         self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
         self._n_seen += samples.n_samples
-        return self
 
     def _present(self, stream, patterns, rules, samples):
         """Present the patterns of a chunk, made of `samples`, to one binary problem."""

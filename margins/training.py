@@ -220,6 +220,8 @@ class Run:
             self.converged = self.finished
             if not self.converged:
                 self.trouble = "the algorithm ended before its accuracy was proven"
+        if self.watch is not None:
+            self.watch.end()
 
     def _play(self, stage):
         """Go on by one stage; True: this was the last one."""

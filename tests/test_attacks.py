@@ -1,6 +1,7 @@
 """What a hostile reader found: memory that is shared or too short, and nonsense that was silent."""
 
 import multiprocessing
+import signal
 import threading
 
 import numpy as np
@@ -43,15 +44,70 @@ def test_two_threads_never_share_a_cache_of_kernel_rows(monkeypatch):
     assert all(len(threads) == 1 for threads in threads_of.values())
 
 
-def test_fit_that_fails_ends_the_stream():
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_what_is_refused_leaves_everything_as_it_was(learn):
     X, y = noisy()
-    wide = np.hstack([X, X, X])
-    clf = margins.get("perceptron")(random_state=0).partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match="sample_weight"):
-        clf.fit(wide, y, sample_weight=-np.ones(len(y)))
-    clf.partial_fit(wide, y)
-    fresh = margins.get("perceptron")(random_state=0).partial_fit(wide, y, classes=[0, 1])
-    assert_array_equal(clf.coef_, fresh.coef_)
+    clf, undisturbed = (
+        margins.get("perceptron")(random_state=0).partial_fit(X, y, classes=[0, 1]) for _ in range(2)
+    )
+    with pytest.raises(ValueError, match=f"sample_weight of Perceptron.{learn} must be in"):
+        getattr(clf, learn)(
+            X, np.where(y, "b", "a") if learn == "fit" else y, sample_weight=-np.ones(60)
+        )
+    with pytest.raises(ValueError, match="NaN"):
+        getattr(clf, learn)(X * np.nan, y)
+    assert_array_equal(clf.predict(X), undisturbed.predict(X))
+    assert_array_equal(clf.partial_fit(X, y).coef_, undisturbed.partial_fit(X, y).coef_)
+
+
+def test_readout_of_a_stream_stays():
+    X, y = noisy()
+    clf = margins.get("perceptron")().partial_fit(X, y, classes=[0, 1]).set_params(readout="averaged")
+    with pytest.raises(ValueError, match="must stay .'last', 'votes'. until the end of the stream"):
+        clf.partial_fit(X, y)
+
+
+def test_ctrl_c_is_heard_while_rows_of_a_kernel_are_computed():
+    calls = []
+
+    def kernel(A, B):
+        calls.append(len(A))
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return A @ B.T
+
+    X, y = noisy(m=2000)
+    with pytest.raises(KeyboardInterrupt):
+        margins.get("pdm")(kernel=kernel, cache_size=0.001, random_state=0).fit(X, y)
+    assert len(calls) < 100
+
+
+def test_callbacks_change_nothing_and_every_task_that_begins_ends():
+    callback = pytest.importorskip("sklearn.callback")
+    X, y = noisy(n_classes=3)
+    begun, ended = [], []
+
+    class Counter:
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, context, estimator, **_):
+            begun.append(context)
+
+        def on_fit_task_end(self, context, estimator, **_):
+            ended.append(context)
+
+    clf = margins.get("pdm")(max_iter=3, eps=0.5, random_state=0)
+    clf.set_callbacks(Counter()).fit(X, y)
+    assert len(begun) == len(ended) > 4 + clf.n_iter_
+    assert callback is not None
+
+    class Onlooker(Counter):
+        def on_fit_task_end(self, context, estimator, *, fitted_estimator): ...
+
+    two = y == 0
+    plain = margins.get("mpu")(eps=0.001, random_state=0).fit(X, two)
+    seen = margins.get("mpu")(eps=0.001, random_state=0).set_callbacks(Onlooker()).fit(X, two)
+    assert seen.certificates_ == plain.certificates_
 
 
 @pytest.mark.parametrize(("n_features", "n_patterns"), [(2, 0), (4, 0), (3, 5), (3, 61)])

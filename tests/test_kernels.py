@@ -389,7 +389,11 @@ def test_size_of_the_cache_changes_not_one_bit(name, kernel):
                 assert_array_equal(small.decision_function(Z), large.decision_function(Z))
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly", square, "precomputed"], ids=str)
+@pytest.mark.parametrize(
+    "kernel",
+    ["rbf", "poly", square, "precomputed"],
+    ids=lambda kernel: getattr(kernel, "__name__", kernel),
+)
 @each_by_points
 def test_number_of_jobs_changes_not_one_bit(name, kernel):
     X, y, Z = integers(4, m=60)
