@@ -18,7 +18,7 @@ setup(
         Extension(
             ".".join(path.with_suffix("").parts),
             [path.as_posix()],
-            extra_compile_args=[] if os.name == "nt" else ["-O3"],
+            extra_compile_args=[] if os.name == "nt" else ["-O3", "-ffp-contract=off"],
             cython_c_in_temp=True,
             cython_directives={
                 "language_level": 3,

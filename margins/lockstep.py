@@ -148,9 +148,14 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     if reason is not None:
         raise ValueError(f"{type(estimator).__name__} cannot be trained in lockstep: {reason}.")
     blank = clone(estimator)
+    names = blank.get_params(deep=False).keys()  # asking takes longer than training
     data, fits = None, []
     for setting in settings:
-        one = copy.copy(blank).set_params(**setting)
+        one = copy.copy(blank)
+        if setting.keys() <= names:
+            vars(one).update(setting)
+        else:
+            one.set_params(**setting)  # raises, or knows better
         one._check_parameters()
         if data is None:
             data = _Data(one, X_train, y_train, X_test, sample_weight)
@@ -158,8 +163,8 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     companies = defaultdict(list)
     for fit in fits:
         companies[fit.company].append(fit)
-    for (seed, shuffle, _), company in companies.items():
-        _train(company, seed, shuffle)
+    for (random_state, shuffle, _), company in companies.items():
+        _train(company, seeds_of(check_random_state(random_state), 1)[0], shuffle)
     return [fit.trained(data.X_test) for fit in fits]
 
 
@@ -274,7 +279,7 @@ class _Fit:
     Attributes
     ----------
     company : tuple
-        Seed, shuffle and training set: who shares them trains together.
+        random_state, shuffle and training set: who shares them trains together.
     wants : list of _Parameters
         For each binary problem.
     bound : float
@@ -286,8 +291,7 @@ class _Fit:
         one.classes_ = data.classes
         one.kernel_ = LINEAR
         self.training_set = data.weighed(one)
-        seed = seeds_of(check_random_state(one.random_state), 1)[0]
-        self.company = seed, str(one.shuffle), self.training_set
+        self.company = int(one.random_state), str(one.shuffle), self.training_set
         one._settle(self.training_set.sqnorms)
         sqrho = one._sqrho
         sqnorms = self.training_set.augmented_sqnorms(sqrho)
