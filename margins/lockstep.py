@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import validate_data
 
 from margins._lockstep import Lockstep
@@ -32,6 +32,9 @@ from margins.training import Run
 # for a few models only.
 CACHE = 2**19
 FEWEST_LANES = 64
+
+# What models may take at a time, in bytes.
+MEMORY = 2**28
 
 # What an estimator may not have of its own. (It may have thresholds of its own.)
 SHARED = (
@@ -163,9 +166,14 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     companies = defaultdict(list)
     for fit in fits:
         companies[fit.company].append(fit)
-    for (random_state, shuffle, _), company in companies.items():
-        _train(company, seeds_of(check_random_state(random_state), 1)[0], shuffle)
-    return [fit.trained(data.X_test) for fit in fits]
+    for (random_state, shuffle, training_set), company in companies.items():
+        seed = seeds_of(check_random_state(random_state), 1)[0]
+        size = 8 * training_set.rows.n_features * len(company[0].wants)
+        for batch in gen_batches(len(company), max(1, MEMORY // size)):
+            _train(company[batch], seed, shuffle)
+            for fit in company[batch]:
+                fit.conclude(data.X_test)
+    return [fit.trained for fit in fits]
 
 
 class _Data:
@@ -308,18 +316,19 @@ class _Fit:
         self.readout_name = str(one.readout), str(one.weighting)
         self.models = []
 
-    def trained(self, X_test):
-        """What the fit leaves."""
+    def conclude(self, X_test):
+        """Keep of the models only what is asked for, in `trained`."""
         one = self.one
         runs = [_Outcome(model, model.readouts.get(self.readout_name)) for model in self.models]
         one._collect_model(runs, self.training_set.samples)
         scores = one._scores(X_test)
-        return Trained(
+        self.trained = Trained(
             scores.ravel() if scores.shape[1] == 1 else scores,
             one.classes_,
             max(model.n_epochs for model in self.models),
             sum(model.n_updates for model in self.models),
         )
+        del self.one, self.models
 
 
 def _train(company, seed, shuffle):
@@ -329,8 +338,9 @@ def _train(company, seed, shuffle):
         for parameters in fit.wants:
             families[parameters][fit.bound].append(fit)
     training_set = company[0].training_set
-    n_features = training_set.rows.n_features
-    n_lanes = max(FEWEST_LANES, CACHE // (8 * n_features))
+    rows = training_set.rows
+    n_lanes = max(CACHE // (8 * rows.n_features), FEWEST_LANES)
+    n_lanes = min(n_lanes, MEMORY // (8 * rows.n_features + 4 * rows.n_rows))
     models, found = [], {}
     for parameters, by_bound in families.items():
         if models and len(models) + len(by_bound) > n_lanes:
@@ -339,7 +349,7 @@ def _train(company, seed, shuffle):
         readouts = {}
         for fit in chain.from_iterable(by_bound.values()):
             if fit.readout_name not in readouts:
-                readout = fit.one.online_readout(WeightVector(n_features))
+                readout = fit.one.online_readout(WeightVector(rows.n_features))
                 if readout is not None:
                     readouts[fit.readout_name] = readout
         patterns = training_set.patterns(parameters.code, parameters.sqrho)

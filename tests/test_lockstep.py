@@ -196,6 +196,8 @@ def test_many_models_are_trained_in_companies(monkeypatch):
     monkeypatch.setattr(lockstep, "FEWEST_LANES", 9)
     monkeypatch.setattr(lockstep, "CACHE", 0)
     assert_alike(pam(), GRID, *real_data(3))
+    monkeypatch.setattr(lockstep, "MEMORY", 3000)
+    assert_alike(pam(), GRID, *real_data(3))
 
 
 def test_no_settings_no_results():
