@@ -186,7 +186,7 @@ cdef class Lockstep:
     cdef const double[::1] codes
     cdef const double[::1] sqnorms
     cdef bint has_gain
-    # By lane; idle ones have thresholds of -inf.
+    # By lane. Idle ones are computed with the others, and have thresholds of -inf.
     cdef double[:, ::1] v
     cdef double[::1] label_sum, sqrho, code, negative, positive, gain
     cdef int32_t[:, ::1] counts          # how often each pattern has been added; None: nobody asks
@@ -445,7 +445,7 @@ cdef class Lockstep:
         self.model[self.n_lanes] = j
         self.n_lanes += 1
         self.follower[i] = -1
-        self.n_updates[j], self.n_updates_before[j] = self.n_updates[i], self.n_updates_before[i]
+        self.n_updates[j] = self.n_updates[i]
         self.since[j] = self.since[i]  # nothing has been refused yet
         readouts = copy.deepcopy(self.readouts[i])
         for readout in readouts.values():
@@ -495,8 +495,7 @@ cdef class Lockstep:
             readout.n_right += n_epochs_left * (m - refused)
         if lane != last:
             self._move(last, lane)
-        self.negative[last] = self.positive[last] = -INFINITY
-        self.c[last] = 0
+        self.negative[last] = self.positive[last] = -INFINITY  # what it computes is not looked at
         self.n_lanes = last
         models = []
         i = model
