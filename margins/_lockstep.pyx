@@ -181,37 +181,6 @@ cdef class Lockstep:
         How many models are being trained, those counted once that are still one.
     """
 
-    cdef Rows rows
-    cdef readonly Py_ssize_t n_lanes
-    cdef const double[::1] codes
-    cdef const double[::1] sqnorms
-    cdef bint has_gain
-    # By lane. Idle ones are computed with the others, and have thresholds of -inf.
-    cdef double[:, ::1] v
-    cdef double[::1] label_sum, sqrho, code, negative, positive, gain
-    cdef int32_t[:, ::1] counts          # how often each pattern has been added; None: nobody asks
-    cdef Py_ssize_t[::1] model
-    # By model.
-    cdef Py_ssize_t[::1] follower
-    cdef double[::1] bound, max_iter
-    cdef int64_t[::1] n_updates, n_updates_before   # now, and before this epoch
-    cdef int64_t[::1] n_refused, n_refused_before
-    cdef int64_t[::1] since, n_refused_since        # visits and refusals up to the last update
-    cdef list patterns, readouts
-    cdef Py_ssize_t n_readouts
-    cdef void** readout_of               # (model, index) -> Readout or NULL
-    cdef signed char[::1] survives       # is it a LongestSurvivor?
-    cdef void** patterns_of
-    # By visit.
-    cdef int64_t n_visits
-    cdef double[::1] dots, c
-    cdef int64_t[::1] wrong
-    cdef double[::1] values
-    cdef Py_ssize_t[::1] offsets
-    cdef const double* x
-    cdef Py_ssize_t n_stored
-    cdef WeightVector hypothesis
-
     def __cinit__(self, Rows rows not None, codes, sqnorms, models):
         cdef Py_ssize_t i, j, width = _padded(len(models)), d = rows.n_features
         self.rows, self.codes, self.sqnorms = rows, codes, sqnorms
