@@ -14,10 +14,12 @@ from setuptools import Extension, setup
 BOUNDSCHECK = os.environ.get("MARGINS_BOUNDSCHECK", "0") == "1"
 SHARED = "margins._memoryview"  # what Cython would otherwise compile into every kernel
 
-if os.name == "nt":
-    ARGUMENTS = []
-else:
-    ARGUMENTS = ["-g0"] if re.search(r"(^|\s)-O", os.environ.get("CFLAGS", "")) else ["-O3", "-g0"]
+ARGUMENTS = []
+if os.name != "nt":
+    # Without contractions two kernels round the same sum in the same way on every processor.
+    ARGUMENTS = ["-g0", "-ffp-contract=off"]
+    if not re.search(r"(^|\s)-O", os.environ.get("CFLAGS", "")):
+        ARGUMENTS.append("-O3")
 
 
 def extension(path):

@@ -222,6 +222,18 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
 
     def _fit(self, X, y, sample_weight):
         self.__dict__.pop("_streams", None)  # over features and classes that may be others now
+        X, y, codes = self._validate(X, y)
+        samples = self._weigh(X, codes, sample_weight)
+        self.kernel_ = Kernel.of(self, samples.X)
+        fit = Fit(self, X, y, sample_weight, samples)
+        runs = self._train_all(samples, fit)
+        self._forget()
+        self._collect(runs, samples)
+        fit.end()
+        self._warn(runs)
+
+    def _validate(self, X, y):
+        """A training set, validated, and the indices of its labels in `classes_`, which are set."""
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), accept_large_sparse=True
         )
@@ -232,14 +244,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
                 f"y of {type(self).__name__}.fit must hold at least 2 classes. "
                 f"Got 1 class: {self.classes_.tolist()[0]!r}."
             )
-        samples = self._weigh(X, codes, sample_weight)
-        self.kernel_ = Kernel.of(self, samples.X)
-        fit = Fit(self, X, y, sample_weight, samples)
-        runs = self._train_all(samples, fit)
-        self._forget()
-        self._collect(runs, samples)
-        fit.end()
-        self._warn(runs)
+        return X, y, codes
 
     def decision_function(self, X):
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.

@@ -1,0 +1,474 @@
+"""Many models in one pass: perceptrons that differ in parameters, trained on the same presentations.
+
+The problem: models i = 1, 2, ... want the same patterns in the same order, each with its own thresholds,
+labels (of one class against the rest), threshold step, lambda-trick and alpha-bound. Alone, each does
+
+    p = l (w_i.x_k + rho_i^2 b_i)
+    if p + [gain_i |x_k|^2 once i has added k] <= threshold_i(l), and i has added k less than bound_i times:
+        w_i <- w_i + l x_k,   b_i <- b_i + l
+
+Together their weights are a matrix, features x lanes, a model a lane: one walk over x_k makes all
+products, and the inner loop is over neighbours in memory. A product is summed in the order of
+`margins._sparse.dot`, four sums to a lane, so that every model is bit for bit the one trained alone.
+
+Given: the rows, the parameters of the models, an order for each epoch. Left in place: the weights, and
+what the readouts keep. A model that is retired leaves its lane to the last one.
+
+Models that differ in bound_i alone are one until a bound is felt. They share a lane; it forks when a
+pattern that has been added as often as the smallest of their bounds allows is misclassified again.
+
+Source: Khardon & Wachman (2007), Figure 2. What is done to one model: `margins._update.mini_epoch`.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+from margins._sparse cimport Rows, prefetch
+from margins._update cimport Patterns, Readout, Step, Visit, WeightVector
+from margins.rules.readouts cimport LongestSurvivor
+
+import copy
+
+import numpy as np
+
+cdef extern from *:
+    r"""
+    /* Products of one row with all lanes: x holds its n values, offsets where in v the lanes of their
+       features begin. The lanes are a multiple of 8. Packs are spelled out because compilers, left to
+       themselves, do not keep the sums in registers, which costs a factor of 2 to 4. */
+    #define MARGINS_DOTS(name, pack)                                                                \
+        static void name(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,   \
+                         ptrdiff_t n_lanes, double* out)                                            \
+        {                                                                                           \
+            const ptrdiff_t size = sizeof(pack) / sizeof(double);                                   \
+            for (ptrdiff_t lane = 0; lane < n_lanes; lane += 2 * size) {                            \
+                const double* at = v + lane;                                                        \
+                pack a0 = {0}, b0 = {0}, c0 = {0}, d0 = {0}, a1 = {0}, b1 = {0}, c1 = {0}, d1 = {0}; \
+                ptrdiff_t j = 0;                                                                    \
+                for (; j + 3 < n; j += 4) {                                                         \
+                    const pack* p = (const pack*) (at + offsets[j]);                                \
+                    const pack* q = (const pack*) (at + offsets[j + 1]);                            \
+                    const pack* r = (const pack*) (at + offsets[j + 2]);                            \
+                    const pack* s = (const pack*) (at + offsets[j + 3]);                            \
+                    a0 += x[j] * p[0];                                                              \
+                    a1 += x[j] * p[1];                                                              \
+                    b0 += x[j + 1] * q[0];                                                          \
+                    b1 += x[j + 1] * q[1];                                                          \
+                    c0 += x[j + 2] * r[0];                                                          \
+                    c1 += x[j + 2] * r[1];                                                          \
+                    d0 += x[j + 3] * s[0];                                                          \
+                    d1 += x[j + 3] * s[1];                                                          \
+                }                                                                                   \
+                for (; j < n; j++) {                                                                \
+                    const pack* p = (const pack*) (at + offsets[j]);                                \
+                    a0 += x[j] * p[0];                                                              \
+                    a1 += x[j] * p[1];                                                              \
+                }                                                                                   \
+                ((pack*) (out + lane))[0] = (a0 + b0) + (c0 + d0);                                  \
+                ((pack*) (out + lane))[1] = (a1 + b1) + (c1 + d1);                                  \
+            }                                                                                       \
+        }
+
+    #if defined(__GNUC__) || defined(__clang__)
+    typedef double margins_pack2 __attribute__((vector_size(16), aligned(8), may_alias));
+    MARGINS_DOTS(margins_dots2, margins_pack2)
+    #if defined(__x86_64__)
+    typedef double margins_pack4 __attribute__((vector_size(32), aligned(8), may_alias));
+    __attribute__((target("avx2"))) MARGINS_DOTS(margins_dots4, margins_pack4)
+    #define margins_dots (__builtin_cpu_supports("avx2") ? margins_dots4 : margins_dots2)
+    #else
+    #define margins_dots margins_dots2
+    #endif
+    #else
+    static void margins_dots(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,
+                             ptrdiff_t n_lanes, double* out)
+    {
+        for (ptrdiff_t lane = 0; lane < n_lanes; lane++) {
+            double sums[4] = {0, 0, 0, 0};
+            for (ptrdiff_t j = 0; j < n; j++)
+                sums[j < n / 4 * 4 ? j % 4 : 0] += x[j] * v[offsets[j] + lane];
+            out[lane] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        }
+    }
+    #endif
+    """
+    void margins_dots(
+        const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* v, Py_ssize_t n_lanes,
+        double* out
+    ) noexcept nogil
+
+cdef Py_ssize_t BLOCK = 8                # lanes are computed so many at a time
+cdef Py_ssize_t AHEAD = 16               # visits between the request for a row and its use
+cdef Py_ssize_t VISITS_PER_CHECK = 4096  # of Ctrl-C, and of the room that readouts need
+cdef Py_ssize_t MANY = 8                 # if one lane in so many learns a pattern, all are gone through
+
+
+cdef inline Py_ssize_t _padded(Py_ssize_t n) noexcept nogil:
+    """The least multiple of the block of lanes that holds n."""
+    return (n + BLOCK - 1) // BLOCK * BLOCK
+
+
+cdef inline int64_t _compare(
+    const double* dots, const double* label_sum, const double* sqrho, const double* code,
+    const double* negative, const double* positive, double own_code, Py_ssize_t n_lanes, int64_t* wrong
+) noexcept nogil:
+    """Which lanes misclassify a pattern of class `own_code`? Returns 0 if none does."""
+    cdef Py_ssize_t i
+    cdef double score
+    cdef int64_t found = 0
+    for i in range(n_lanes):
+        score = dots[i] + sqrho[i] * label_sum[i]
+        wrong[i] = (score if code[i] == own_code else -score) <= (
+            positive[i] if code[i] == own_code else negative[i]
+        )
+        found |= wrong[i]
+    return found
+
+
+cdef inline int64_t _compare_with_bonus(
+    const double* dots, const double* label_sum, const double* sqrho, const double* code,
+    const double* negative, const double* positive, double own_code, Py_ssize_t n_lanes, int64_t* wrong,
+    const double* gain, double sqnorm, const int32_t* counts
+) noexcept nogil:
+    """The same where lanes that have added the pattern, `counts` times, get their gain."""
+    cdef Py_ssize_t i
+    cdef double score, bonus
+    cdef int64_t found = 0
+    for i in range(n_lanes):
+        score = dots[i] + sqrho[i] * label_sum[i]
+        bonus = gain[i] * sqnorm if counts[i] > 0 else 0
+        wrong[i] = (score if code[i] == own_code else -score) + bonus <= (
+            positive[i] if code[i] == own_code else negative[i]
+        )
+        found |= wrong[i]
+    return found
+
+
+cdef inline void _add_to_all(
+    const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* c, Py_ssize_t n_lanes, double* v
+) noexcept nogil:
+    """Add c times the row to all lanes. (Adding 0 changes none: no weight is ever -0.0.)"""
+    cdef Py_ssize_t i, j
+    cdef double* at
+    for j in range(n):
+        at = v + offsets[j]
+        for i in range(n_lanes):
+            at[i] += c[i] * x[j]
+
+
+cdef class Lockstep:
+    """Models that are trained on the same presentations, from the first on.
+
+    Parameters
+    ----------
+    rows : Rows
+        Not those of a kernel.
+    codes : ndarray of float64, shape (m,)
+        The class of every pattern, as a whole number.
+    sqnorms : ndarray of float64, shape (m,)
+        |x_k|^2.
+    models : sequence
+        Each with attributes `parameters` (with `code`, its positive class; `sqrho`, rho^2; `negative`
+        and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
+        `follower` (index of the model that is the same but for the next larger bound, or -1), `leads`
+        (False: it follows another), `patterns` (the binary problem) and `readouts` (names to Readouts;
+        of a leader: its followers get copies when they leave it).
+
+    Attributes
+    ----------
+    n_lanes : int
+        How many models are being trained, those counted once that are still one.
+    """
+
+    def __cinit__(self, Rows rows not None, codes, sqnorms, models):
+        cdef Py_ssize_t i, j, width = _padded(len(models)), d = rows.n_features
+        self.rows, self.codes, self.sqnorms = rows, codes, sqnorms
+        self.v = np.zeros((d, width))
+        self.label_sum, self.sqrho, self.code, self.gain = np.zeros((4, width))
+        self.negative, self.positive = np.full((2, width), -INFINITY)
+        self.dots, self.c = np.zeros((2, width))
+        self.wrong = np.zeros(width, dtype=np.int64)
+        self.model = np.zeros(width, dtype=np.intp)
+        self.has_gain = any(model.parameters.gain > 0 for model in models)
+        self.counts = None
+        if self.has_gain or any(model.bound < INFINITY for model in models):
+            self.counts = np.zeros((rows.n_rows, width), dtype=np.int32)
+        self.values = np.ones(d)  # also the values of CSR that stores none
+        self.offsets = np.arange(d, dtype=np.intp) * width  # also those of every dense row
+        self.hypothesis = WeightVector(d)
+
+        self.follower = np.array([model.follower for model in models], dtype=np.intp)
+        self.bound = np.array([model.bound for model in models], dtype=np.float64)
+        self.max_iter = np.array([model.parameters.max_iter for model in models], dtype=np.float64)
+        self.n_updates, self.n_updates_before = np.zeros((2, len(models)), dtype=np.int64)
+        self.n_refused, self.n_refused_before = np.zeros((2, len(models)), dtype=np.int64)
+        self.since, self.n_refused_since = np.zeros((2, len(models)), dtype=np.int64)
+        self.patterns = [model.patterns for model in models]
+        self.readouts = [{} for model in models]
+        self.n_readouts = max(len(model.readouts) for model in models)
+        self.patterns_of = <void**> PyMem_Calloc(len(models), sizeof(void*))
+        self.readout_of = <void**> PyMem_Calloc(max(len(models) * self.n_readouts, 1), sizeof(void*))
+        self.survives = np.zeros(len(models) * self.n_readouts, dtype=np.int8)
+        if self.patterns_of == NULL or self.readout_of == NULL:
+            raise MemoryError
+        for i, model in enumerate(models):
+            self.patterns_of[i] = <void*> <Patterns?> model.patterns
+            if model.leads:
+                j = self.n_lanes
+                self.n_lanes += 1
+                self.model[j] = i
+                self._give(i, model.readouts)
+                self._set_parameters(j, model.parameters)
+
+    def __dealloc__(self):
+        PyMem_Free(self.patterns_of)
+        PyMem_Free(self.readout_of)
+
+    def _set_parameters(self, Py_ssize_t lane, parameters):
+        self.code[lane], self.sqrho[lane] = parameters.code, parameters.sqrho
+        self.negative[lane], self.positive[lane] = parameters.negative, parameters.positive
+        self.gain[lane] = parameters.gain
+
+    def _give(self, Py_ssize_t model, dict readouts):
+        """Make these the readouts of a model."""
+        cdef Py_ssize_t j
+        self.readouts[model] = readouts
+        for j, readout in enumerate(readouts.values()):
+            self.readout_of[model * self.n_readouts + j] = <void*> <Readout?> readout
+            self.survives[model * self.n_readouts + j] = isinstance(readout, LongestSurvivor)
+
+    def present(self, const int32_t[::1] order not None):
+        """Present the patterns of `order`, a full epoch, to all models.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C is honoured every few milliseconds.
+        """
+        cdef Py_ssize_t begin = 0, end, lane
+        self.n_updates_before[:] = self.n_updates
+        self.n_refused_before[:] = self.n_refused
+        while begin < order.shape[0]:
+            end = min(order.shape[0], begin + VISITS_PER_CHECK)
+            if self.n_readouts > 0:
+                for lane in range(self.n_lanes):
+                    for readout in self.readouts[self.model[lane]].values():
+                        readout.reserve(end - begin)
+            with nogil:
+                self._present(order, begin, end)
+            PyErr_CheckSignals()
+            begin = end
+
+    cdef int _present(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end) except -1 nogil:
+        cdef Py_ssize_t i, k, width = _padded(self.n_lanes)
+        cdef int64_t found
+        for i in range(begin, end):
+            if i + AHEAD < end:
+                prefetch(self.rows, order[i + AHEAD])
+            k = order[i]
+            self._look(self.rows, k)
+            margins_dots(self.x, &self.offsets[0], self.n_stored, &self.v[0, 0], width, &self.dots[0])
+            if self.has_gain:
+                found = _compare_with_bonus(
+                    &self.dots[0], &self.label_sum[0], &self.sqrho[0], &self.code[0], &self.negative[0],
+                    &self.positive[0], self.codes[k], width, &self.wrong[0], &self.gain[0],
+                    self.sqnorms[k], &self.counts[k, 0],
+                )
+            else:
+                found = _compare(
+                    &self.dots[0], &self.label_sum[0], &self.sqrho[0], &self.code[0], &self.negative[0],
+                    &self.positive[0], self.codes[k], width, &self.wrong[0],
+                )
+            if found:
+                self._learn(k)
+                width = _padded(self.n_lanes)
+            self.n_visits += 1
+        return 0
+
+    cdef void _look(self, Rows rows, Py_ssize_t k) noexcept nogil:
+        """Find the values of row k, and where the lanes of their features begin."""
+        cdef Py_ssize_t j, start, step = 1, width = self.v.shape[1]
+        self.x = &self.values[0]
+        if rows.columns32 is not None:
+            start, self.n_stored = rows.starts32[k], rows.starts32[k + 1] - rows.starts32[k]
+            for j in range(self.n_stored):
+                self.offsets[j] = rows.columns32[start + j] * width
+        elif rows.columns64 is not None:
+            start, self.n_stored = rows.starts64[k], rows.starts64[k + 1] - rows.starts64[k]
+            for j in range(self.n_stored):
+                self.offsets[j] = rows.columns64[start + j] * width
+        else:
+            start, step, self.n_stored = k * rows.row_step, rows.column_step, rows.n_features
+        if rows.values64 is not None:
+            if step == 1 and self.n_stored:
+                self.x = &rows.values64[start]
+            else:
+                for j in range(self.n_stored):
+                    self.values[j] = rows.values64[start + j * step]
+        elif rows.values32 is not None:
+            for j in range(self.n_stored):
+                self.values[j] = rows.values32[start + j * step]
+
+    cdef int _learn(self, Py_ssize_t k) except -1 nogil:
+        """Add pattern k to the lanes that misclassify it and may add it."""
+        cdef Py_ssize_t lane = 0, i, j, n_learning = 0
+        cdef double label
+        while lane < self.n_lanes:  # a fork appends one
+            self.c[lane] = 0
+            if self.wrong[lane]:
+                i = self.model[lane]
+                if self.counts is not None and self.counts[k, lane] >= self.bound[i]:
+                    if self.follower[i] >= 0:
+                        with gil:
+                            self._fork(lane)
+                    self.n_refused[i] += 1
+                    self.wrong[lane] = False
+                else:
+                    label = 1 if self.code[lane] == self.codes[k] else -1
+                    if self.n_readouts:
+                        self._tell_readouts(k, lane)
+                    if self.counts is not None:
+                        self.counts[k, lane] += 1
+                    self.c[lane] = label
+                    self.label_sum[lane] += label
+                    self.n_updates[i] += 1
+                    n_learning += 1
+            lane += 1
+        if n_learning * MANY >= self.n_lanes:
+            _add_to_all(
+                self.x, &self.offsets[0], self.n_stored, &self.c[0], _padded(self.n_lanes), &self.v[0, 0]
+            )
+        elif n_learning:
+            for lane in range(self.n_lanes):
+                if self.wrong[lane]:
+                    for j in range(self.n_stored):
+                        (&self.v[0, 0])[self.offsets[j] + lane] += self.c[lane] * self.x[j]
+        return 0
+
+    cdef void _tell_readouts(self, Py_ssize_t k, Py_ssize_t lane) noexcept nogil:
+        """The hypothesis of a lane is about to be updated by pattern k."""
+        cdef Py_ssize_t i = self.model[lane], j
+        cdef bint gathered = False
+        cdef void* readout
+        cdef Visit visit
+        cdef Step step
+        visit.k, visit.positive = k, self.code[lane] == self.codes[k]
+        visit.product = visit.sqnorm = visit.dual = visit.upper = 0  # no readout asks
+        step.shrink = step.add = step.repetitions = 1
+        for j in range(i * self.n_readouts, (i + 1) * self.n_readouts):
+            readout = self.readout_of[j]
+            if readout == NULL:
+                break
+            self._count(i, <Readout> readout, True)
+            # Only survivors look at the hypothesis, and only if it is a candidate.
+            if self.survives[j] and not gathered and (
+                (<Readout> readout).n_right > (<LongestSurvivor> readout).longest
+            ):
+                self._gather(lane, self.hypothesis)
+                gathered = True
+            (<Readout> readout).before_update(
+                <Patterns> self.patterns_of[i], self.hypothesis, &visit, &step
+            )
+        self.since[i] = self.n_visits + 1
+        self.n_refused_since[i] = self.n_refused[i]
+
+    cdef void _count(self, Py_ssize_t i, Readout readout, bint visiting) noexcept nogil:
+        """Tell a readout of model i the presentations of the hypothesis in force.
+
+        `visiting`: with the visit that is going on, which it has not got right.
+        """
+        cdef int64_t n_visits = self.n_visits - self.since[i]
+        readout.n_presented = n_visits + visiting
+        readout.n_right = n_visits - (self.n_refused[i] - self.n_refused_since[i])
+
+    cdef void _gather(self, Py_ssize_t lane, WeightVector a) noexcept nogil:
+        """Copy the weights of a lane."""
+        cdef Py_ssize_t j
+        for j in range(self.v.shape[0]):
+            a.v[j] = self.v[j, lane]
+        a.state.label_sum = self.label_sum[lane]
+        a.state.n_updates = a.state.t = a.state.dual_sum = self.n_updates[self.model[lane]]
+
+    cdef void _move(self, Py_ssize_t lane, Py_ssize_t to) noexcept nogil:
+        """Copy a lane to an idle one."""
+        cdef Py_ssize_t j
+        for j in range(self.v.shape[0]):
+            self.v[j, to] = self.v[j, lane]
+        if self.counts is not None:
+            for j in range(self.counts.shape[0]):
+                self.counts[j, to] = self.counts[j, lane]
+        self.label_sum[to], self.sqrho[to], self.gain[to] = (
+            self.label_sum[lane], self.sqrho[lane], self.gain[lane]
+        )
+        self.code[to], self.negative[to], self.positive[to] = (
+            self.code[lane], self.negative[lane], self.positive[lane]
+        )
+        self.model[to] = self.model[lane]
+        self.wrong[to] = self.wrong[lane]
+
+    cdef int _fork(self, Py_ssize_t lane) except -1:
+        """Give the follower of a lane's model, and with it those who follow that, a lane of their own."""
+        cdef Py_ssize_t i = self.model[lane], j = self.follower[i]
+        self._move(lane, self.n_lanes)
+        self.model[self.n_lanes] = j
+        self.n_lanes += 1
+        self.follower[i] = -1
+        self.n_updates[j] = self.n_updates[i]
+        self.since[j] = self.since[i]  # nothing has been refused yet
+        readouts = copy.deepcopy(self.readouts[i])
+        for readout in readouts.values():
+            readout.reserve(VISITS_PER_CHECK)
+        self._give(j, readouts)
+        return 0
+
+    def ended(self, double n_epochs):
+        """The models whose last epoch was clean, or the last allowed: list of int."""
+        cdef Py_ssize_t lane, i
+        models = []
+        for lane in range(self.n_lanes):
+            i = self.model[lane]
+            if self.n_updates[i] == self.n_updates_before[i] or n_epochs >= self.max_iter[i]:
+                models.append(i)
+        return models
+
+    def retire(self, Py_ssize_t model, int64_t n_epochs_left):
+        """Take a model, and those that are still one with it, out of its lane.
+
+        Parameters
+        ----------
+        model : int
+        n_epochs_left : int
+            So many epochs like the last one, a clean one, are to count as presented.
+
+        Returns
+        -------
+        weights : WeightVector
+        readouts : dict of Readout
+        n_updates : int
+        models : list of int
+            What has retired.
+        """
+        cdef Py_ssize_t lane = 0, last = self.n_lanes - 1
+        cdef double refused = self.n_refused[model] - self.n_refused_before[model]
+        cdef double m = self.rows.n_rows
+        cdef Py_ssize_t i
+        cdef Readout readout
+        while self.model[lane] != model:
+            lane += 1
+        weights = WeightVector(self.v.shape[0])
+        self._gather(lane, weights)
+        for readout in self.readouts[model].values():
+            self._count(model, readout, False)
+            readout.n_presented += n_epochs_left * m
+            readout.n_right += n_epochs_left * (m - refused)
+        if lane != last:
+            self._move(last, lane)
+        self.negative[last] = self.positive[last] = -INFINITY  # what it computes is not looked at
+        self.n_lanes = last
+        models = []
+        i = model
+        while i >= 0:
+            models.append(i)
+            i = self.follower[i]
+        return weights, self.readouts[model], self.n_updates[model], models
