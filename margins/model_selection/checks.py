@@ -45,15 +45,12 @@ class Data:
                 raise ValueError(f"X of {caller} must hold samples. Got {X[()]!r}.")
         self.X = X
         self.y = _column(y, "y", caller)
-        self.sample_weight = (
-            None if sample_weight is None else _column(sample_weight, "sample_weight", caller)
-        )
-        self.groups = None if groups is None else _column(groups, "groups", caller)
-        for name, value in (
-            ("y", self.y),
-            ("sample_weight", self.sample_weight),
-            ("groups", self.groups),
-        ):
+        self.sample_weight = _column(sample_weight, "sample_weight", caller)
+        self.groups = _column(groups, "groups", caller)
+        if self.y is None:
+            raise ValueError(f"y of {caller} must hold labels. Got None.")
+        for name in ("y", "sample_weight", "groups"):
+            value = getattr(self, name)
             if value is not None and len(value) != X.shape[0]:
                 raise ValueError(
                     f"{name} of {caller} must have one value for each of the {X.shape[0]} rows of X. "
@@ -75,6 +72,8 @@ class Data:
 
 
 def _column(values, name, caller):
+    if values is None:
+        return None
     column = np.asarray(values)
     if column.ndim != 1:
         raise ValueError(f"{name} of {caller} must have one dimension. Got shape {column.shape}.")
@@ -83,11 +82,8 @@ def _column(values, name, caller):
 
 def check_estimator(estimator, n_jobs, progress, caller):
     """Raise TypeError or ValueError if one of them is not what it may be."""
-    if (
-        isinstance(estimator, type)
-        or not hasattr(estimator, "get_params")
-        or not is_classifier(estimator)
-    ):
+    is_object = not isinstance(estimator, type) and hasattr(estimator, "get_params")
+    if not is_object or not is_classifier(estimator):
         raise TypeError(
             f"estimator of {caller} must be a scikit-learn classifier, an object of its class. "
             f"Got {estimator!r}."

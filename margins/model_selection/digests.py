@@ -144,7 +144,7 @@ def _version_of_package(module):
 
 @functools.lru_cache
 def version_of(cls):
-    """The version of the package that a class comes from; without one, the digest of its methods: str."""
+    """The version of the package of a class; if it has none, the digest of the methods: str."""
     version = _version_of_package(cls.__module__)
     if version or cls.__module__ == "builtins":
         return version

@@ -181,18 +181,16 @@ class Engine:
 
     def _table(self, number, stage, settings, splits, outcomes):
         def joined(parts):
-            return np.ascontiguousarray(
-                np.concatenate(parts).reshape(len(splits), -1).T, dtype=np.float64
-            )
+            by_split = np.concatenate(parts).reshape(len(splits), -1)
+            return np.ascontiguousarray(by_split.T, dtype=np.float64)
 
+        scores = [each.scores for each in outcomes]
         table = Table(
             outer=number if self.outer else None,
             stage=stage,
             settings=settings,
             splits=splits,
-            scores={
-                name: joined([each.scores[name] for each in outcomes]) for name in self.scoring.names
-            },
+            scores={name: joined([each[name] for each in scores]) for name in self.scoring.names},
             fit_times=joined([each.fit_times for each in outcomes]),
             score_times=joined([each.score_times for each in outcomes]),
             refit=self.scoring.refit,

@@ -75,10 +75,8 @@ class Scoring:
     def of_all(self, trained, X, y):
         """The scores of models trained in lockstep: list of dict of float."""
         if self._others is None:
-            classes = trained[0].classes
-            accuracies = np.mean(
-                _predicted(np.stack([each.scores for each in trained]), classes) == y, 1
-            )
+            labels = _predicted(np.stack([each.scores for each in trained]), trained[0].classes)
+            accuracies = np.mean(labels == y, axis=1)
             return [dict.fromkeys(self.names, float(accuracy)) for accuracy in accuracies]
         return [self.of(Decided(each.scores, each.classes), X, y) for each in trained]
 

@@ -65,15 +65,14 @@ class Table:
     refit: str
 
     def mean_scores(self, metric=None):
-        """Means over the folds, of the deciding metric if none is named: ndarray, shape (n_settings,)."""
+        """Means over the folds, by default of the deciding metric: ndarray, shape (n_settings,)."""
         return np.array([mean(row) for row in self.scores[metric or self.refit].tolist()])
 
     @property
     def best_index(self):
         """The setting of the best mean; of equals, the first. A mean that is nan is the worst."""
-        return int(
-            np.argmax(np.nan_to_num(self.mean_scores(), nan=-np.inf, posinf=np.inf, neginf=-np.inf))
-        )
+        means = self.mean_scores()
+        return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
 
     @property
     def best_params(self):

@@ -137,13 +137,10 @@ def _in_lockstep(shared, task, current):
     fitted = time.perf_counter()
     outcomes = shared.scoring.of_all(trained, X[test], y[test])
     end = time.perf_counter()
-    n_settings = len(task.settings)
     # Nobody can tell whose seconds they were: each gets its share.
-    return _outcome(
-        outcomes,
-        [(fitted - begin) / n_settings] * n_settings,
-        [(end - fitted) / n_settings] * n_settings,
-    )
+    n_settings = len(task.settings)
+    fit_time, score_time = (fitted - begin) / n_settings, (end - fitted) / n_settings
+    return _outcome(outcomes, [fit_time] * n_settings, [score_time] * n_settings)
 
 
 def _outcome(outcomes, fit_times, score_times):
