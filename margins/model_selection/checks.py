@@ -40,9 +40,9 @@ class Data:
         if sparse.issparse(X):
             X = X.tocsr()
         elif not hasattr(X, "iloc"):
-            X = np.asarray(X)
+            given, X = X, np.asarray(X)
             if X.ndim == 0:
-                raise ValueError(f"X of {caller} must hold samples. Got {X[()]!r}.")
+                raise ValueError(f"X of {caller} must hold samples. Got {given!r}.")
         self.X = X
         self.y = _column(y, "y", caller)
         self.sample_weight = _column(sample_weight, "sample_weight", caller)

@@ -32,7 +32,7 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
     Raises
     ------
     FitFailed
-        As soon as a task fails. What is finished is in the cache.
+        If a task fails. No other begins then; those that have begun are finished, into the cache.
     """
     outcomes = [None] * len(tasks)
 
@@ -55,8 +55,12 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
         np.random.default_rng().shuffle(todo)
     done_by_others = deque()
 
+    failed = []
+
     def jobs():
         for number in todo:
+            if failed:
+                return
             outcome = known(number)  # by now
             if outcome is None:
                 yield delayed(run)(shared, number, tasks[number])
@@ -67,16 +71,16 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
     parallel = Parallel(
         n_jobs, prefer="threads", return_as="generator_unordered", batch_size=1, max_nbytes=MAPPED
     )
-    results = parallel(jobs())
-    try:
-        for number, outcome in results:
-            if isinstance(outcome, Failure):
-                raise _error(outcome, name_of(tasks[number]))
-            if cache:
-                cache.put(keys[number], outcome)
-            enter(number, outcome)
-    finally:
-        results.close()
+    for number, outcome in parallel(jobs()):
+        if isinstance(outcome, Failure):
+            failed.append((number, outcome))  # those that have begun are waited for, and kept
+            continue
+        if cache:
+            cache.put(keys[number], outcome)
+        enter(number, outcome)
+    if failed:
+        number, failure = min(failed)
+        raise _error(failure, name_of(tasks[number]))
     for number, outcome in done_by_others:
         enter(number, outcome)
     return outcomes

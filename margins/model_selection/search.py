@@ -186,7 +186,7 @@ def double_cross_validation(
     >>> len(study.folds), len(study.tables)
     (3, 3)
     """
-    if not hasattr(inner, "split") and not isinstance(inner, Integral):
+    if isinstance(inner, str) or not (hasattr(inner, "split") or isinstance(inner, Integral)):
         raise TypeError(
             "inner of double_cross_validation must be an integer or a splitter: the rows that it splits "
             f"are those of an outer training set. Got {inner!r}."
