@@ -59,7 +59,7 @@ def test_dask(processes, expected, monkeypatch):
     )
     cluster = distributed.LocalCluster(
         n_workers=2 if processes else 1,
-        threads_per_worker=1,
+        threads_per_worker=1 if processes else 2,
         processes=processes,
         dashboard_address=None,
     )
@@ -132,9 +132,14 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize(
     ("stream", "progress", "shown"),
-    [(Terminal(), None, True), (io.StringIO(), None, False), (Terminal(), False, False), (io.StringIO(), True, True)],
+    [
+        (Terminal(), None, True),
+        (io.StringIO(), None, False),
+        (Terminal(), False, False),
+        (io.StringIO(), True, True),
+    ],
     ids=["terminal", "file", "refused", "wanted"],
-)  # fmt: skip
+)
 def test_progress_is_shown_on_terminals(stream, progress, shown, monkeypatch):
     pytest.importorskip("tqdm")
     monkeypatch.setattr(sys, "stderr", stream)

@@ -140,7 +140,8 @@ def test_summary_holds_the_numbers(study):
     for number in (study.mean(), study.mean("f1"), *study.interval(), *study.corrected_interval("f1")):
         assert f"{number:.4f}" in text
     assert "double cross-validation" in text and "tau=" in text and "lockstep" in text
-    numbers = [re.search(r"\d\.\d{4} ", line) for line in text.split("\n") if line[:1].isdigit()]
+    lines = [line for line in text.split("\n") if re.match(r"\d ", line)]
+    numbers = [re.search(r"\d\.\d{4} ", line) for line in lines]
     assert len(numbers) == 4 and len({found.start() for found in numbers}) == 1  # aligned
     assert f"{study.mean():.4f}" in repr(study)
 

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from margins.parameters import Interval
 
@@ -97,5 +97,5 @@ def _interval(values, factor, confidence):
     if n_free == 0:
         return ConfidenceInterval(math.nan, math.nan)
     variance = math.fsum((value - centre) ** 2 for value in values) / n_free
-    half = float(stats.t.ppf((1 + confidence) / 2, n_free)) * math.sqrt(factor * variance)
+    half = float(stdtrit(n_free, (1 + confidence) / 2)) * math.sqrt(factor * variance)
     return ConfidenceInterval(centre - half, centre + half)
