@@ -58,10 +58,7 @@ def test_dask(processes, expected, monkeypatch):
         lambda *args, **kw: sent.append(type(args[1])) or scatter(*args, **kw),
     )
     cluster = distributed.LocalCluster(
-        n_workers=2 if processes else 1,
-        threads_per_worker=1 if processes else 2,
-        processes=processes,
-        dashboard_address=None,
+        n_workers=1, threads_per_worker=2, processes=processes, dashboard_address=None
     )
     with cluster, distributed.Client(cluster), joblib.parallel_config("dask"):
         study = study_of()

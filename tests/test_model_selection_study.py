@@ -4,6 +4,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,6 +85,15 @@ def test_selection_frequencies(study):
         assert share == np.mean([fold.best_params == setting for fold in study.folds])
     assert [share for _, share in frequencies] == sorted((s for _, s in frequencies), reverse=True)
     assert study.best_params == frequencies[0][0]
+
+
+def test_the_most_frequent_selection_is_first(study):
+    chosen = [{"tau": tau} for tau in (0, 1, 1, 2)]
+    folds = [
+        replace(fold, best_params=setting) for fold, setting in zip(study.folds, chosen, strict=True)
+    ]
+    frequencies = replace(study, folds=folds).selection_frequencies
+    assert frequencies == [({"tau": 1}, 0.5), ({"tau": 0}, 0.25), ({"tau": 2}, 0.25)]
 
 
 def test_json_keeps_every_bit(study):
