@@ -1,0 +1,28 @@
+"""Studies: parameter search and double cross-validation as one call.
+
+>>> from margins.model_selection import double_cross_validation  # doctest: +ELLIPSIS
+>>> study = double_cross_validation(classifier, {"tau": [0, 0.5, 1]}, X, y)  # doctest: +SKIP
+>>> print(study.summary())  # doctest: +SKIP
+"""
+
+from margins.model_selection.compare import Comparison, compare
+from margins.model_selection.grids import Stages
+from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, t_interval
+from margins.model_selection.search import double_cross_validation, parameter_search
+from margins.model_selection.study import Fold, Study, Table
+from margins.model_selection.tasks import FitFailed
+
+__all__ = [
+    "Comparison",
+    "ConfidenceInterval",
+    "FitFailed",
+    "Fold",
+    "Stages",
+    "Study",
+    "Table",
+    "compare",
+    "corrected_interval",
+    "double_cross_validation",
+    "parameter_search",
+    "t_interval",
+]

@@ -1,0 +1,111 @@
+"""What a study is given, checked before any work."""
+
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.utils.multiclass import check_classification_targets
+
+from margins.model_selection.digests import digest
+from margins.model_selection.folds import part_of
+from margins.parameters import BOOLEAN, Interval, optional
+
+SEEDS = Interval(0, 2**32 - 1, integer=True)
+
+
+class Data:
+    """Samples: rows of X with their labels, weights and groups.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame, shape (n_samples, ...)
+    y : array-like, shape (n_samples,)
+    sample_weight : array-like of float, shape (n_samples,), or None
+    groups : array-like, shape (n_samples,), or None
+    caller : str
+
+    Attributes
+    ----------
+    digest : str
+        Of all of it.
+
+    Raises
+    ------
+    ValueError
+        If they do not fit together.
+    """
+
+    def __init__(self, X, y, sample_weight, groups, caller):
+        if sparse.issparse(X):
+            X = X.tocsr()
+        elif not hasattr(X, "iloc"):
+            given, X = X, np.asarray(X)
+            if X.ndim == 0:
+                raise ValueError(f"X of {caller} must hold samples. Got {given!r}.")
+        self.X = X
+        self.y = _column(y, "y", caller)
+        self.sample_weight = _column(sample_weight, "sample_weight", caller)
+        self.groups = _column(groups, "groups", caller)
+        if self.y is None:
+            raise ValueError(f"y of {caller} must hold labels. Got None.")
+        for name in ("y", "sample_weight", "groups"):
+            value = getattr(self, name)
+            if value is not None and len(value) != X.shape[0]:
+                raise ValueError(
+                    f"{name} of {caller} must have one value for each of the {X.shape[0]} rows of X. "
+                    f"Got {len(value)}."
+                )
+        if self.sample_weight is not None and self.sample_weight.dtype.kind not in "fiub":
+            raise ValueError(
+                f"sample_weight of {caller} must hold numbers. Got dtype {self.sample_weight.dtype}."
+            )
+        check_classification_targets(self.y)
+        if (n_classes := len(np.unique(self.y))) < 2:
+            raise ValueError(f"y of {caller} must hold at least 2 classes. Got {n_classes}.")
+        self.digest = digest(self.X, self.y, self.sample_weight, self.groups)
+
+    def part(self, rows):
+        """X, y and groups of some rows: a tuple."""
+        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+        return X, self.y[rows], part_of(self.groups, rows)
+
+
+def _column(values, name, caller):
+    if values is None:
+        return None
+    column = np.asarray(values)
+    if column.ndim != 1:
+        raise ValueError(f"{name} of {caller} must have one dimension. Got shape {column.shape}.")
+    return column
+
+
+def check_estimator(estimator, n_jobs, progress, caller):
+    """Raise TypeError or ValueError if one of them is not what it may be."""
+    is_object = not isinstance(estimator, type) and hasattr(estimator, "get_params")
+    if not is_object or not is_classifier(estimator):
+        raise TypeError(
+            f"estimator of {caller} must be a scikit-learn classifier, an object of its class. "
+            f"Got {estimator!r}."
+        )
+    if n_jobs is not None and (
+        not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0
+    ):
+        raise ValueError(f"n_jobs of {caller} must be None or an integer but 0. Got {n_jobs!r}.")
+    allowed = optional(BOOLEAN)
+    if not allowed.contains(progress):
+        raise ValueError(f"progress of {caller} must be {allowed}. Got {progress!r}.")
+
+
+def seed_of(random_state, caller):
+    """The seed that `random_state` is or, of a generator or None, that is drawn: int."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if not SEEDS.contains(random_state):
+        raise ValueError(
+            f"random_state of {caller} must be None or {SEEDS} or a numpy.random.RandomState. "
+            f"Got {random_state!r}."
+        )
+    return int(random_state)

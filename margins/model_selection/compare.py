@@ -1,0 +1,155 @@
+"""Several studies side by side, fold by fold."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from margins.model_selection.intervals import CONFIDENCE, corrected_interval, mean, t_interval
+from margins.model_selection.study import Study
+from margins.model_selection.tables import aligned, frame
+
+
+class Difference(NamedTuple):
+    """How much better `first` is than `second`, on the same folds."""
+
+    first: str
+    second: str
+    differences: np.ndarray
+    mean: float
+    interval: tuple
+    corrected_interval: tuple
+
+
+class Comparison:
+    """What `compare` returns.
+
+    Attributes
+    ----------
+    studies : dict of Study
+    metric : str
+    confidence : float
+    differences : list of Difference
+        Of every pair, in the order of the studies. `differences` of each: ndarray of float64, shape
+        (n_folds,); the intervals are those of their mean.
+    """
+
+    def __init__(self, studies, metric, confidence):
+        self.studies, self.metric, self.confidence = studies, metric, confidence
+        self.differences = [self._difference(*pair) for pair in combinations(studies, 2)]
+
+    def _difference(self, first, second):
+        study = self.studies[first]
+        differences = study.scores(self.metric) - self.studies[second].scores(self.metric)
+        values = differences.tolist()
+        return Difference(
+            first,
+            second,
+            differences,
+            mean(values),
+            t_interval(values, self.confidence),
+            corrected_interval(values, *study.sizes, self.confidence),
+        )
+
+    def to_frame(self):
+        """One row for each pair; needs pandas: pandas.DataFrame."""
+        return frame(
+            [
+                {
+                    "first": each.first,
+                    "second": each.second,
+                    "difference": each.mean,
+                    "low": each.interval.low,
+                    "high": each.interval.high,
+                    "corrected_low": each.corrected_interval.low,
+                    "corrected_high": each.corrected_interval.high,
+                }
+                for each in self.differences
+            ]
+        )
+
+    def summary(self):
+        """Tables for people: str."""
+        level = f"{100 * self.confidence:g} %"
+        rows = [["", self.metric, f"{level} T interval", "corrected"]]
+        for name, study in self.studies.items():
+            intervals = [
+                of(self.metric, self.confidence) for of in (study.interval, study.corrected_interval)
+            ]
+            rows.append([name, f"{study.mean(self.metric):.4f}", *map(_text, intervals)])
+        pairs = [["", "difference", f"{level} T interval", "corrected"]]
+        for each in self.differences:
+            intervals = [_text(each.interval), _text(each.corrected_interval)]
+            pairs.append([f"{each.first} - {each.second}", f"{each.mean:+.4f}", *intervals])
+        return "\n".join([aligned(rows), "", aligned(pairs)])
+
+    def __repr__(self):
+        return f"<Comparison of {', '.join(self.studies)} by {self.metric}>"
+
+
+def _text(interval):
+    return f"[{interval.low:+.4f}, {interval.high:+.4f}]"
+
+
+def compare(studies, *, metric=None, confidence=CONFIDENCE):
+    """Compare studies of the same data and folds, by paired differences.
+
+    Parameters
+    ----------
+    studies : dict of Study, or list of Study
+        By name; those of a list are named by their classifiers.
+    metric : str, optional
+        Default: the one that decided in the first study.
+    confidence : float, in (0, 1), default=0.95
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TypeError
+        If something is no Study.
+    ValueError
+        If there are fewer than two, a metric is missing, or the data or the folds differ.
+
+    Notes
+    -----
+    **Source**: Nadeau & Bengio (2003), Inference for the Generalization Error, for the corrected
+    intervals of the differences.
+    """
+    named = dict(studies) if isinstance(studies, Mapping) else _named(studies)
+    for name, study in named.items():
+        if not isinstance(study, Study):
+            raise TypeError(f"studies of compare must be Studies. Got {study!r} for {name!r}.")
+    if len(named) < 2:
+        raise ValueError(f"studies of compare must be at least 2. Got {len(named)}.")
+    (first_name, first), *others = named.items()
+    for name, study in others:
+        if study.data != first.data or not _same_folds(study, first):
+            raise ValueError(
+                "studies of compare must be of the same data and the same folds. "
+                f"Got others for {name!r} than for {first_name!r}."
+            )
+    metric = metric or first.refit
+    return Comparison(named, metric, confidence)
+
+
+def _named(studies):
+    named = {}
+    for study in studies:
+        name = stem = getattr(study, "estimator", repr(study)).rpartition(".")[2]
+        number = 1
+        while name in named:
+            number += 1
+            name = f"{stem} {number}"
+        named[name] = study
+    return named
+
+
+def _same_folds(one, other):
+    return len(one.folds) == len(other.folds) and all(
+        np.array_equal(mine.train, theirs.train) and np.array_equal(mine.test, theirs.test)
+        for mine, theirs in zip(one.folds, other.folds, strict=True)
+    )

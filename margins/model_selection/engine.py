@@ -1,0 +1,266 @@
+"""A study, step by step: what is to be done is settled first, then done stage by stage."""
+
+import platform
+
+import joblib
+import numpy as np
+import scipy
+import sklearn
+
+import margins
+from margins.model_selection.cache import Cache
+from margins.model_selection.checks import Data, check_estimator, seed_of
+from margins.model_selection.digests import digest, version_of
+from margins.model_selection.folds import Splits, folds_of, splitter_of
+from margins.model_selection.grids import (
+    check_settings,
+    settled_estimator,
+    settled_settings,
+    stages_of,
+)
+from margins.model_selection.records import decoded, encoded, name_of
+from margins.model_selection.running import Bar, run_all
+from margins.model_selection.scoring import Scoring
+from margins.model_selection.study import Fold, Study, Table
+from margins.model_selection.tasks import Shared, Task, chunks
+
+FORMAT = 1  # of what the cache holds: another number, another key
+
+
+class Engine:
+    """What searches and their cross-validations have in common.
+
+    Parameters
+    ----------
+    caller : str
+        The public function, for messages.
+    cvs : dict
+        What the caller calls its cross-validations: the outer one first, if there are two.
+
+    Others are the public functions' own.
+    """
+
+    def __init__(
+        self,
+        caller,
+        estimator,
+        param_grid,
+        X,
+        y,
+        cvs,
+        *,
+        scoring,
+        refit,
+        groups,
+        sample_weight,
+        n_jobs,
+        cache,
+        random_state,
+        progress,
+    ):
+        self.caller, self.n_jobs, self.progress = caller, n_jobs, progress
+        check_estimator(estimator, n_jobs, progress, caller)
+        self.data = data = Data(X, y, sample_weight, groups, caller)
+        self.scoring = Scoring(scoring, refit, caller)
+        self.stages = stages_of(param_grid, caller)
+        check_settings(estimator, self.stages, caller)
+        self.cache = None if cache is None else Cache(cache, caller)
+        self.seed = self._seed(random_state, estimator, cvs)
+        self.given = estimator
+        self.estimator = settled_estimator(estimator, self.seed)
+        self._split(cvs)
+        settings = [settled_settings(stage, self.seed) for stage in self.stages]
+        reasons = [self._reason_against_lockstep(stage) for stage in settings]
+        self.lockstep = [reason is None for reason in reasons]
+        self.why = next((reason for reason in reasons if reason is not None), True)
+        self.shared = Shared(
+            self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
+        )
+        if self.cache:
+            study = digest(FORMAT, data.digest, self.estimator, self.scoring.metrics, self.versions())
+            self._keys = [digest(study, train, test) for train, test in self.splits]
+
+    def _seed(self, random_state, estimator, cvs):
+        """One integer, from which all that is random follows."""
+        seed = seed_of(random_state, self.caller)
+        if self.cache is None or random_state is not None:
+            return seed
+        # The study that is run again must be the study that was interrupted.
+        metrics = self.scoring.metrics
+        key = digest("seed", self.caller, self.data.digest, estimator, self.stages, cvs, metrics)
+        return self.cache.agree(key, seed)
+
+    def _split(self, cvs):
+        """Settle all folds: those of each search, and the outer ones."""
+        X, y, groups = self.data.X, self.data.y, self.data.groups
+        (name, cv), *inner = cvs.items()
+        splitter = splitter_of(cv, groups, self.seed, name, self.caller)
+        folds = folds_of(splitter, X, y, groups, name, self.caller)
+        if not inner:
+            self.outer, self.searches = [], [folds]
+        else:
+            ((name, cv),) = inner
+            splitter = splitter_of(cv, groups, self.seed, name, self.caller)
+            self.outer = folds
+            self.searches = [self._inner(splitter, rows, name) for rows, _ in folds]
+        self.splits = [split for search in self.searches for split in search] + self.outer
+
+    def _inner(self, splitter, rows, name):
+        folds = folds_of(splitter, *self.data.part(rows), name, self.caller)
+        return [(rows[train], rows[test]) for train, test in folds]
+
+    def _reason_against_lockstep(self, settings):
+        from margins.lockstep import reason_against
+
+        reason = self.scoring.reason_against_lockstep
+        if reason is None and hasattr(self.data.X, "iloc"):
+            reason = "X is a data frame"
+        return reason if reason is not None else reason_against(self.estimator, settings)
+
+    def versions(self):
+        """Of all that results depend on: dict of str."""
+        package = type(self.estimator).__module__.partition(".")[0]
+        return {
+            package: version_of(type(self.estimator)),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+            "joblib": joblib.__version__,
+            "margins": margins.__version__,
+        }
+
+    def study(self):
+        """Do all of it: Study."""
+        fixed = [{} for _ in self.searches]
+        tables = []
+        n_inner = sum(map(len, self.searches))
+        total = n_inner * sum(map(len, self.stages)) + len(self.outer)
+        with Bar(total, self.progress) as bar:
+            for stage in range(len(self.stages)):
+                found = self._search(stage, fixed, bar)
+                fixed = [table.best_params for table in found]
+                tables += found
+            folds = self._outer_folds(fixed, bar) if self.outer else _folds_of_table(tables[-1])
+        if self.outer:
+            tables.sort(key=lambda table: (table.outer, table.stage))
+        kind = type(self.given)
+        return Study(
+            protocol="double cross-validation" if self.outer else "parameter search",
+            estimator=f"{kind.__module__}.{kind.__qualname__}",
+            # As it would come back from text: a study is a record, not a bag of live objects.
+            params=decoded(encoded(self.given.get_params(deep=False))),
+            folds=folds,
+            tables=tables,
+            refit=self.scoring.refit,
+            seed=self.seed,
+            lockstep=self.why,
+            data=self.data.digest,
+            versions=self.versions(),
+        )
+
+    def _search(self, stage, fixed, bar):
+        """One stage of all searches at once: list of Table."""
+        lockstep = self.lockstep[stage]
+        settings = [[before | each for each in self.stages[stage]] for before in fixed]
+        tasks, split = [], 0
+        for search, wanted in zip(self.searches, settings, strict=True):
+            wanted = settled_settings(wanted, self.seed)
+            parts = chunks(wanted, sum(map(len, self.searches)), lockstep)
+            for _ in search:
+                tasks += [Task(split, part, lockstep) for part in parts]
+                split += 1
+        outcomes = self._run(tasks, bar)
+        n_parts = len(outcomes) // split
+        tables = []
+        for number, search in enumerate(self.searches):
+            mine = outcomes[: n_parts * len(search)]
+            outcomes = outcomes[n_parts * len(search) :]
+            tables.append(self._table(number, stage, settings[number], search, mine))
+        return tables
+
+    def _table(self, number, stage, settings, splits, outcomes):
+        def joined(parts):
+            by_split = np.concatenate(parts).reshape(len(splits), -1)
+            return np.ascontiguousarray(by_split.T, dtype=np.float64)
+
+        scores = [each.scores for each in outcomes]
+        table = Table(
+            outer=number if self.outer else None,
+            stage=stage,
+            settings=settings,
+            splits=splits,
+            scores={name: joined([each[name] for each in scores]) for name in self.scoring.names},
+            fit_times=joined([each.fit_times for each in outcomes]),
+            score_times=joined([each.score_times for each in outcomes]),
+            refit=self.scoring.refit,
+        )
+        if np.all(np.isnan(table.mean_scores())):
+            raise ValueError(
+                f"scoring of {self.caller} must give numbers. Got nan for every setting of {table!r}."
+            )
+        return table
+
+    def _outer_folds(self, chosen, bar):
+        """Train on whole outer training sets with what the searches chose: list of Fold."""
+        first = len(self.splits) - len(self.outer)
+        tasks = [
+            Task(first + number, settled_settings([setting], self.seed), False)
+            for number, setting in enumerate(chosen)
+        ]
+        return [
+            Fold(
+                train=train,
+                test=test,
+                best_params=setting,
+                scores={name: scores[0] for name, scores in outcome.scores.items()},
+                fit_time=outcome.fit_times[0],
+                score_time=outcome.score_times[0],
+            )
+            for (train, test), setting, outcome in zip(
+                self.outer, chosen, self._run(tasks, bar), strict=True
+            )
+        ]
+
+    def _run(self, tasks, bar):
+        keys = None
+        if self.cache:
+            keys = [digest(self._keys[task.split], task.settings) for task in tasks]
+        return run_all(
+            tasks,
+            self.shared,
+            n_jobs=self.n_jobs,
+            bar=bar,
+            cache=self.cache,
+            keys=keys,
+            name_of=self._name,
+        )
+
+    def _name(self, task):
+        """Where a task belongs, for people."""
+        what = f"{name_of(type(self.given))} of {self.caller}"
+        split, search = task.split, 0
+        while search < len(self.searches) and split >= len(self.searches[search]):
+            split -= len(self.searches[search])
+            search += 1
+        if not self.outer:
+            return f"{what}, fold {split},"
+        if search == len(self.searches):
+            return f"{what}, outer fold {split},"
+        return f"{what}, outer fold {search}, inner fold {split},"
+
+
+def _folds_of_table(table):
+    """The folds of a search, by its best setting: list of Fold."""
+    best = table.best_index
+    return [
+        Fold(
+            train=train,
+            test=test,
+            best_params=table.settings[best],
+            scores={name: float(scores[best, number]) for name, scores in table.scores.items()},
+            fit_time=float(table.fit_times[best, number]),
+            score_time=float(table.score_times[best, number]),
+        )
+        for number, (train, test) in enumerate(table.splits)
+    ]

@@ -1,0 +1,109 @@
+"""Folds: from what `cv` may be to rows of training and test sets."""
+
+import copy
+from numbers import Integral
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+
+def splitter_of(cv, groups, seed, name, caller):
+    """The splitter that `cv` stands for, seeded if it left its seed open.
+
+    Returns
+    -------
+    object with ``split(X, y, groups)``, or list of (train, test)
+
+    Raises
+    ------
+    ValueError
+        If `cv` is an integer below 2.
+    TypeError
+        If it is none of what it may be.
+    """
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        if cv < 2:
+            raise ValueError(f"{name} of {caller} must be at least 2. Got {cv}.")
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        return kind(int(cv), shuffle=True, random_state=seed)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        if getattr(cv, "random_state", 0) is None:
+            cv = copy.copy(cv)
+            cv.random_state = seed
+        return cv
+    if hasattr(cv, "__iter__") and not isinstance(cv, str | bytes | dict):
+        return list(cv)
+    raise TypeError(
+        f"{name} of {caller} must be an integer, a splitter with split(X, y, groups), or an iterable of "
+        f"(train, test). Got {cv!r}."
+    )
+
+
+def folds_of(splitter, X, y, groups, name, caller):
+    """Rows of the training and test set of every fold: list of (ndarray of int, ndarray of int).
+
+    Raises
+    ------
+    ValueError
+        If there are none, or one is not what a classifier can be trained and tested on.
+    """
+    pairs = splitter.split(X, y, groups) if hasattr(splitter, "split") else splitter
+    folds = []
+    for number, pair in enumerate(pairs):
+        where = f"Fold {number} of {name} of {caller}"
+        try:
+            train, test = pair
+        except (TypeError, ValueError):
+            raise ValueError(f"{where} must be a pair (train, test). Got {pair!r}.") from None
+        rows = [_rows(part, len(y), where) for part in (train, test)]
+        if len(np.unique(y[rows[0]])) < 2:
+            raise ValueError(f"{where} must train on at least 2 classes. Got fewer.")
+        folds.append(tuple(rows))
+    if not folds:
+        raise ValueError(f"{name} of {caller} must give at least 1 fold. Got none.")
+    return folds
+
+
+def _rows(part, n_samples, where):
+    rows = np.asarray(part)
+    if rows.dtype == bool and rows.shape == (n_samples,):
+        rows = np.flatnonzero(rows)
+    fine = rows.ndim == 1 and len(rows) and rows.dtype.kind in "iu"
+    if not fine or rows.min() < -n_samples or rows.max() >= n_samples:
+        raise ValueError(
+            f"{where} must hold indices of the {n_samples} samples, at least 1 to train and 1 to test "
+            f"on. Got {part!r}."
+        )
+    return rows.astype(np.int64) % n_samples
+
+
+def part_of(values, rows):
+    """Those rows of what may be None."""
+    return None if values is None else values[rows]
+
+
+class Splits:
+    """Many pairs (train, test) in two arrays, so that they travel as two arrays.
+
+    >>> splits = Splits([([0, 1], [2]), ([2], [0, 1])])
+    >>> len(splits), splits[1][1].tolist()
+    (2, [0, 1])
+    """
+
+    def __init__(self, pairs):
+        trains, tests = zip(*pairs, strict=True)
+        self._train, self._test = _joined(trains), _joined(tests)
+
+    def __len__(self):
+        return len(self._train[1]) - 1
+
+    def __getitem__(self, index):
+        return tuple(rows[ends[index] : ends[index + 1]] for rows, ends in (self._train, self._test))
+
+    @property
+    def nbytes(self):
+        return sum(array.nbytes for pair in (self._train, self._test) for array in pair)
+
+
+def _joined(parts):
+    return np.concatenate(parts), np.cumsum([0, *map(len, parts)])

@@ -1,0 +1,101 @@
+"""Confidence intervals of a mean over folds."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from margins.parameters import Interval
+
+CONFIDENCE = 0.95
+
+
+class ConfidenceInterval(NamedTuple):
+    """Where a mean lies: two floats, nan if one fold alone cannot say."""
+
+    low: float
+    high: float
+
+
+def mean(values):
+    """The mean, rounded once: the same in whatever order the values come."""
+    return math.fsum(values) / len(values)
+
+
+def t_interval(values, confidence=CONFIDENCE):
+    """The T interval: mean +/- t sqrt(s**2 / k), t the quantile of Student's with k - 1 degrees.
+
+    It takes the k values for independent. Those of cross-validation are not: their training sets
+    overlap, so the interval is too narrow; see `corrected_interval`.
+
+    Parameters
+    ----------
+    values : array-like of float, shape (k,)
+    confidence : float, in (0, 1)
+
+    Returns
+    -------
+    ConfidenceInterval
+
+    Raises
+    ------
+    ValueError
+        If there are no values, or the confidence is out of range.
+
+    Notes
+    -----
+    **Source**: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm,
+    footnote 5.
+
+    Examples
+    --------
+    >>> low, high = t_interval([0.9, 0.8, 1.0])
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.6516 1.1484
+    """
+    return _interval(values, 1 / max(len(values), 1), confidence)
+
+
+def corrected_interval(values, n_train, n_test, confidence=CONFIDENCE):
+    """The T interval with the variance corrected for training sets that overlap.
+
+    The variance of the mean is (1/k + n_test/n_train) s**2 instead of s**2 / k.
+
+    Parameters
+    ----------
+    values : array-like of float, shape (k,)
+    n_train, n_test : int, or array-like of int, shape (k,)
+        Sizes of the training and test sets. Of several ratios, their mean is taken.
+    confidence : float, in (0, 1)
+
+    Returns
+    -------
+    ConfidenceInterval
+
+    Raises
+    ------
+    ValueError
+        If there are no values, or the confidence is out of range.
+
+    Notes
+    -----
+    **Source**: Nadeau & Bengio (2003), Inference for the Generalization Error, Machine Learning 52,
+    section 3.2 (the corrected resampled t-test).
+    """
+    ratio = float(np.mean(np.asarray(n_test) / np.asarray(n_train)))
+    return _interval(values, 1 / max(len(values), 1) + ratio, confidence)
+
+
+def _interval(values, factor, confidence):
+    if len(values) == 0:
+        raise ValueError("values of an interval must be at least 1. Got none.")
+    allowed = Interval(0, 1, "neither")
+    if not allowed.contains(confidence):
+        raise ValueError(f"confidence of an interval must be {allowed}. Got {confidence!r}.")
+    centre, n_free = mean(values), len(values) - 1
+    if n_free == 0:
+        return ConfidenceInterval(math.nan, math.nan)
+    variance = math.fsum((value - centre) ** 2 for value in values) / n_free
+    half = float(stdtrit(n_free, (1 + confidence) / 2)) * math.sqrt(factor * variance)
+    return ConfidenceInterval(centre - half, centre + half)

@@ -1,0 +1,102 @@
+"""Records as JSON and back, every bit of every number kept."""
+
+import base64
+import dataclasses
+import json
+import math
+import re
+import types
+import zlib
+
+import numpy as np
+
+from margins.model_selection.grids import plain
+
+
+class Name(str):
+    """What stands in a record for an object that JSON cannot hold."""
+
+    __repr__ = str.__str__
+
+
+def name_of(value):
+    """A name for an object, the same in every process: Name.
+
+    >>> name_of(math.log), name_of(object())
+    (math.log, <object object>)
+    """
+    if isinstance(value, Name):
+        return value
+    if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
+        return Name(f"{value.__module__}.{value.__qualname__}")
+    return Name(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))
+
+
+def encoded(value):
+    """A value as JSON can hold it."""
+    value = plain(value)
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"!float": repr(value)}
+    if type(value) is list:
+        return [encoded(each) for each in value]
+    if type(value) is tuple:
+        return {"!tuple": [encoded(each) for each in value]}
+    if type(value) is dict:
+        if all(type(key) is str and not key.startswith("!") for key in value):
+            return {key: encoded(each) for key, each in value.items()}
+        return {"!dict": [[encoded(key), encoded(each)] for key, each in value.items()]}
+    if isinstance(value, np.ndarray) and value.dtype == np.float64:
+        return {"!floats": encoded(value.tolist())}
+    if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.ndim == 1:
+        # Rows come mostly in order: their differences take little room.
+        steps = np.diff(value, prepend=0).astype("<i8").tobytes()
+        return {"!rows": base64.b64encode(zlib.compress(steps, 6)).decode()}
+    if dataclasses.is_dataclass(value) and type(value) in RECORDS.values():
+        fields = {each.name: encoded(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return {f"!{type(value).__name__}": fields}
+    return {"!name": str(name_of(value))}
+
+
+def decoded(value):
+    """What `encoded` made it from."""
+    if isinstance(value, list):
+        return [decoded(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    tag, content = next(iter(value.items()), ("", None))
+    if not tag.startswith("!"):
+        return {key: decoded(each) for key, each in value.items()}
+    if tag == "!float":
+        return float(content)
+    if tag == "!tuple":
+        return tuple(map(decoded, content))
+    if tag == "!dict":
+        return {decoded(key): decoded(each) for key, each in content}
+    if tag == "!floats":
+        return np.array(decoded(content), dtype=np.float64)
+    if tag == "!rows":
+        steps = np.frombuffer(zlib.decompress(base64.b64decode(content)), dtype="<i8")
+        return np.cumsum(steps, dtype=np.int64)
+    if tag == "!name":
+        return Name(content)
+    return RECORDS[tag[1:]](**{key: decoded(each) for key, each in content.items()})
+
+
+RECORDS = {}
+
+
+def record(cls):
+    """Make a class of records: a frozen dataclass that JSON can hold."""
+    cls = dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)(cls)
+    RECORDS[cls.__name__] = cls
+    return cls
+
+
+def to_text(value):
+    return json.dumps(encoded(value), allow_nan=False)
+
+
+def from_text(text):
+    return decoded(json.loads(text))

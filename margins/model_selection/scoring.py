@@ -1,0 +1,130 @@
+"""Scores of classifiers: by scikit-learn's scorers, or, for accuracy, at once for all settings."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring, get_scorer, make_scorer
+
+NAMELESS = "score"  # the metric that a callable without a name stands for
+
+
+class Scoring:
+    """The metrics of a study.
+
+    Parameters
+    ----------
+    scoring : str, callable, list of str, or dict of str or callable
+        As scikit-learn's; a callable is called with estimator, X, y.
+    refit : str or None
+        The metric that decides; None if there is only one.
+    caller : str
+
+    Attributes
+    ----------
+    names : tuple of str
+    refit : str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a metric is unknown, or none decides.
+    """
+
+    def __init__(self, scoring, refit, caller):
+        if isinstance(scoring, str) or callable(scoring):
+            name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", NAMELESS)
+            scoring = {name: scoring}
+        elif isinstance(scoring, list | tuple | set) and all(isinstance(each, str) for each in scoring):
+            scoring = {name: name for name in scoring}
+        if not isinstance(scoring, dict) or not scoring:
+            raise TypeError(
+                f"scoring of {caller} must be a name, a callable, a list of names, or a dict of them. "
+                f"Got {scoring!r}."
+            )
+        self.metrics = {name: _scorer(scorer, caller) for name, scorer in scoring.items()}
+        self.names = tuple(scoring)
+        self.refit = self.names[0] if refit is None and len(scoring) == 1 else refit
+        if self.refit not in self.metrics:
+            raise ValueError(
+                f"refit of {caller} must name the metric that decides, one of "
+                f"{', '.join(map(repr, self.names))}. Got {refit!r}."
+            )
+        # Accuracy by scikit-learn costs more than a short fit: it is counted here instead.
+        self._accuracies = [name for name in self.names if scoring[name] == "accuracy"]
+        others = {name: self.metrics[name] for name in self.names if name not in self._accuracies}
+        self._others = check_scoring(scoring=others) if others else None
+
+    @property
+    def reason_against_lockstep(self):
+        """None if scores are enough for every metric, else the reason."""
+        for name, scorer in self.metrics.items():
+            if not isinstance(scorer, SCORER):
+                return f"the metric {name!r} may ask a classifier for more than its scores"
+        return None
+
+    def of(self, classifier, X, y):
+        """The scores of a fitted classifier: dict of float."""
+        scores = dict.fromkeys(self.names)
+        if self._accuracies:
+            accuracy = float(np.mean(classifier.predict(X) == y))
+            scores |= dict.fromkeys(self._accuracies, accuracy)
+        if self._others is not None:
+            found = self._others(classifier, X, y)
+            scores |= {name: float(value) for name, value in found.items()}
+        return scores
+
+    def of_all(self, trained, X, y):
+        """The scores of models trained in lockstep: list of dict of float."""
+        if self._others is None:
+            labels = _predicted(np.stack([each.scores for each in trained]), trained[0].classes)
+            accuracies = np.mean(labels == y, axis=1)
+            return [dict.fromkeys(self.names, float(accuracy)) for accuracy in accuracies]
+        return [self.of(Decided(each.scores, each.classes), X, y) for each in trained]
+
+
+def _scorer(scorer, caller):
+    if isinstance(scorer, str):
+        try:
+            return get_scorer(scorer)
+        except ValueError as error:
+            raise ValueError(
+                f"scoring of {caller} must be what sklearn.metrics.get_scorer_names() lists. "
+                f"Got {scorer!r}."
+            ) from error
+    if not callable(scorer):
+        raise TypeError(f"scoring of {caller} must be names or callables. Got {scorer!r}.")
+    return scorer
+
+
+def _predicted(scores, classes):
+    """Labels by scores, ndarray of shape (..., n_samples) for two classes, else (..., n_classes)."""
+    if len(classes) == 2:
+        return classes[(scores > 0).astype(int)]
+    return classes[scores.argmax(axis=-1)]
+
+
+SCORER = type(make_scorer(max))  # scikit-learn has no public name for it
+
+
+class Decided(ClassifierMixin, BaseEstimator):
+    """Passes scores that are known for a fitted classifier: scorers ask it as they ask any other.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_samples,) or (n_samples, n_classes)
+        Of the samples that it will be asked about.
+    classes : ndarray, shape (n_classes,)
+    """
+
+    def __init__(self, scores, classes):
+        self.scores = scores
+        self.classes = classes
+        self.classes_ = classes
+
+    def fit(self, X, y):
+        return self
+
+    def decision_function(self, X):
+        return self.scores
+
+    def predict(self, X):
+        return _predicted(self.scores, self.classes)

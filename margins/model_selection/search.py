@@ -1,0 +1,209 @@
+"""The two protocols: parameter search and double cross-validation."""
+
+from numbers import Integral
+
+from margins.model_selection.engine import Engine
+
+COMMON = """
+scoring : str, callable, list of str, or dict, default="accuracy"
+    As scikit-learn's: a name, a callable (estimator, X, y) -> float, or several metrics.
+refit : str, optional
+    Of several metrics, the one that decides.
+groups : array-like, shape (n_samples,), optional
+    For the splitters: samples of one group stay together.
+sample_weight : array-like of float, shape (n_samples,), optional
+    For fits; tests do not weigh.
+n_jobs : int, optional
+    Tasks at a time, as joblib counts. The backend is joblib's: threads, unless
+    `joblib.parallel_config` says otherwise. Within a task the estimator's own `n_jobs` is 1. Results
+    depend neither on `n_jobs` nor on the backend.
+cache : path-like, optional
+    A folder where every finished task is kept. Run again, a study that was interrupted, in whatever
+    way, repeats no finished task, and its result is what it would have been (seconds of finished
+    tasks included). Several processes may share the folder. A task is known by its data, rows,
+    settings, estimator, metrics and the versions of the libraries.
+random_state : int, RandomState or None, default=None
+    One seed: of folds that `cv` leaves to us, of splitters and estimators whose `random_state` is
+    None. None: another one each time; with a cache, the one that the same study drew there first.
+progress : bool, optional
+    A progress bar of all fits (tqdm). None: if tqdm is installed and stderr is a terminal.
+"""
+
+RAISES = """
+Raises
+------
+TypeError, ValueError
+    If an argument is not what it may be; before any work.
+FitFailed
+    If a fit or a score raises an exception; the message says which. With a cache, all that was
+    finished is kept.
+"""
+
+
+def _documented(function):
+    """Fill in what both protocols have in common."""
+    if function.__doc__:  # none with python -OO
+        indent = "\n    "
+        common, raises = (indent.join(text.strip().split("\n")) for text in (COMMON, RAISES))
+        text = function.__doc__.replace("{common}", common).replace("{raises}", raises)
+        function.__doc__ = "\n".join(line.rstrip() for line in text.split("\n"))
+    return function
+
+
+@_documented
+def parameter_search(
+    estimator,
+    param_grid,
+    X,
+    y,
+    *,
+    cv=10,
+    scoring="accuracy",
+    refit=None,
+    groups=None,
+    sample_weight=None,
+    n_jobs=None,
+    cache=None,
+    random_state=None,
+    progress=None,
+):
+    """Cross-validate every setting of a grid, and report the best.
+
+    The best score is known with hindsight, so it flatters; an honest one needs
+    `double_cross_validation`. Of equal means the first setting in the order of the grid is taken.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any with scikit-learn's interface. It is cloned, never changed.
+    param_grid : dict, list of dict, or Stages
+        As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`.
+    X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
+    y : array-like, shape (n_samples,)
+    cv : int, splitter, or iterable of (train, test), default=10
+        An integer: `StratifiedKFold`, with groups `StratifiedGroupKFold`, shuffled by `random_state`.
+    {common}
+
+    Returns
+    -------
+    Study
+        `tables` holds one table for each stage, `folds` what the best setting got.
+
+    {raises}
+
+    Notes
+    -----
+    **Source**: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm,
+    "parameter search".
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.model_selection import parameter_search
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> pam = margins.get("pam")(max_iter=5)
+    >>> study = parameter_search(pam, {"tau": [0, 0.5]}, X, y, cv=3, random_state=0)
+    >>> study.best_params
+    {'tau': 0.5}
+    """
+    return Engine(
+        "parameter_search",
+        estimator,
+        param_grid,
+        X,
+        y,
+        {"cv": cv},
+        scoring=scoring,
+        refit=refit,
+        groups=groups,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        cache=cache,
+        random_state=random_state,
+        progress=progress,
+    ).study()
+
+
+@_documented
+def double_cross_validation(
+    estimator,
+    param_grid,
+    X,
+    y,
+    *,
+    outer=10,
+    inner=10,
+    scoring="accuracy",
+    refit=None,
+    groups=None,
+    sample_weight=None,
+    n_jobs=None,
+    cache=None,
+    random_state=None,
+    progress=None,
+):
+    """Test a classifier together with the search for its parameters.
+
+    For each outer fold, the grid is searched by a cross-validation of the outer training set alone;
+    then the best setting is trained on the whole outer training set, and tested on the outer test set.
+    Of equal means the first setting in the order of the grid is taken.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any with scikit-learn's interface. It is cloned, never changed.
+    param_grid : dict, list of dict, or Stages
+        As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`.
+    X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
+    y : array-like, shape (n_samples,)
+    outer : int, splitter, or iterable of (train, test), default=10
+        An integer: `StratifiedKFold`, with groups `StratifiedGroupKFold`, shuffled by `random_state`.
+    inner : int or splitter, default=10
+        Likewise, of each outer training set.
+    {common}
+
+    Returns
+    -------
+    Study
+        `folds` holds the outer folds, `tables` one table for each of them and each stage.
+
+    {raises}
+
+    Notes
+    -----
+    **Source**: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm,
+    "parameter optimization" by double cross-validation.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.model_selection import double_cross_validation
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> pam, grid = margins.get("pam")(max_iter=5), {"tau": [0, 0.5]}
+    >>> study = double_cross_validation(pam, grid, X, y, outer=3, inner=3, random_state=0)
+    >>> len(study.folds), len(study.tables)
+    (3, 3)
+    """
+    if isinstance(inner, str) or not (hasattr(inner, "split") or isinstance(inner, Integral)):
+        raise TypeError(
+            "inner of double_cross_validation must be an integer or a splitter: the rows that it splits "
+            f"are those of an outer training set. Got {inner!r}."
+        )
+    return Engine(
+        "double_cross_validation",
+        estimator,
+        param_grid,
+        X,
+        y,
+        {"outer": outer, "inner": inner},
+        scoring=scoring,
+        refit=refit,
+        groups=groups,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        cache=cache,
+        random_state=random_state,
+        progress=progress,
+    ).study()

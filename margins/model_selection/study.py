@@ -1,0 +1,263 @@
+"""What a study has found, and what it says to the questions that a table of a paper asks."""
+
+import numpy as np
+
+from margins.model_selection.intervals import CONFIDENCE, corrected_interval, mean, t_interval
+from margins.model_selection.records import encoded, from_text, record, to_text
+from margins.model_selection.tables import ROWS, frame, summary
+
+TIMES = ("fit_time", "score_time", "fit_times", "score_times")
+
+
+@record
+class Fold:
+    """A fold: trained with the chosen parameters, tested once.
+
+    Attributes
+    ----------
+    train, test : ndarray of int64, shape (n_train,), (n_test,)
+        Rows of X.
+    best_params : dict
+        The chosen setting.
+    scores : dict of float
+        On the test set, by metric.
+    fit_time, score_time : float
+        Seconds.
+    """
+
+    train: np.ndarray
+    test: np.ndarray
+    best_params: dict
+    scores: dict
+    fit_time: float
+    score_time: float
+
+
+@record
+class Table:
+    """A search: every setting of a stage on every fold of a cross-validation.
+
+    Attributes
+    ----------
+    outer : int or None
+        The outer fold whose training set was searched; None: all the data were.
+    stage : int
+        From 0.
+    settings : list of dict
+        In the order of the grid, with what earlier stages have fixed.
+    splits : list of (ndarray of int64, ndarray of int64)
+        Rows of X that were trained and tested on.
+    scores : dict of ndarray of float64, shape (n_settings, n_folds)
+        By metric.
+    fit_times, score_times : ndarray of float64, shape (n_settings, n_folds)
+        Seconds. Of models trained in one pass, each has an equal share.
+    refit : str
+        The metric that decides.
+    """
+
+    outer: int | None
+    stage: int
+    settings: list
+    splits: list
+    scores: dict
+    fit_times: np.ndarray
+    score_times: np.ndarray
+    refit: str
+
+    def mean_scores(self, metric=None):
+        """Means over the folds, by default of the deciding metric: ndarray, shape (n_settings,)."""
+        return np.array([mean(row) for row in self.scores[metric or self.refit].tolist()])
+
+    @property
+    def best_index(self):
+        """The setting of the best mean; of equals, the first. A mean that is nan is the worst."""
+        means = self.mean_scores()
+        return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
+
+    @property
+    def best_params(self):
+        return self.settings[self.best_index]
+
+    @property
+    def best_score(self):
+        return float(self.mean_scores()[self.best_index])
+
+    def __repr__(self):
+        where = "" if self.outer is None else f"outer fold {self.outer}, "
+        n_settings, n_folds = self.fit_times.shape
+        return f"<Table: {where}stage {self.stage}, {n_settings} settings x {n_folds} folds>"
+
+
+@record
+class Study:
+    """The results of `parameter_search` or `double_cross_validation`.
+
+    Two studies are equal if all is equal but the seconds.
+
+    Attributes
+    ----------
+    protocol : str
+        "parameter search" or "double cross-validation".
+    estimator : str
+        The class of the classifier.
+    params : dict
+        Its parameters, before any setting.
+    folds : list of Fold
+        Of a parameter search: those of the best setting, known with hindsight, so their scores
+        flatter. Of a double cross-validation: the outer folds.
+    tables : list of Table
+        The searches: one for each outer fold (if any) and stage.
+    refit : str
+        The metric that decides.
+    seed : int
+        Of the folds, and of the classifier if its `random_state` was None.
+    lockstep : bool or str
+        True if one pass over each training set trained the models of all settings; else the reason
+        why not.
+    data : str
+        Digest of X, y, weights and groups.
+    versions : dict of str
+    """
+
+    protocol: str
+    estimator: str
+    params: dict
+    folds: list
+    tables: list
+    refit: str
+    seed: int
+    lockstep: bool | str
+    data: str
+    versions: dict
+
+    @property
+    def metrics(self):
+        """Names of the metrics, the deciding one first: list of str."""
+        return sorted(self.folds[0].scores, key=lambda name: name != self.refit)
+
+    def scores(self, metric=None):
+        """Scores of the folds, of the deciding metric if none is named: ndarray, shape (n_folds,)."""
+        name = metric or self.refit
+        if name not in self.metrics:
+            raise ValueError(
+                f"metric of a Study must be one of {', '.join(map(repr, self.metrics))}. Got {metric!r}."
+            )
+        return np.array([fold.scores[name] for fold in self.folds])
+
+    def mean(self, metric=None):
+        """The mean score over the folds: float."""
+        return mean(self.scores(metric).tolist())
+
+    def interval(self, metric=None, confidence=CONFIDENCE):
+        """The T interval of the mean, the papers': ConfidenceInterval; see `t_interval`."""
+        return t_interval(self.scores(metric).tolist(), confidence)
+
+    def corrected_interval(self, metric=None, confidence=CONFIDENCE):
+        """Nadeau and Bengio's interval of the mean: ConfidenceInterval; see `corrected_interval`."""
+        return corrected_interval(self.scores(metric).tolist(), *self.sizes, confidence)
+
+    @property
+    def sizes(self):
+        """Sizes of the training and of the test sets: list of int, list of int."""
+        return [len(fold.train) for fold in self.folds], [len(fold.test) for fold in self.folds]
+
+    @property
+    def selection_frequencies(self):
+        """Settings and the share of the folds that chose each, the most frequent first.
+
+        Returns
+        -------
+        list of (dict, float)
+        """
+        counts = []
+        for fold in self.folds:
+            for count in counts:
+                if count[0] == fold.best_params:
+                    count[1] += 1
+                    break
+            else:
+                counts.append([fold.best_params, 1])
+        counts.sort(key=lambda count: -count[1])  # of equals, what an earlier fold chose
+        return [(setting, count / len(self.folds)) for setting, count in counts]
+
+    @property
+    def best_params(self):
+        """The setting chosen most often: dict."""
+        return self.selection_frequencies[0][0]
+
+    def to_frame(self, rows="folds"):
+        """A data frame; needs pandas.
+
+        Parameters
+        ----------
+        rows : str
+            "folds": one row for each fold. "settings": one for each setting of each table, with means
+            over its folds. "fits": one for each fit of each table.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        ValueError
+            If `rows` is none of these.
+        ImportError
+            If pandas is not installed.
+        """
+        if rows not in ROWS:
+            raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {rows!r}.")
+        return frame(list(ROWS[rows](self)))
+
+    def to_json(self):
+        """The study as text: str.
+
+        Of parameters, JSON keeps numbers, strings, None, tuples, lists and dicts; of others only
+        their name.
+        """
+        return to_text(self)
+
+    @classmethod
+    def from_json(cls, text):
+        """The study that `to_json` wrote, equal to it, with the same seconds.
+
+        Raises
+        ------
+        ValueError
+            If the text is no study.
+        """
+        study = from_text(text)
+        if not isinstance(study, cls):
+            raise ValueError("text of Study.from_json must come from Study.to_json. Got something else.")
+        return study
+
+    def summary(self):
+        """A table for people: str."""
+        return summary(self)
+
+    def __eq__(self, other):
+        if not isinstance(other, Study):
+            return NotImplemented
+        return _timeless(encoded(self)) == _timeless(encoded(other))
+
+    __hash__ = None
+
+    def __repr__(self):
+        low, high = self.interval()
+        return (
+            f"<Study: {self.protocol} of {self.estimator.rpartition('.')[2]}, {len(self.folds)} folds, "
+            f"{self.refit} {self.mean():.4f}, 95 % T interval [{low:.4f}, {high:.4f}]>"
+        )
+
+
+def _timeless(value):
+    """An encoded record without its seconds."""
+    if isinstance(value, list):
+        return [_timeless(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    fields = value.items()
+    if next(iter(value), "")[1:] in ("Fold", "Table"):
+        ((tag, content),) = fields
+        return {tag: {key: _timeless(each) for key, each in content.items() if key not in TIMES}}
+    return {key: _timeless(each) for key, each in fields}

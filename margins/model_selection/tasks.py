@@ -1,0 +1,148 @@
+"""Tasks: what is done at once, by one thread, process or machine, knowing nothing of the others."""
+
+import sys
+import time
+import traceback
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import _safe_split
+
+from margins.model_selection.folds import part_of
+
+# So many tasks keep many threads busy to the end; more only cost. They do not depend on the number of
+# threads, for the cache would then. A pass that trains many models gains by each: it is cut less.
+ENOUGH = 256
+ENOUGH_IN_LOCKSTEP = 16
+
+
+class Task(NamedTuple):
+    """Settings to be trained on the training set, and scored on the test set, of one split."""
+
+    split: int
+    settings: list
+    lockstep: bool
+
+
+class Outcome(NamedTuple):
+    """What a task finds, in the order of its settings: scores and seconds."""
+
+    scores: dict  # metric -> list of float
+    fit_times: list
+    score_times: list
+
+
+class Failure(NamedTuple):
+    """Why a task has no outcome: for people."""
+
+    setting: dict | None
+    error: str
+    trace: str
+
+
+class FitFailed(RuntimeError):
+    """A fit, or a score, of a study raised an exception: the message says which, the cause what."""
+
+
+class Shared:
+    """What all tasks of a study read. It travels once to each process or machine, not with each task.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Seeded, and of one thread.
+    X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
+    y : ndarray, shape (n_samples,)
+    sample_weight : ndarray of float, shape (n_samples,), or None
+    splits : Splits
+    scoring : Scoring
+    """
+
+    def __init__(self, estimator, X, y, sample_weight, splits, scoring):
+        self.estimator = estimator
+        self.X = X
+        self.y = y
+        self.sample_weight = sample_weight
+        self.splits = splits
+        self.scoring = scoring
+
+    def __sizeof__(self):
+        """Bytes; by them joblib's dask backend sees that this is not to be sent again and again."""
+        X = self.X
+        if sparse.issparse(X):
+            size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+        else:
+            size = X.nbytes if isinstance(X, np.ndarray) else sys.getsizeof(X)
+        return int(size) + self.y.nbytes + self.splits.nbytes
+
+
+def chunks(settings, n_splits, lockstep):
+    """Settings cut into as many parts as it takes to keep everybody busy: list of list."""
+    enough = ENOUGH_IN_LOCKSTEP if lockstep else ENOUGH
+    n_chunks = min(len(settings), -(-enough // n_splits))
+    ends = [len(settings) * index // n_chunks for index in range(n_chunks + 1)]
+    return [settings[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
+
+
+def run(shared, number, task):
+    """Do a task: (its number, Outcome or Failure).
+
+    A failure is returned, not raised: so whatever others have finished before is not lost.
+    """
+    current = [None]
+    try:
+        return number, (_in_lockstep if task.lockstep else _one_by_one)(shared, task, current)
+    except Exception as error:
+        return number, Failure(current[0], repr(error), traceback.format_exc())
+
+
+def _one_by_one(shared, task, current):
+    train, test = shared.splits[task.split]
+    weight = part_of(shared.sample_weight, train)
+    weights = {} if weight is None else {"sample_weight": weight}
+    parts = {}
+    outcomes, fit_times, score_times = [], [], []
+    for setting in task.settings:
+        current[0] = setting
+        classifier = clone(shared.estimator).set_params(**clone(setting, safe=False))
+        pairwise = get_tags(classifier).input_tags.pairwise
+        if pairwise not in parts:
+            parts[pairwise] = [
+                *_safe_split(classifier, shared.X, shared.y, train),
+                *_safe_split(classifier, shared.X, shared.y, test, train),
+            ]
+        X_train, y_train, X_test, y_test = parts[pairwise]
+        begin = time.perf_counter()
+        classifier.fit(X_train, y_train, **weights)
+        fitted = time.perf_counter()
+        outcomes.append(shared.scoring.of(classifier, X_test, y_test))
+        fit_times.append(fitted - begin)
+        score_times.append(time.perf_counter() - fitted)
+    return _outcome(outcomes, fit_times, score_times)
+
+
+def _in_lockstep(shared, task, current):
+    from margins.lockstep import scores_in_lockstep
+
+    train, test = shared.splits[task.split]
+    X, y = shared.X, shared.y
+    weight = part_of(shared.sample_weight, train)
+    begin = time.perf_counter()
+    trained = scores_in_lockstep(
+        shared.estimator, task.settings, X[train], y[train], X[test], sample_weight=weight
+    )
+    fitted = time.perf_counter()
+    outcomes = shared.scoring.of_all(trained, X[test], y[test])
+    end = time.perf_counter()
+    # Nobody can tell whose seconds they were: each gets its share.
+    n_settings = len(task.settings)
+    fit_time, score_time = (fitted - begin) / n_settings, (end - fitted) / n_settings
+    return _outcome(outcomes, [fit_time] * n_settings, [score_time] * n_settings)
+
+
+def _outcome(outcomes, fit_times, score_times):
+    scores = {name: [each[name] for each in outcomes] for name in outcomes[0]}
+    return Outcome(scores, fit_times, score_times)

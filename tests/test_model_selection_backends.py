@@ -1,0 +1,162 @@
+"""Results depend neither on the number of jobs nor on the backend, and data travel once."""
+
+import io
+import pickle
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import SGDClassifier
+
+import margins
+from margins.model_selection import Stages, double_cross_validation, engine, running
+from margins.model_selection.tasks import ENOUGH, ENOUGH_IN_LOCKSTEP, chunks
+
+X, y = load_breast_cancer(return_X_y=True)
+X, y = X[:200] / X.max(axis=0), y[:200]
+GRIDS = {
+    "pam": Stages({"tau": [0, 0.5, 1]}, {"alpha_bound": [5, 10]}),
+    "sgd": {"alpha": [1e-4, 1e-2], "penalty": ["l1", "l2"]},
+}
+
+
+def study_of(name="pam", **options):
+    estimator = margins.get("pam")(max_iter=5) if name == "pam" else SGDClassifier(max_iter=5, tol=None)
+    options = {"outer": 3, "inner": 3, "random_state": 4} | options
+    return double_cross_validation(estimator, GRIDS[name], X, y, **options)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return {name: study_of(name) for name in GRIDS}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_threads(name, expected):
+    assert study_of(name, n_jobs=2) == expected[name]
+    with joblib.parallel_config("threading", n_jobs=3):
+        assert study_of(name) == expected[name]
+
+
+def test_processes(expected):
+    with joblib.parallel_config("loky", n_jobs=2):
+        for name in GRIDS:
+            assert study_of(name) == expected[name]
+
+
+@pytest.mark.filterwarnings("ignore")  # of dask and of what it stands on
+@pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
+def test_dask(processes, expected, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    sent = []
+    scatter = distributed.Client.scatter
+    monkeypatch.setattr(
+        distributed.Client,
+        "scatter",
+        lambda *args, **kw: sent.append(type(args[1])) or scatter(*args, **kw),
+    )
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=processes, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster), joblib.parallel_config("dask"):
+        study = study_of()
+    assert study == expected["pam"]
+    assert [kind.__name__ for kind in sent] == ["Shared"] * 3  # one for each stage, one for the end
+
+
+def test_order_of_completion_does_not_matter(expected, monkeypatch):
+    class Backwards:
+        def __init__(self, *args, **options):
+            pass
+
+        def __call__(self, jobs):
+            return iter([function(*args, **kw) for function, args, kw in list(jobs)][::-1])
+
+    monkeypatch.setattr(running, "Parallel", Backwards)
+    assert study_of("sgd") == expected["sgd"]
+
+
+def test_a_task_without_its_data_is_small(monkeypatch):
+    sizes = []
+
+    def measured(tasks, shared, **options):
+        whole = len(pickle.dumps(shared))
+        assert sys.getsizeof(shared) > 1000  # dask scatters by this
+        for number, task in enumerate(tasks):
+            stream = io.BytesIO()
+            pickler = pickle.Pickler(stream)
+            pickler.persistent_id = lambda value: "shared" if value is shared else None
+            pickler.dump(joblib.delayed(running.run)(shared, number, task))
+            sizes.append((stream.tell(), whole))
+        return run_all(tasks, shared, **options)
+
+    run_all = engine.run_all
+    monkeypatch.setattr(engine, "run_all", measured)
+    study_of()
+    assert len(sizes) == 9 * 3 + 9 * 2 + 3
+    assert max(task for task, _ in sizes) < 500 < min(whole for _, whole in sizes) / 50
+
+
+def test_arrays_reach_processes_by_memory_map(monkeypatch):
+    asked = []
+    parallel = running.Parallel
+    monkeypatch.setattr(
+        running, "Parallel", lambda *args, **kw: asked.append(kw) or parallel(*args, **kw)
+    )
+    study_of(n_jobs=1)
+    assert {call["max_nbytes"] for call in asked} == {"10K"}
+    assert {call["prefer"] for call in asked} == {"threads"}
+    assert not any("backend" in call for call in asked)
+
+
+@pytest.mark.parametrize("n_settings", [1, 3, 49])
+@pytest.mark.parametrize("n_splits", [1, 3, 100, 1000])
+def test_chunks_keep_the_order_and_are_many_enough(n_settings, n_splits):
+    settings = list(range(n_settings))
+    for lockstep, enough in ((False, ENOUGH), (True, ENOUGH_IN_LOCKSTEP)):
+        parts = chunks(settings, n_splits, lockstep)
+        assert [each for part in parts for each in part] == settings and all(parts)
+        assert len(parts) * n_splits >= min(enough, n_settings * n_splits)
+        assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "progress", "shown"),
+    [
+        (Terminal(), None, True),
+        (io.StringIO(), None, False),
+        (Terminal(), False, False),
+        (io.StringIO(), True, True),
+    ],
+    ids=["terminal", "file", "refused", "wanted"],
+)
+def test_progress_is_shown_on_terminals(stream, progress, shown, monkeypatch):
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(sys, "stderr", stream)
+    study_of(progress=progress)
+    total = 9 * (3 + 2) + 3
+    assert (f"{total}/{total}" in stream.getvalue()) == shown == bool(stream.getvalue())
+
+
+def test_progress_does_without_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    study_of()
+    assert not stream.getvalue()
+    with pytest.raises(ImportError):
+        study_of(progress=True)
+
+
+def test_scores_are_those_of_plain_fits(expected):
+    for fold in expected["sgd"].folds:
+        fit = SGDClassifier(max_iter=5, tol=None, random_state=4, **fold.best_params)
+        fit.fit(X[fold.train], y[fold.train])
+        assert fold.scores == {"accuracy": np.mean(fit.predict(X[fold.test]) == y[fold.test])}
