@@ -123,8 +123,14 @@ def check_parameters(estimator):
     for name, default, allowed in _declarations(type(estimator)):
         value = values[name]
         # Most parameters are at their defaults, which are allowed, and fits may be many and short.
-        if value is not default and not allowed.contains(value):
-            raise ValueError(f"{name} of {type(estimator).__name__} must be {allowed}. Got {value!r}.")
+        if value is not default:
+            check(name, type(estimator).__name__, value, allowed)
+
+
+def check(name, owner, value, allowed):
+    """Raise ValueError unless `allowed` contains the value; the sentence names it and its owner."""
+    if not allowed.contains(value):
+        raise ValueError(f"{name} of {owner} must be {allowed}. Got {value!r}.")
 
 
 @functools.cache
