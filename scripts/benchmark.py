@@ -75,6 +75,7 @@ class Benchmark:
         self.X, self.y, self.classes = load(name)
 
     def l1_svm(self):
+        """The problem of (a) and (b)."""
         return peers.Problem(self.X, self.y, "hinge", 1.0, intercept=False)
 
     def maximum_margin(self, rows=None):
@@ -83,10 +84,16 @@ class Benchmark:
         delta, _ = reproduction.delta_of(self.name, reproduction.length_of_longest(self.X))
         return peers.Problem(X, y, "squared_hinge", 1 / (2 * delta**2), best_length=True)
 
+    def squared_hinge(self, C):
+        """LinearSVC's default problem."""
+        return peers.Problem(self.X, self.y, "squared_hinge", C)
+
     def named(self, *more):
+        """Our algorithms that were asked for, and more, as `contests.contest` wants them."""
         return {name: (name, {}) for name in dict.fromkeys((*self.arguments.algorithms, *more))}
 
     def contest(self, problem, gap, ours=None, others=None):
+        """The contest of a problem between those who solve it: dict."""
         ours = {
             label: spec
             for label, spec in (self.named() if ours is None else ours).items()
@@ -108,7 +115,7 @@ class Benchmark:
 
     def task_d(self):
         for C in (0.01, 1.0, 100.0):
-            yield self.contest(peers.Problem(self.X, self.y, "squared_hinge", C), 1e-3)
+            yield self.contest(self.squared_hinge(C), 1e-3)
 
     def task_e(self):
         if self.name in MANY_CLASSES or self._asked_for() and len(np.unique(self.classes)) > 2:

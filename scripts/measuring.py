@@ -80,7 +80,6 @@ class Timed:
 def timed(make, X, y):
     """One fit: (classifier, wall seconds, CPU seconds, words of its ConvergenceWarning or None)."""
     classifier, message = make(), None
-    gc.collect()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         wall, cpu = time.perf_counter(), time.process_time()
@@ -117,6 +116,7 @@ def in_alternation(makes, X, y, repeats, limit=None):
             side = sides[name]
             if name in given_up:
                 continue
+            gc.collect()
             try:
                 with deadline(limit):
                     side.classifier, wall, cpu, message = timed(makes[name], X, y)

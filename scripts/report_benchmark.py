@@ -133,7 +133,7 @@ def exponents(sizes):
 
 
 def summary(results):
-    """Over all data sets: the median ratio of each of our algorithms, the largest, and what is wanted."""
+    """Over all data sets: the median and the largest ratio of each of our algorithms, and a verdict."""
     ratios = {}
     for result in results:
         for found in result["tasks"]:
