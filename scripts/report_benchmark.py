@@ -30,7 +30,7 @@ STYLES = {"mpu": {"color": "#0072B2", "marker": "o"}, "LinearSVC": {"color": "#0
 def legend(others, missing):
     """What the tables mean, who takes part, and whose package is missing: str."""
     lines = [
-        "ratio: to the seconds of the faster LinearSVC, dual or primal.   to dual: to those of the dual.",
+        "ratio: to the seconds of the faster LinearSVC, dual or primal.   to dual: to the dual's.",
         "excess: of the objective, over the smallest one known.",
         "!: has not reached what is required, or was not timed further.",
         f"others: {', '.join(solver.name for solver in others) or 'none'}",
