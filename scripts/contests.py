@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 import margins
 
 REFERENCE = 10  # times as accurate as what is required
-SEARCH = 5  # times the limit of a fit, for the search of a tol
+SEARCH = 5  # times the limit of a fit, for the search of LinearSVC's tol; others get one limit
 # What takes more than so many seconds, and times those of the better LinearSVC, is timed no further.
 PATIENCE, HOPELESS = 1.0, 3
 EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -114,8 +114,9 @@ def reference(problem, eps, arguments):
 def search(solver, problem, target, arguments):
     """The fit of a solver at the largest tol that reaches the target: reporting.Fit."""
     once = SimpleNamespace(quick=arguments.quick, repeats=1)
-    with measuring.deadline(None if arguments.limit is None else SEARCH * arguments.limit):
-        if solver in peers.OTHERS:  # some compile themselves in their first fit
+    other = solver in peers.OTHERS
+    with measuring.deadline(arguments.limit and arguments.limit * (1 if other else SEARCH)):
+        if other:  # some compile themselves in their first fit
             _peer(solver, problem, 10.0, arguments)().fit(problem.X, problem.y)
         return reporting.largest_tol(
             lambda tol: solver.make(problem, tol, arguments.seed, arguments.max_iter),
@@ -163,13 +164,21 @@ def kind_of(name):
 
 
 def beside_best(rows):
-    """Set each row's ratios to the best LinearSVC that has reached what is required."""
+    """Set each row's ratios: to the best LinearSVC that has reached what is required, and to the dual.
+
+    The dual one is coordinate descent, the papers' competitor; the primal one is Newton's method.
+    """
     best = [row for row in rows if row["kind"] == "LinearSVC" and row["reached"] and row["seconds"]]
     best = min(best, key=lambda row: row["seconds"], default=None)
     for row in rows:
         for ratio, seconds in (("ratio", "seconds"), ("cpu_ratio", "cpu_seconds")):
             known = best is not None and row["reached"] and row[seconds] is not None
             row[ratio] = row[seconds] / best[seconds] if known else None
+    dual = next((row for row in rows if row["solver"] == "LinearSVC"), None)
+    for row in rows:
+        known = dual is not None and dual["reached"] and dual["seconds"]
+        known = known and row["reached"] and row["seconds"]
+        row["dual_ratio"] = row["seconds"] / dual["seconds"] if known else None
     return rows
 
 

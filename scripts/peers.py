@@ -182,7 +182,7 @@ def _liblinear(squared, linear):
 def _skglm(problem, tol, seed, max_iter):
     from skglm.estimators import LinearSVC as SkglmSVC
 
-    return SkglmSVC(C=problem.C, tol=tol, max_iter=max_iter, fit_intercept=False)
+    return SkglmSVC(C=problem.C, tol=tol, fit_intercept=False)
 
 
 def _squared(problem):

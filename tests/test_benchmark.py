@@ -47,6 +47,7 @@ def test_every_side_is_timed_as_often_as_asked_and_ratios_are_those_of_medians(r
             if row["reached"]:
                 assert row["ratio"] == row["seconds"] / best["seconds"]
                 assert row["cpu_ratio"] == row["cpu_seconds"] / best["cpu_seconds"]
+                assert row["dual_ratio"] == row["seconds"] / svc[0]["seconds"]
             else:
                 assert row["ratio"] is None and row["cpu_ratio"] is None
 
