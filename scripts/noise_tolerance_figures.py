@@ -25,7 +25,7 @@ def figure_3(studies):
     matplotlib.figure.Figure
     """
     n_rows, n_columns = -(-len(studies) // PANELS), min(len(studies), PANELS)
-    size = (1.6 + 3.6 * n_columns, 0.6 + 2.9 * n_rows)
+    size = (max(8.5, 1.2 + 3.8 * n_columns), 1.0 + 2.9 * n_rows)
     figure = Figure(size, layout="constrained")
     axes = figure.subplots(n_rows, n_columns, squeeze=False)
     for ax in axes.flat[len(studies) :]:
