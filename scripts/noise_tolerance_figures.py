@@ -65,15 +65,14 @@ def figure_4(result):
             looks = look(index)
             ax.plot(sizes, [row["accuracy"] for row in rows], label=f"tau = {tau:g}, ours", **looks)
             ends = zip(*(row["interval"] for row in rows), strict=True)
-            note = "95 % T interval" if index == 0 else None
-            ax.fill_between(sizes, *ends, color=looks["color"], alpha=BAND, linewidth=0, label=note)
+            ax.fill_between(sizes, *ends, color=looks["color"], alpha=BAND, linewidth=0)
             looks |= {"linestyle": ":", "markerfacecolor": "white"}
             paper = [row["paper"]["accuracy"] for row in rows]
             ax.plot(sizes, paper, label=f"tau = {tau:g}, paper", **looks)
+        ax.fill_between([], [], color="0.5", alpha=BAND, label="95 % T interval, ours")
         ax.set(title=readout, xscale="log", xlabel="size of the training set (patterns)")
         ax.grid(**GRID)
     axes[0].set_ylabel("accuracy (%)")
-    axes[0].set_ylim(bottom=65)
     figure.suptitle("Adult: learning curves by tau and readout")
     handles = axes[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=5, frameon=False)

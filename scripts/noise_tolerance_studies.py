@@ -97,11 +97,18 @@ class Studies:
         return parameter_search(classifier("last", run), grid, *data, cv=self.folds, **self.common)
 
     def margins(self, data, run, size=None):
-        """Table 5 and the figures: every tau and readout, with training sets of a size: Study."""
-        folds = [
-            (train if size is None else first_of(train, data[1], size), test)
-            for train, test in self.folds.split(data[0])
-        ]
+        """Table 5 and the figures: every tau and readout, all to train on or a random part: Study."""
+        folds = list(self.folds.split(data[0]))
+        if size is not None:
+            # Each fold draws its own rows: the first ones would be the same in nearly all of them.
+            draws = [
+                np.random.default_rng(number).permutation(train)
+                for number, (train, _) in enumerate(folds)
+            ]
+            folds = [
+                (first_of(draw, data[1], size), test)
+                for draw, (_, test) in zip(draws, folds, strict=True)
+            ]
         grid = {"readout": list(READOUTS), "tau": list(GRIDS["tau"])}
         return parameter_search(classifier("last", run), grid, *data, cv=folds, **self.common)
 

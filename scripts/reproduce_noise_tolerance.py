@@ -15,8 +15,9 @@ mnist join training and test set: the paper does not say so, but its Table 1 cou
 Table 4, the same search on artificial data with noise, f = 50, M = 0.05. It ends with a check: on
 average the voted perceptron is at least as accurate as the last hypothesis.
 
-Table 5, adult by margin and size of the training set. Ours are the folds' first rows; the paper does
-not say how its training sets were drawn. (Its adult has 105 features, the file of Platt 123.)
+Table 5, adult by margin and size of the training set. Ours are drawn at random from each fold's, larger
+ones around smaller ones; the paper does not say how its were. (Its adult has 105 features, some of them
+numbers; the file of Platt has 123, all of them 0 or 1.)
 
 Table 6, parameter optimization by double cross-validation, 10 x 10 folds, inactive values included. The
 last columns are support vector machines, by LinearSVC instead of SVMlight: best of their grids, known

@@ -36,12 +36,14 @@ class LandscapeDisplay:
     low, high : ndarray of float64, shape (n_y, n_x)
         Ends of what `about` says.
     best : tuple of int, or None
-        Row and column of the setting chosen most often.
+        Row and column of the setting to be marked.
     metric : str
     kind : str
         "lines" or "map".
     about : str
-        What a band about a line is.
+        What a band about a line, or a bar through a marker, is.
+    best_label : str
+        What the marked setting is.
 
     Attributes
     ----------
@@ -53,7 +55,9 @@ class LandscapeDisplay:
         Of a map.
     """
 
-    def __init__(self, x, y, scores, low, high, best, metric, kind="lines", about="interval"):
+    def __init__(
+        self, x, y, scores, low, high, best, metric, kind="lines", about="interval", best_label="best"
+    ):
         self.x = x
         self.y = y
         self.scores = scores
@@ -63,6 +67,7 @@ class LandscapeDisplay:
         self.metric = metric
         self.kind = kind
         self.about = about
+        self.best_label = best_label
 
     @classmethod
     def from_study(cls, study, *, x=None, y=None, metric=None, stage=-1, kind=None, ax=None, **kw):
@@ -126,8 +131,11 @@ class LandscapeDisplay:
                 "kind of LandscapeDisplay must be 'lines', or 'map' if there are two parameters. "
                 f"Got {kind!r}."
             )
-        about = "least to greatest of the outer folds" if len(tables) > 1 else "95 % T interval"
-        return cls(across, up, scores, low, high, best, metric, kind, about).plot(ax, **kw)
+        if len(tables) > 1:
+            words = "least to greatest of the outer folds", "chosen most often"
+        else:
+            words = "95 % T interval", "best mean"
+        return cls(across, up, scores, low, high, best, metric, kind, *words).plot(ax, **kw)
 
     def plot(self, ax=None, **kw):
         """Draw: the display itself."""
@@ -165,7 +173,7 @@ class LandscapeDisplay:
                 "s": 160,
                 "color": "black",
                 "zorder": 4,
-                "label": "chosen most often",
+                "label": self.best_label,
             }
             ax.scatter(place, self.scores[self.best], **looks)
         self.x.draw(ax.xaxis, ax.axvline)
@@ -181,7 +189,7 @@ class LandscapeDisplay:
         self.colorbar_ = ax.figure.colorbar(self.mesh_, ax=ax, label=f"mean {metric_label(self.metric)}")
         if self.best is not None:
             looks = {"marker": "*", "s": 160, "color": "white", "edgecolors": "black"}
-            ax.scatter(self.best[1], self.best[0], label="chosen most often", **looks)
+            ax.scatter(self.best[1], self.best[0], label=self.best_label, **looks)
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
         self.x.draw(ax.xaxis, ax.axvline, places[0])
         self.y.draw(ax.yaxis, ax.axhline, places[1])
