@@ -65,7 +65,8 @@ class Studies:
     def __init__(self, folds, n_jobs=None, cache=None):
         self.folds = KFold(folds)
         # The seed decides nothing here (folds and orders are those of the rows), but is part of keys.
-        self.common = {"n_jobs": n_jobs, "cache": cache, "random_state": 0}
+        # Progress is that of the tables.
+        self.common = {"n_jobs": n_jobs, "cache": cache, "random_state": 0, "progress": False}
 
     def search(self, data, column, readout, run):
         """Tables 3 and 4: the best of the active values, known with hindsight: Study."""
