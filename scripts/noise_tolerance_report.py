@@ -146,11 +146,11 @@ def text(result):
     """The report of one block."""
     head = f"\nTable {result['table']}, {result['data']}"
     if "relations" in result:
-        names = [f"{name} |{side}" for name in RELATIONS for side in ("paper", "ours")]
         pairs = zip(result["paper"], result["relations"], strict=True)
         numbers = [["-" if number is None else str(number) for number in pair] for pair in pairs]
         line = [result["data"], *(number for pair in numbers for number in pair)]
-        return f"{head}: {result['n_sets']} data sets\n\n{reporting.table(['', *names], [line])}"
+        titles = ["", *reporting.paired(*RELATIONS)]
+        return f"{head}: {result['n_sets']} data sets\n\n{reporting.table(titles, [line])}"
     given = ", ".join(f"{name} = {value}" for name, value in result["run"].items())
     titles, lines = TITLES, list(map(cells, result["rows"]))
     if result["table"] == 7:

@@ -116,12 +116,12 @@ def parsed(argv):
     arguments.explicit = arguments.datasets is not None
     defaults = {"noise": list(TABLE_4), "kernels": ["linear"], "folds": FOLDS, "datasets": list(NAMES)}
     defaults |= {"columns": [*COLUMNS, *LOSSES]}
-    if arguments.tables is None and arguments.figures is None:
-        defaults |= {"tables": list(TABLES), "figures": list(FIGURES)}
-    for name, value in (defaults | (QUICK if arguments.quick else {})).items():
-        if getattr(arguments, name) is None and (name in defaults or name not in ("tables", "figures")):
+    defaults |= {"tables": list(TABLES), "figures": list(FIGURES)} | (QUICK if arguments.quick else {})
+    if arguments.tables or arguments.figures:  # named: no others
+        defaults |= {"tables": [], "figures": []}
+    for name, value in defaults.items():
+        if getattr(arguments, name) is None:
             setattr(arguments, name, value)
-    arguments.tables, arguments.figures = arguments.tables or [], arguments.figures or []
     for name, least in (("repeats", 1), ("folds", 2), ("epochs", 1)):
         value = getattr(arguments, name)
         if value is not None and value < least:
@@ -129,12 +129,12 @@ def parsed(argv):
     if not 0 < arguments.share < 1:
         parser.error(f"--share must be in (0, 1). Got {arguments.share:g}.")
     wanted = list(blocks_of(arguments))
-    blocks = [block for block in wanted if present(data_of(*block))]
-    missing = sorted({data_of(*block) for block in wanted} - {data_of(*block) for block in blocks})
-    if missing and arguments.explicit:
+    blocks = [(table, name) for table, name in wanted if present(data_of(name))]
+    arguments.missing = sorted({data_of(name) for _, name in wanted if not present(data_of(name))})
+    if arguments.missing and arguments.explicit:
         parser.error(
             f"the folder that {real_data.VARIABLE} names must hold the files of what is run. "
-            f"Got none of {', '.join(missing)}."
+            f"Got none of {', '.join(arguments.missing)}."
         )
     if not blocks and not arguments.figures:
         parser.error(
@@ -166,8 +166,8 @@ def blocks_of(arguments):
     return ((table, name) for table in arguments.tables for name in names[table])
 
 
-def data_of(table, name):
-    """The data set of a block."""
+def data_of(name):
+    """The data set of a block of that name."""
     return name.split(",")[0]
 
 
@@ -187,6 +187,8 @@ def main(argv=None):
     progress.print(f"{SOURCE}\n{versions}\n{LEGEND}")
     if arguments.quick:
         progress.print("--quick: few folds and epochs, so the numbers need not be the paper's.")
+    if arguments.missing:
+        progress.print(f"Left out, for their files are not present: {', '.join(arguments.missing)}.")
     studies = Studies(arguments.folds, arguments.n_jobs, arguments.cache)
     # A run of so many epochs is what the paper asks for: that it has not converged is no fault.
     # Ignored here, once: what threads do to the filters would reach each other.
