@@ -23,7 +23,8 @@ TITLES = [
     *("ours -|paper", "", "chosen"),
 ]
 LEGEND = """\
-accuracy: percent.   +-: half of the 95 % T interval over the folds (Table 7: of a proportion).
+accuracy: percent.   +-: half of the 95 % T interval over the folds (Table 7: of a proportion). It knows
+nothing of other orders of presentation, or of other artificial data: --repeats shows them.
 *: our interval does not overlap the paper's (or does not hold its number, where it prints no interval).
 chosen: the most frequent choice."""
 

@@ -246,7 +246,13 @@ def test_names_make_lines(pam, noisy):
     study = parameter_search(pam, grid, *noisy, cv=3, random_state=0)
     display = drawn(LandscapeDisplay.from_study(study))
     assert display.x.name == "tau" and len(display.lines_) == 2
-    assert legend_of(display)[:2] == ["readout = last", "readout = voted"]
+    assert legend_of(display) == [
+        *("readout = last", "readout = voted", "95 % T interval", "best mean"),
+    ]
+    bars = [each for each in display.ax_.collections if hasattr(each, "get_segments")]
+    ends = [segment[:, 1].tolist() for each in bars for segment in each.get_segments()]
+    assert len(ends) == 8  # one for each setting
+    assert sorted(ends) == sorted(np.stack([display.low, display.high], axis=-1).reshape(-1, 2).tolist())
     first, second = (pieces[0] for pieces in display.lines_)
     assert first.get_color() != second.get_color() and first.get_marker() != second.get_marker()
 

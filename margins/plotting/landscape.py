@@ -156,15 +156,17 @@ class LandscapeDisplay:
                 own = looks | {"label": None if pieces else label}
                 pieces += ax.plot(places, scores[run], **with_defaults(own, kw))
                 ends = self.low[row, run], self.high[row, run]
-                note = self.about if row == n_lines - 1 and len(pieces) == 1 else None
                 if n_lines > 1:
-                    ax.vlines(places, *ends, color=looks["color"], alpha=BARS, label=note)
+                    ax.vlines(places, *ends, color=looks["color"], alpha=BARS)
                     continue
+                note = self.about if len(pieces) == 1 else None
                 if run.stop - run.start == 1:  # a band of no width
                     places = places + np.array([-0.12, 0.12])
                     ends = [np.repeat(end, 2) for end in ends]
                 ax.fill_between(places, *ends, label=note, color=looks["color"], alpha=BAND, linewidth=0)
             self.lines_.append(pieces)
+        if n_lines > 1:
+            ax.vlines([], [], [], color="0.4", label=self.about)  # for the legend
         if self.best is not None:
             row, column = self.best
             place = self.x.places[column] + DODGE * (row - (n_lines - 1) / 2)
