@@ -21,8 +21,8 @@ numbers; the file of Platt has 123, all of them 0 or 1.)
 
 Table 6, parameter optimization by double cross-validation, 10 x 10 folds, inactive values included. The
 last columns are support vector machines, by LinearSVC instead of SVMlight: best of their grids, known
-with hindsight. (The paper's of sonar, 57.2 +- 11.9 and 55.0 +- 11.8, seem to come from folds of the file,
-which is sorted by class: without a permutation ours are 56.4 +- 12.2 and 57.4 +- 12.5.)
+with hindsight. (The paper's of sonar, 57.2 +- 11.9 and 55.0 +- 11.8, seem to come from folds of the
+file as it is, sorted by class: without a permutation ours are 56.4 +- 12.2 and 57.4 +- 12.5.)
 
 Table 7, parameter optimization on usps, adult and mnist: chosen on a part of the training set held out
 (--choose hold-out; the paper does not say how large its part was), then all of the training set is
