@@ -85,6 +85,9 @@ n_iter_ : int
     Full epochs, the largest over the binary problems.
 n_updates_ : int
     Updates, multiplicities counted, summed over the binary problems.
+n_visits_ : int
+    Presentations of a pattern, with or without an update, summed over the binary problems: the work of
+    the fit, whatever the machine.
 n_features_in_ : int
 feature_names_in_ : ndarray of str, shape (n_features,)
     Only if X has string column names.
@@ -421,6 +424,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         self.learning_curve_ = [run.history for run in runs]
         self.n_iter_ = max(run.n_epochs for run in runs)
         self.n_updates_ = sum(run.certificate.n_updates for run in runs)
+        self.n_visits_ = sum(run.n_visits for run in runs)
         self.converged_ = all(run.converged for run in runs)
 
     def _collect_model(self, runs, samples):

@@ -14,7 +14,7 @@ from margins.parameters import Interval, parameter
 from margins.patterns import binary_patterns, rows_of, stack_rows
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.streams import OnlineMixin, Stream
-from margins.training import Epoch, Stage
+from margins.training import Stage
 
 
 @dataclass
@@ -59,8 +59,7 @@ class BudgetStream(Stream):
         members = self.cache.members
         self.X, self.signs = X[members], signs[members]
         self.extension, self.indices = extension[members], indices[members]
-        self.n_epochs += 1
-        self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_added, None))
+        self.end_chunk(len(order), n_added)
 
 
 class BudgetClassifier(OnlineMixin, MarginClassifier):

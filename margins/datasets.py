@@ -5,7 +5,7 @@ import math
 import numpy as np
 from sklearn.utils import check_random_state
 
-from margins.parameters import NON_NEGATIVE, Interval
+from margins.parameters import NON_NEGATIVE, Interval, check
 
 LARGEST_ATTRIBUTE = 10
 
@@ -82,10 +82,7 @@ def make_noisy_halfspace(n_features=50, *, margin=0.05, noise=0.0, n_samples=600
     """
     arguments = {"n_features": n_features, "margin": margin, "noise": noise, "n_samples": n_samples}
     for name, allowed in RANGES.items():
-        if not allowed.contains(arguments[name]):
-            raise ValueError(
-                f"{name} of make_noisy_halfspace must be {allowed}. Got {arguments[name]!r}."
-            )
+        check(name, "make_noisy_halfspace", arguments[name], allowed)
     n_features, n_samples = int(n_features), int(n_samples)
     generator = check_random_state(random_state)
 

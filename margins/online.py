@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from margins.parameters import BOOLEAN, POSITIVE, Interval
+from margins.parameters import BOOLEAN, POSITIVE, Interval, check
 
 PROBABILITY = Interval(0, 1, "neither")
 MISTAKES = Interval(1, math.inf, "left")  # the zero vector is wrong on the first example
@@ -154,9 +154,9 @@ def online_to_pac(
     >>> print(hypothesis)
     With confidence 1 - 0.01 the error is at most 0.05: right on 173 consecutive examples.
     """
-    _check("epsilon", epsilon, PROBABILITY)
-    _check("delta", delta, PROBABILITY)
-    _check("fit_intercept", fit_intercept, BOOLEAN)
+    check("epsilon", "online_to_pac", epsilon, PROBABILITY)
+    check("delta", "online_to_pac", delta, PROBABILITY)
+    check("fit_intercept", "online_to_pac", fit_intercept, BOOLEAN)
     epsilon, delta = float(epsilon), float(delta)
     most_mistakes = _most_mistakes(mistake_bound, gamma, radius)
     # In fractions, because the quotient may be beyond every double.
@@ -200,11 +200,6 @@ def online_to_pac(
     )
 
 
-def _check(name, value, allowed):
-    if not allowed.contains(value):
-        raise ValueError(f"{name} of online_to_pac must be {allowed}. Got {value!r}.")
-
-
 def _most_mistakes(mistake_bound, gamma, radius):
     """M, an int."""
     given = [value is not None for value in (mistake_bound, gamma, radius)]
@@ -214,13 +209,13 @@ def _most_mistakes(mistake_bound, gamma, radius):
             f"mistake_bound={mistake_bound!r}, gamma={gamma!r}, radius={radius!r}."
         )
     if mistake_bound is not None:
-        _check("mistake_bound", mistake_bound, MISTAKES)
+        check("mistake_bound", "online_to_pac", mistake_bound, MISTAKES)
         return math.floor(mistake_bound)
-    _check("radius", radius, POSITIVE)
-    _check("gamma", gamma, Interval(0, float(radius), "right"))
+    check("radius", "online_to_pac", radius, POSITIVE)
+    check("gamma", "online_to_pac", gamma, Interval(0, float(radius), "right"))
     ratio = float(radius) / float(gamma)
     most_mistakes = ratio * ratio * (1 + ROUNDING)
-    _check("(radius / gamma)**2", most_mistakes, MISTAKES)  # it may be infinite
+    check("(radius / gamma)**2", "online_to_pac", most_mistakes, MISTAKES)  # it may be infinite
     return math.floor(most_mistakes)
 
 

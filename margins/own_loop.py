@@ -75,7 +75,7 @@ class OwnLoopStream(Stream):
         self.patterns = patterns
         self.weights.settle(patterns)
         order = np.arange(len(patterns), dtype=np.int32)
-        self.end_chunk(self.weights.present(patterns, order))
+        self.end_chunk(len(order), self.weights.present(patterns, order))
 
 
 class OwnLoopClassifier(OnlineMixin, MarginClassifier):

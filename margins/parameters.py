@@ -5,6 +5,7 @@ constructor, the docstring, the check before a fit and the error it raises all c
 """
 
 import dataclasses
+import functools
 import inspect
 import math
 import textwrap
@@ -118,13 +119,24 @@ def parameter(default, allowed, description):
 
 def check_parameters(estimator):
     """Raise ValueError for the first parameter of `estimator` that is not allowed."""
-    for field in dataclasses.fields(estimator):
-        value = getattr(estimator, field.name)
-        allowed = field.metadata["allowed"]
-        if not allowed.contains(value):
-            raise ValueError(
-                f"{field.name} of {type(estimator).__name__} must be {allowed}. Got {value!r}."
-            )
+    values = vars(estimator)
+    for name, default, allowed in _declarations(type(estimator)):
+        value = values[name]
+        # Most parameters are at their defaults, which are allowed, and fits may be many and short.
+        if value is not default:
+            check(name, type(estimator).__name__, value, allowed)
+
+
+def check(name, owner, value, allowed):
+    """Raise ValueError unless `allowed` contains the value; the sentence names it and its owner."""
+    if not allowed.contains(value):
+        raise ValueError(f"{name} of {owner} must be {allowed}. Got {value!r}.")
+
+
+@functools.cache
+def _declarations(cls):
+    """(name, default, what is allowed) for every declared parameter of a class."""
+    return tuple((f.name, f.default, f.metadata["allowed"]) for f in dataclasses.fields(cls))
 
 
 def describe_parameters(cls):

@@ -37,6 +37,7 @@ class Stream:
     patterns: object = None
     history: list = field(default_factory=list)
     n_epochs: int = 0
+    n_visits: int = 0
     converged: bool = False
     keep_dual = False
 
@@ -66,11 +67,12 @@ class Stream:
         sets = ActiveSets((), len(patterns))
         order = np.arange(len(patterns), dtype=np.int32)
         n_changed = sets.full_epoch(patterns, self.weights, rules, order, None, self.readout)
-        self.end_chunk(n_changed + sets.n_refused)
+        self.end_chunk(len(order), n_changed + sets.n_refused)
 
-    def end_chunk(self, n_mistakes):
+    def end_chunk(self, n_visits, n_mistakes):
         """Take stock after a chunk."""
         self.n_epochs += 1
+        self.n_visits += n_visits
         self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
 
     def __getstate__(self):

@@ -112,7 +112,9 @@ class Run:
     history : list of Epoch
     certificate : Certificate or None
         Of the last full epoch at whose end it was computed.
-    n_epochs, n_visits : int
+    n_epochs : int
+    n_visits : int
+        Presentations of a pattern.
     clean : bool
         True if the last full epoch changed nothing.
     converged : bool

@@ -27,7 +27,7 @@ except ImportError:
     tqdm = None
 
 SMALL = ("mushrooms", "promoters", "sonar", "splice")  # what --quick runs
-FILES = ("cache", "json", "out")  # whose places are nobody's business
+FILES = ("cache", "figure", "json", "out")  # whose places are nobody's business
 SVC_ITERATIONS = 10  # of LinearSVC for one of our full epochs, which may hold hundreds of passes
 DECADES = range(1, -7, -1)  # of the grid of tol, from 10 down
 LEGEND = """\
@@ -41,7 +41,9 @@ def command_line(description):
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", nargs="+", metavar="NAME", help="data sets (default: all present)")
+    parser.add_argument(
+        "--data", "--datasets", nargs="+", metavar="NAME", help="data sets (default: all present)"
+    )
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -252,21 +254,22 @@ class Progress:
         print(text, flush=True)
 
 
-def run(parser, argv, source, reproduce, text, fits):
+def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=LEGEND):
     """The whole of a script: every data set in turn, reported as soon as it is done; their results.
 
     ``reproduce(name, arguments, progress)`` returns the results of one set, a dict for the JSON;
     ``text`` makes of it a str for people; `fits` is the number of its ``progress.step``.
+    ``choose(parser, arguments)`` returns the names of the data sets; `legend` explains the tables.
     """
     arguments = parser.parse_args(argv)
-    names = chosen_data(parser, arguments)
+    names = choose(parser, arguments)
     try:
         write_json(arguments, source, [])  # what cannot be written is better known now
     except OSError as error:
         parser.error(f"--json must be a file that can be written. Got: {error}.")
     progress = Progress(fits * len(names))
     versions = ", ".join(f"{name} {value}" for name, value in environment().items())
-    progress.print(f"{source}\n{versions}\n{LEGEND}")
+    progress.print(f"{source}\n{versions}\n{legend}")
     if arguments.quick:
         progress.print("--quick: tol by powers of ten, so LinearSVC works more accurately than it must.")
     results = []

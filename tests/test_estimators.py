@@ -405,6 +405,7 @@ def test_fitted_attributes_have_their_types_and_ranges(name, n_classes):
         assert np.isfinite(classifier.coef_).all() and np.isfinite(classifier.intercept_).all()
     assert type(classifier.n_iter_) is int and 1 <= classifier.n_iter_ <= classifier.max_iter
     assert type(classifier.n_updates_) is int and classifier.n_updates_ >= 1
+    assert type(classifier.n_visits_) is int and classifier.n_visits_ >= len(X)
     assert type(classifier.converged_) is bool
     assert classifier.n_features_in_ == 4
     assert len(classifier.certificates_) == len(classifier.learning_curve_) == rows

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from margins.model_selection.digests import digest
 from margins.model_selection.folds import part_of
-from margins.parameters import BOOLEAN, Interval, optional
+from margins.parameters import BOOLEAN, Interval, check, optional
 
 SEEDS = Interval(0, 2**32 - 1, integer=True)
 
@@ -92,9 +92,7 @@ def check_estimator(estimator, n_jobs, progress, caller):
         not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0
     ):
         raise ValueError(f"n_jobs of {caller} must be None or an integer but 0. Got {n_jobs!r}.")
-    allowed = optional(BOOLEAN)
-    if not allowed.contains(progress):
-        raise ValueError(f"progress of {caller} must be {allowed}. Got {progress!r}.")
+    check("progress", caller, progress, optional(BOOLEAN))
 
 
 def seed_of(random_state, caller):

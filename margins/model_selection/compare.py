@@ -75,12 +75,13 @@ class Comparison:
         rows = [["", self.metric, f"{level} T interval", "corrected"]]
         for name, study in self.studies.items():
             intervals = [
-                of(self.metric, self.confidence) for of in (study.interval, study.corrected_interval)
+                _text(of(self.metric, self.confidence))
+                for of in (study.interval, study.corrected_interval)
             ]
-            rows.append([name, f"{study.mean(self.metric):.4f}", *map(_text, intervals)])
+            rows.append([name, f"{study.mean(self.metric):.4f}", *intervals])
         pairs = [["", "difference", f"{level} T interval", "corrected"]]
         for each in self.differences:
-            intervals = [_text(each.interval), _text(each.corrected_interval)]
+            intervals = [_text(each.interval, "+"), _text(each.corrected_interval, "+")]
             pairs.append([f"{each.first} - {each.second}", f"{each.mean:+.4f}", *intervals])
         return "\n".join([aligned(rows), "", aligned(pairs)])
 
@@ -88,8 +89,8 @@ class Comparison:
         return f"<Comparison of {', '.join(self.studies)} by {self.metric}>"
 
 
-def _text(interval):
-    return f"[{interval.low:+.4f}, {interval.high:+.4f}]"
+def _text(interval, sign="-"):
+    return f"[{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
 
 
 def compare(studies, *, metric=None, confidence=CONFIDENCE):

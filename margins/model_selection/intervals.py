@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from margins.parameters import Interval
+from margins.parameters import Interval, check
 
 CONFIDENCE = 0.95
 
@@ -90,9 +90,7 @@ def corrected_interval(values, n_train, n_test, confidence=CONFIDENCE):
 def _interval(values, factor, confidence):
     if len(values) == 0:
         raise ValueError("values of an interval must be at least 1. Got none.")
-    allowed = Interval(0, 1, "neither")
-    if not allowed.contains(confidence):
-        raise ValueError(f"confidence of an interval must be {allowed}. Got {confidence!r}.")
+    check("confidence", "an interval", confidence, Interval(0, 1, "neither"))
     centre, n_free = mean(values), len(values) - 1
     if n_free == 0:
         return ConfidenceInterval(math.nan, math.nan)

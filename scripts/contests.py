@@ -1,0 +1,248 @@
+"""One contest: a problem, the quality required, and the seconds of all who reach it.
+
+What is required is that the objective be at most (1 + gap) times the smallest one known, which a fit ten
+times as accurate has found. Objectives are evaluated here, from the weights, never asked of a solver;
+that the smallest one known is not far from the smallest possible one is shown by dual variables.
+
+The others get the largest tol of a grid that reaches it; ours are given the accuracy, and prove it.
+"""
+
+import math
+import warnings
+from types import SimpleNamespace
+
+import measuring
+import numpy as np
+import peers
+import reporting
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Perceptron, SGDClassifier
+from sklearn.svm import LinearSVC
+
+import margins
+
+REFERENCE = 10  # times as accurate as what is required
+SEARCH = 5  # times the limit of a fit, for the search of a tol
+# What takes more than so many seconds, and times those of the better LinearSVC, is timed no further.
+PATIENCE, HOPELESS = 1.0, 3
+EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+SLACK = 0.001  # of accuracies that count as equal
+
+
+def accuracy_of(problem, gap):
+    """The `eps` of our algorithms that proves an objective within (1 + gap) of the optimum."""
+    return gap if problem.loss == "hinge" else 1 - 1 / math.sqrt(1 + gap)
+
+
+def contest(problem, gap, ours, arguments, others=()):
+    """Time all sides of one problem.
+
+    Parameters
+    ----------
+    problem : peers.Problem
+    gap : float
+        Relative excess of the objective that is allowed.
+    ours : dict
+        {label: (name of an algorithm, further parameters)}.
+    arguments : argparse.Namespace
+        seed, max_iter, repeats, quick, limit.
+    others : sequence of peers.Solver
+        Beside LinearSVC.
+
+    Returns
+    -------
+    dict
+        gap, optimum (a lower and an upper bound), target, rows.
+    """
+    eps = accuracy_of(problem, gap)
+    low, high = reference(problem, eps / REFERENCE, arguments)
+    target = (1 + gap) * high
+    makes, tols, rows = {}, {}, []
+    for label, (name, parameters) in ours.items():
+        makes[label] = ours_maker(name, problem, eps, arguments, parameters)
+    searched = {}
+    for solver in (*peers.LINEAR_SVC, *others):
+        if not solver.solves(problem):
+            continue
+        try:
+            fit = search(solver, problem, target, arguments)
+        except Exception as error:  # others' errors are their row's, not the end of the contest
+            side = measuring.Timed(trouble=f"no tol found: {type(error).__name__}: {error}")
+            rows.append(_row(solver.name, side, None, target))
+        else:
+            searched[solver.name] = solver, fit
+    linear_svc = [
+        fit.seconds for name, (_, fit) in searched.items() if kind_of(name) == "LinearSVC" and fit.good
+    ]
+    patience = max(HOPELESS * min(linear_svc, default=math.inf), PATIENCE)
+    for name, (solver, fit) in searched.items():
+        tols[name] = fit.tol
+        if not fit.good or fit.seconds > patience:
+            trouble = fit.warning or ("slow" if fit.good else "not good enough at any tol")
+            side = measuring.Timed(fit.classifier, [], [fit.seconds], trouble)
+            rows.append(_row(name, side, problem, target, tols[name]))
+        else:
+            makes[name] = _peer(solver, problem, fit.tol, arguments)
+    sides = measuring.in_alternation(makes, problem.X, problem.y, arguments.repeats, arguments.limit)
+    timed = [_row(name, side, problem, target, tols.get(name)) for name, side in sides.items()]
+    return {"gap": gap, "optimum": [low, high], "target": target, "rows": beside_best(timed + rows)}
+
+
+def ours_maker(name, problem, eps, arguments, parameters):
+    return lambda: peers.ours(name, problem, eps, arguments.seed, arguments.max_iter, **parameters)
+
+
+def _peer(solver, problem, tol, arguments):
+    return lambda: solver.make(problem, tol, arguments.seed, arguments.max_iter)
+
+
+def reference(problem, eps, arguments):
+    """Bounds of the optimum: (dual, objective); dual 0 where nothing was proven in time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            with measuring.deadline(arguments.limit):
+                classifier = peers.ours("mpu", problem, eps, arguments.seed, arguments.max_iter)
+                classifier.fit(problem.X, problem.y)
+        except measuring.TooSlow:
+            classifier = peers.LINEAR_SVC[0].make(problem, 1e-4, arguments.seed, arguments.max_iter)
+            classifier.fit(problem.X, problem.y)
+            return 0.0, problem.objective(classifier)
+    return problem.dual(classifier.dual_coef_), problem.objective(classifier)
+
+
+def search(solver, problem, target, arguments):
+    """The fit of a solver at the largest tol that reaches the target: reporting.Fit."""
+    once = SimpleNamespace(quick=arguments.quick, repeats=1)
+    with measuring.deadline(None if arguments.limit is None else SEARCH * arguments.limit):
+        if solver in peers.OTHERS:  # some compile themselves in their first fit
+            _peer(solver, problem, 10.0, arguments)().fit(problem.X, problem.y)
+        return reporting.largest_tol(
+            lambda tol: solver.make(problem, tol, arguments.seed, arguments.max_iter),
+            lambda fit: problem.objective(fit.classifier) <= target,
+            problem.X,
+            problem.y,
+            once,
+        )
+
+
+def _row(name, side, problem, target, tol=None):
+    """What is reported of one side."""
+    value = None
+    if problem is not None and side.classifier is not None:
+        value = problem.objective(side.classifier)
+    return {
+        **seconds_of(name, side),
+        "tol": tol,
+        "objective": value,
+        "reached": value is not None and value <= target,
+    }
+
+
+def seconds_of(name, side):
+    """The part of a row that every contest has."""
+    classifier = side.classifier
+    return {
+        "solver": name,
+        "kind": kind_of(name),
+        "seconds": side.seconds,
+        "cpu_seconds": side.cpu_seconds,
+        "wall": side.wall,
+        "cpu": side.cpu,
+        "n_updates": getattr(classifier, "n_updates_", None),
+        "n_visits": getattr(classifier, "n_visits_", None),
+        "trouble": side.trouble,
+    }
+
+
+def kind_of(name):
+    """Whose a row is: "LinearSVC", "ours" or "other"."""
+    if name.startswith("LinearSVC"):
+        return "LinearSVC"
+    return "ours" if name.split(",")[0] in margins.available() else "other"
+
+
+def beside_best(rows):
+    """Set each row's ratios to the best LinearSVC that has reached what is required."""
+    best = [row for row in rows if row["kind"] == "LinearSVC" and row["reached"] and row["seconds"]]
+    best = min(best, key=lambda row: row["seconds"], default=None)
+    for row in rows:
+        for ratio, seconds in (("ratio", "seconds"), ("cpu_ratio", "cpu_seconds")):
+            known = best is not None and row["reached"] and row[seconds] is not None
+            row[ratio] = row[seconds] / best[seconds] if known else None
+    return rows
+
+
+# ------------------------------------------------------------------------------------------ accuracy
+
+
+def accuracy_contest(X, y, arguments):
+    """Solvers without an objective in common, at equal accuracy on a fifth that is held out: dict.
+
+    mpu and LinearSVC as they come; SGDClassifier and Perceptron with the fewest epochs whose accuracy is
+    within 0.1 % of mpu's.
+    """
+    order = np.random.default_rng(arguments.seed).permutation(X.shape[0])
+    held_out, kept = order[: X.shape[0] // 5], order[X.shape[0] // 5 :]
+    train, test = (X[kept], y[kept]), (X[held_out], y[held_out])
+    own = peers.Problem(*train, "squared_hinge", 1.0)
+    makes = {
+        "mpu": ours_maker("mpu", own, 0.01, arguments, {}),
+        "LinearSVC": lambda: LinearSVC(random_state=arguments.seed),
+    }
+    wanted = measuring.timed(makes["mpu"], *train)[0].score(*test) - SLACK
+    epochs = {}
+    for kind in (SGDClassifier, Perceptron):
+        name = kind.__name__
+        epochs[name] = _fewest_epochs(kind, wanted, train, test, arguments)
+        makes[name] = _epochs_of(kind, epochs[name], arguments)
+    sides = measuring.in_alternation(makes, *train, arguments.repeats, arguments.limit)
+    rows = []
+    for name, side in sides.items():
+        score = None if side.classifier is None else float(side.classifier.score(*test))
+        row = {**seconds_of(name, side), "epochs": epochs.get(name), "accuracy": score}
+        rows.append({**row, "reached": score is not None and score >= wanted})
+    return {"target": wanted, "rows": beside_best(rows)}
+
+
+def _epochs_of(kind, epochs, arguments):
+    return lambda: kind(max_iter=epochs, tol=None, random_state=arguments.seed)
+
+
+def _fewest_epochs(kind, wanted, train, test, arguments):
+    """Of `EPOCHS` the first that gives the accuracy; if none does, the most accurate one."""
+    scores = {}
+    for epochs in EPOCHS[:6] if arguments.quick else EPOCHS:
+        scores[epochs] = measuring.timed(_epochs_of(kind, epochs, arguments), *train)[0].score(*test)
+        if scores[epochs] >= wanted:
+            return epochs
+    return max(scores, key=scores.get)
+
+
+# -------------------------------------------------------------------------------------------- curves
+
+
+def curves(problem, arguments):
+    """Objective gap against seconds, from loose to tight: {label: list of {"seconds", "gap", ...}}."""
+    accuracies = [digit * 10.0**-decade for decade in range(1, 5) for digit in (5, 2, 1)]
+    low, high = reference(problem, accuracies[-1] / REFERENCE, arguments)
+    found = {"mpu": [], "LinearSVC": []}
+    tols = [digit * 10.0**-decade for decade in range(-1, 4) for digit in (5, 2, 1)]
+    sweeps = {
+        "mpu": [(eps, ours_maker("mpu", problem, eps, arguments, {})) for eps in accuracies],
+        "LinearSVC": [(tol, _peer(peers.LINEAR_SVC[0], problem, tol, arguments)) for tol in tols],
+    }
+    for name, sweep in sweeps.items():
+        for setting, make in sweep[:: 3 if arguments.quick else 1]:
+            side = measuring.in_alternation(
+                {name: make}, problem.X, problem.y, min(arguments.repeats, 3), arguments.limit
+            )[name]
+            if side.classifier is None or side.seconds is None:
+                break
+            objective = problem.objective(side.classifier)
+            found[name].append({"setting": setting, "seconds": side.seconds, "objective": objective})
+    smallest = min([high, *(point["objective"] for points in found.values() for point in points)])
+    for points in found.values():
+        for point in points:
+            point["gap"] = point["objective"] / smallest - 1
+    return {"optimum": [low, smallest], "sides": found}

@@ -1,0 +1,252 @@
+"""How long fits take, side by side; what a visit costs; how much memory a fit needs, seen from outside.
+
+    python scripts/measuring.py FOLDER '{"solver": "mpu", ...}'
+
+is what `peak_memory` runs in a process of its own: nobody else needs it.
+"""
+
+import gc
+import json
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import peers
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from margins._activeset import ActiveSets
+from margins._update import WeightVector
+from margins.patterns import binary_patterns, rows_of
+from margins.rules import Additive, Mistake, NoShrink, Rules
+
+
+class TooSlow(Exception):
+    """A fit was given up."""
+
+
+@contextmanager
+def deadline(seconds):
+    """Raise TooSlow after so many seconds: at once in our fits, in others' when they come back.
+
+    None: never; nor where there is no alarm clock (Windows).
+    """
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(*_):
+        raise TooSlow(f"more than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# ------------------------------------------------------------------------------------------- seconds
+
+
+@dataclass
+class Timed:
+    """The fits of one side: its last classifier, and the seconds of each fit but the first."""
+
+    classifier: object = None
+    wall: list = field(default_factory=list)
+    cpu: list = field(default_factory=list)
+    trouble: str | None = None
+
+    @property
+    def seconds(self):
+        return median(self.wall) if self.wall else None
+
+    @property
+    def cpu_seconds(self):
+        return median(self.cpu) if self.cpu else None
+
+
+def timed(make, X, y):
+    """One fit: (classifier, wall seconds, CPU seconds, words of its ConvergenceWarning or None)."""
+    classifier, message = make(), None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        wall, cpu = time.perf_counter(), time.process_time()
+        classifier.fit(X, y)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    for warning in caught:
+        if issubclass(warning.category, ConvergenceWarning):
+            message = str(warning.message)
+    return classifier, wall, cpu, message
+
+
+def in_alternation(makes, X, y, repeats, limit=None):
+    """Fit all sides once to warm up, then `repeats` times in turn, each round begun by another side.
+
+    Parameters
+    ----------
+    makes : dict
+        {name: callable that returns an unfitted classifier}.
+    X, y
+        The same objects for all.
+    repeats : int
+    limit : float, optional
+        Seconds after which a fit is given up, and its side left out from then on.
+
+    Returns
+    -------
+    dict of Timed
+    """
+    sides, given_up = {name: Timed() for name in makes}, set()
+    for turn in range(-1, repeats):
+        names = list(makes)
+        first = max(turn, 0) % len(names)
+        for name in names[first:] + names[:first]:
+            side = sides[name]
+            if name in given_up:
+                continue
+            gc.collect()
+            try:
+                with deadline(limit):
+                    side.classifier, wall, cpu, message = timed(makes[name], X, y)
+            except TooSlow as error:
+                side.trouble = str(error)
+                given_up.add(name)
+                continue
+            side.trouble = message
+            if turn >= 0:
+                side.wall.append(wall)
+                side.cpu.append(cpu)
+    return sides
+
+
+# ------------------------------------------------------------------------------------------- visits
+
+
+def visit_costs(X, y, repeats):
+    """Nanoseconds per row: dict.
+
+    matvec: of scipy's ``X @ w``. ordered, permuted: of our pass over all patterns when none is
+    misclassified, in the order of the file and in a random one.
+    """
+    m, d = X.shape
+    w = np.random.default_rng(0).normal(size=d)
+    rows = rows_of(X)
+    sqnorms = rows.sqnorms()
+    # All of one class and a large bias: after a few updates nothing is left to be learned.
+    sqrho = float(sqnorms.max())
+    patterns = binary_patterns(rows, sqnorms + sqrho, np.ones(m, dtype=bool), sqrho, 0.0, np.inf)
+    weights, sets = WeightVector(d, 0), ActiveSets((), m)
+    rules = Rules(Mistake(), Additive(), NoShrink())
+    ordered = np.arange(m, dtype=np.int32)
+    permuted = np.random.default_rng(0).permutation(ordered)
+    while sets.full_epoch(patterns, weights, rules, permuted):
+        pass
+    jobs = {
+        "matvec": lambda: X @ w,
+        "ordered": lambda: sets.full_epoch(patterns, weights, rules, ordered),
+        "permuted": lambda: sets.full_epoch(patterns, weights, rules, permuted),
+    }
+    # As often as fills some milliseconds: the clock has its own grain.
+    often = max(1, 2**18 // m)
+    nanoseconds = {name: [] for name in jobs}
+    for turn in range(-1, repeats):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            for _ in range(often):
+                job()
+            if turn >= 0:
+                nanoseconds[name].append(1e9 * (time.perf_counter() - start) / often / m)
+    return {name: median(values) for name, values in nanoseconds.items()}
+
+
+# ------------------------------------------------------------------------------------------- memory
+
+# Between us and the process that is measured stands a small one: a process inherits, as its own peak,
+# that of the process it is started from.
+LAUNCHER = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
+ARRAYS = ("data", "indices", "indptr")
+
+
+def size_of(X):
+    """Bytes of the three arrays of a CSR matrix."""
+    return sum(getattr(X, name).nbytes for name in ARRAYS)
+
+
+def peak_memory(X, y, requests):
+    """Bytes that a fit needs beside X and y at its peak, measured from outside its process.
+
+    Parameters
+    ----------
+    X : CSR matrix
+    y : ndarray
+    requests : dict
+        {name: dict for `make_requested`}.
+
+    Returns
+    -------
+    dict of int, or None where the system does not tell (Windows)
+    """
+    if sys.platform == "win32":
+        return None
+    with TemporaryDirectory() as folder:
+        for name in ARRAYS:
+            np.save(Path(folder, f"{name}.npy"), getattr(X, name))
+        np.save(Path(folder, "y.npy"), y)
+        shape = {"n_features": X.shape[1]}
+        idle = _peak_of(folder, shape)
+        return {name: _peak_of(folder, shape | request) - idle for name, request in requests.items()}
+
+
+def _peak_of(folder, request):
+    command = [sys.executable, "-c", LAUNCHER, sys.executable, __file__, folder, json.dumps(request)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return UNIT * int(done.stdout.split()[-1])
+
+
+def make_requested(request, X, y):
+    """The classifier that a request describes: of our algorithms, or of peers' solvers."""
+    problem = peers.Problem(X, y, **request["problem"])
+    for solver in peers.LINEAR_SVC:
+        if solver.name == request["solver"]:
+            return solver.make(problem, request["tol"], request["seed"], request["max_iter"])
+    return peers.ours(request["solver"], problem, request["eps"], request["seed"], request["max_iter"])
+
+
+def _warm_up():
+    """Load what a first fit loads, which is not the data's fault."""
+    X, y = sparse.csr_matrix([[1.0], [-1.0]]), np.array([1, -1])
+    problem = peers.Problem(X, y, "squared_hinge", 1.0)
+    for classifier in (peers.ours("mpu", problem, 0.1, 0, 10), LinearSVC()):
+        classifier.fit(X, y)
+
+
+def main(folder, request):
+    """Load X and y, and fit if the request names a solver."""
+    request = json.loads(request)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    _warm_up()
+    data, indices, indptr, y = (np.load(Path(folder, f"{name}.npy")) for name in (*ARRAYS, "y"))
+    X = sparse.csr_matrix((data, indices, indptr), shape=(len(y), request["n_features"]))
+    if "solver" in request:
+        make_requested(request, X, y).fit(X, y)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

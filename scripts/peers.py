@@ -1,0 +1,225 @@
+"""Other people's solvers, each called as its users call it, and the problem that all of them solve.
+
+Every solver here is an estimator with ``fit(X, y)``, `coef_` and `intercept_`, made by
+``make(problem, tol, seed, max_iter)``. What they are worth is not asked of them: `Problem` evaluates
+objectives and bounds itself, from weights and dual variables.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import reporting
+import reproduce_maximum_margin
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.svm import LinearSVC
+
+import margins
+
+
+@dataclass(frozen=True)
+class Problem:
+    """min |w|^2 / 2 + C sum_k loss(w.y_k), over all w or, with `best_length`, over their directions.
+
+    With an intercept it is the weight of one more feature of value 1, and penalised.
+
+    Attributes
+    ----------
+    X : CSR matrix of float64, shape (n_samples, n_features)
+    y : ndarray of int, shape (n_samples,)
+        Labels -1 and 1; more classes are so many problems, one against the rest.
+    loss : "hinge" or "squared_hinge"
+    C : float
+    intercept : bool
+    best_length : bool
+        True: a weight vector is worth what its best multiple is, 1 / (2 margin^2) in the extended space.
+    """
+
+    X: sparse.csr_matrix
+    y: np.ndarray
+    loss: str
+    C: float
+    intercept: bool = True
+    best_length: bool = False
+
+    @property
+    def signs(self):
+        """The labels -1, 1 of every binary problem: ndarray, shape (n_problems, n_samples)."""
+        classes = np.unique(self.y)
+        positive = classes[1:] if len(classes) == 2 else classes
+        return np.where(self.y == positive[:, np.newaxis], 1.0, -1.0)
+
+    def objective(self, classifier):
+        """The objective of what a solver has found, summed over the binary problems: float."""
+        weights = np.atleast_2d(classifier.coef_)
+        biases = np.broadcast_to(np.asarray(classifier.intercept_, dtype=float), len(weights))
+        return sum(map(self._objective, weights, biases, self.signs))
+
+    def _objective(self, w, bias, signs):
+        if self.best_length:
+            one = _Weights(self.X, signs, w, bias)
+            margin = reproduce_maximum_margin.extended_margin(one, self.C)
+            return 0.5 / margin**2 if margin > 0 else np.inf
+        slack = np.maximum(1 - signs * (self.X @ w + bias), 0)
+        losses = slack if self.loss == "hinge" else np.square(slack)
+        return float(0.5 * (w @ w + bias**2) + self.C * losses.sum())
+
+    def dual(self, alphas):
+        """What no objective is smaller than, by dual variables alpha >= 0: float."""
+        return sum(map(self._dual, alphas, self.signs))
+
+    def _dual(self, alpha, signs):
+        a = self.X.T @ (alpha * signs)
+        sqnorm = a @ a + (float(alpha @ signs) ** 2 if self.intercept else 0.0)
+        most = np.inf
+        if self.loss == "hinge":
+            most = self.C / alpha.max() if alpha.any() else 0.0
+        else:
+            sqnorm += alpha @ alpha / (2 * self.C)
+        # The best multiple of alpha that its bounds allow.
+        scale = min(most, alpha.sum() / sqnorm) if sqnorm > 0 else 0.0
+        return float(scale * alpha.sum() - 0.5 * scale**2 * sqnorm)
+
+
+class _Weights:
+    """A weight vector, with what `extended_margin` asks of a fit."""
+
+    def __init__(self, X, signs, w, bias):
+        self.classifier = self
+        self.coef_, self.intercept_ = w[np.newaxis], np.array([bias])
+        self.scores = signs * (X @ w + bias)
+
+
+# ------------------------------------------------------------------------------------------- solvers
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A solver whose accuracy a tolerance sets.
+
+    Attributes
+    ----------
+    name : str
+    make : callable
+        ``make(problem, tol, seed, max_iter)``; `max_iter` counts our full epochs.
+    solves : callable
+        ``solves(problem)``: True if it solves this one.
+    package : str
+        To be imported, or the solver is missing.
+    """
+
+    name: str
+    make: Callable
+    solves: Callable
+    package: str = "sklearn"
+
+
+def ours(name, problem, eps, seed, max_iter, **parameters):
+    """One of our algorithms for a problem: an unfitted classifier."""
+    algorithm = margins.get(name)
+    if problem.loss == "hinge":
+        parameters["loss"] = "hinge"
+    return algorithm(
+        C=problem.C,
+        fit_intercept=problem.intercept,
+        eps=eps,
+        random_state=seed,
+        max_iter=max_iter,
+        **parameters,
+    )
+
+
+def solved_by(name, problem):
+    """True if our algorithm of that name solves a problem."""
+    return problem.loss == "squared_hinge" or "loss" in margins.get(name)().get_params()
+
+
+def _linear_svc(dual):
+    def make(problem, tol, seed, max_iter):
+        return LinearSVC(
+            loss=problem.loss,
+            dual=dual,
+            C=problem.C,
+            fit_intercept=problem.intercept,
+            tol=tol,
+            max_iter=reporting.SVC_ITERATIONS * max_iter,
+            random_state=seed,
+        )
+
+    return make
+
+
+class Liblinear(ClassifierMixin, BaseEstimator):
+    """LIBLINEAR by its own Python package."""
+
+    def __init__(self, solver, C, tol, bias):
+        self.solver, self.C, self.tol, self.bias = solver, C, tol, bias
+
+    def fit(self, X, y):
+        from liblinear.liblinearutil import train
+
+        options = f"-s {self.solver} -c {self.C!r} -e {self.tol!r} -B {1 if self.bias else -1} -q"
+        model = train(y, X, options)
+        found = [model.get_decfun(label) for label in range(model.nr_class if model.nr_class > 2 else 1)]
+        # It takes the label that comes first for the positive one; scikit-learn the largest.
+        sign = 1.0 if model.nr_class > 2 or model.get_labels()[0] == max(model.get_labels()) else -1.0
+        order = np.argsort(model.get_labels()) if model.nr_class > 2 else [0]
+        self.coef_ = sign * np.array([found[place][0][: X.shape[1]] for place in order])
+        self.intercept_ = sign * np.array([found[place][1] if self.bias else 0.0 for place in order])
+        return self
+
+
+def _liblinear(squared, linear):
+    def make(problem, tol, seed, max_iter):
+        number = linear if problem.loss == "hinge" else squared
+        return Liblinear(number, problem.C, tol, problem.intercept)
+
+    return make
+
+
+def _skglm(problem, tol, seed, max_iter):
+    from skglm.estimators import LinearSVC as SkglmSVC
+
+    return SkglmSVC(C=problem.C, tol=tol, max_iter=max_iter, fit_intercept=False)
+
+
+def _squared(problem):
+    return problem.loss == "squared_hinge"
+
+
+LINEAR_SVC = (
+    Solver("LinearSVC", _linear_svc(dual=True), lambda problem: True),
+    Solver("LinearSVC, primal", _linear_svc(dual=False), _squared),
+)
+OTHERS = (
+    Solver("liblinear-official", _liblinear(1, 3), lambda problem: True, "liblinear"),
+    Solver("liblinear-official, primal", _liblinear(2, None), _squared, "liblinear"),
+    Solver(
+        "skglm",
+        _skglm,
+        lambda problem: problem.loss == "hinge" and not problem.intercept,
+        "skglm",
+    ),
+)
+
+
+def installed():
+    """The other solvers that can be imported, and the names of the packages that cannot.
+
+    Returns
+    -------
+    solvers : list of Solver
+    missing : dict of str
+        {package: why}.
+    """
+    solvers, missing = [], {}
+    for solver in OTHERS:
+        try:
+            importlib.import_module(solver.package)
+        except Exception as error:  # whatever a broken package raises is its own business
+            missing[solver.package] = f"{type(error).__name__}: {error}"
+        else:
+            solvers.append(solver)
+    return solvers, missing

@@ -1,0 +1,113 @@
+"""How much work a fit is: visits and updates, which no clock and no machine can blur.
+
+A later change may make a fit cheaper or a visit dearer, but must not silently present patterns a
+multiple of the times that it took to prove the same. Who lowers the numbers stores the new ones here;
+who needs a higher one says why.
+"""
+
+import functools
+import warnings
+
+import benchmark
+import contests
+import numpy as np
+import peers
+import pytest
+import real_data
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+
+# Rounding decides ties, and so, a little, how a run goes on: other processors count a little otherwise.
+ROOM = 1.25
+# {(data set, task): (visits, updates with their multiplicities)} of mpu.
+WORK = {
+    ("breast-cancer", "a"): (21_925, 295_438_438),
+    ("breast-cancer", "b"): (12_779, 2_789_863),
+    ("breast-cancer", "c"): (21_121, 3_117_466),
+    ("breast-cancer", "d, C=0.01"): (35_052, 5_562_436),
+    ("breast-cancer", "d, C=1"): (25_365, 33_916_356),
+    ("breast-cancer", "d, C=100"): (273_479, 945_867_337),
+    ("digits", "a"): (204_716, 1_520_066_091),
+    ("digits", "b"): (79_375, 14_628_900),
+    ("digits", "c"): (191_714, 21_800_209),
+    ("digits", "d, C=0.01"): (96_674, 16_230_054),
+    ("digits", "d, C=1"): (225_588, 269_595_253),
+    ("digits", "d, C=100"): (10_130_065, 22_849_031_234),
+    ("a9a", "a"): (1_844_264, 17_638_940_796),
+    ("a9a", "b"): (994_210, 169_230_225),
+    ("a9a", "c"): (1_789_964, 101_205_205),
+    ("a9a", "d, C=0.01"): (1_289_327, 208_443_539),
+    ("a9a", "d, C=1"): (4_595_874, 3_918_740_582),
+    ("a9a", "d, C=100"): (196_470_032, 335_314_539_222),
+    ("w8a", "a"): (646_967, 66_322_243_590),
+    ("w8a", "b"): (264_788, 625_590_230),
+    ("w8a", "c"): (812_451, 179_957_592),
+    ("w8a", "d, C=0.01"): (917_677, 133_285_896),
+    ("w8a", "d, C=1"): (2_391_104, 8_196_698_288),
+    ("w8a", "d, C=100"): (174_450_462, 929_219_154_386),
+}
+LONG = 10_000_000  # visits that a test may take without being called slow
+
+
+@functools.cache
+def problems(name):
+    """The problems of the benchmark's tasks: {task: (problem, gap)}."""
+    tasks = benchmark.Benchmark(name, None, ())
+    found = {
+        "a": (tasks.l1_svm(), 1e-4),
+        "b": (tasks.l1_svm(), 0.01),
+        "c": (tasks.maximum_margin(), benchmark.MARGIN_GAP),
+    }
+    for C in (0.01, 1.0, 100.0):
+        found[f"d, C={C:g}"] = tasks.squared_hinge(C), 1e-3
+    return found
+
+
+def listed():
+    for (name, task), (visits, _) in WORK.items():
+        yield pytest.param(name, task, marks=[pytest.mark.slow] if visits > LONG else [])
+
+
+@pytest.mark.parametrize(("name", "task"), list(listed()))
+def test_mpu_needs_no_more_visits_and_updates_than_it_did(name, task):
+    if name not in benchmark.SHIPPED and name not in real_data.available():
+        pytest.skip(f"{real_data.VARIABLE} does not lead to {name}: it is not part of the project")
+    problem, gap = problems(name)[task]
+    eps = contests.accuracy_of(problem, gap)
+    fit = peers.ours("mpu", problem, eps, seed=0, max_iter=1000).fit(problem.X, problem.y)
+    assert fit.converged_
+    visits, updates = WORK[name, task]
+    assert fit.n_visits_ <= ROOM * visits
+    assert fit.n_updates_ <= ROOM * updates
+
+
+def overlapping_classes(n_classes):
+    generator = np.random.default_rng(0)
+    y = generator.integers(n_classes, size=70)
+    return generator.normal(size=(70, 4)) + np.eye(4)[y], y
+
+
+@pytest.mark.parametrize("name", ["perceptron", "budget-perceptron", "second-order-perceptron"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_plain_epochs_and_streams_visit_every_pattern_once_a_pass(name, n_classes):
+    X, y = overlapping_classes(n_classes)
+    n_problems = 1 if n_classes == 2 else n_classes
+    classifier = margins.get(name)(random_state=0)
+    if "max_iter" in classifier.get_params():
+        classifier.set_params(max_iter=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(X, y)
+    assert classifier.n_iter_ >= 1
+    assert classifier.n_visits_ == sum(len(curve) for curve in classifier.learning_curve_) * len(X)
+    for chunk in (slice(0, 50), slice(50, 70)):
+        classifier.partial_fit(X[chunk], y[chunk], classes=np.unique(y))
+    assert classifier.n_visits_ == n_problems * len(X)
+
+
+def test_visits_to_active_sets_count_and_threads_change_nothing():
+    X, y = overlapping_classes(3)
+    fits = [margins.get("mpu")(random_state=0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)]
+    assert fits[0].n_visits_ == fits[1].n_visits_
+    assert fits[0].n_visits_ > len(X) * sum(len(curve) for curve in fits[0].learning_curve_)
