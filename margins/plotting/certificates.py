@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from margins.parameters import OneOf, check
 from margins.plotting.epochs import named_curves
 from margins.plotting.style import COLOURS, GRID, axes_for, legend, scale_for, with_defaults
 
@@ -74,11 +75,7 @@ class CertificateDisplay:
         AttributeError
             If an estimator has no `learning_curve_`.
         """
-        if quantity not in QUANTITIES:
-            raise ValueError(
-                f"quantity of CertificateDisplay must be one of {', '.join(map(repr, QUANTITIES))}. "
-                f"Got {quantity!r}."
-            )
+        check("quantity", "CertificateDisplay", quantity, OneOf(*QUANTITIES))
         updates, low, high = [], [], []
         curves = named_curves(cls.__name__, estimators, names)
         for name, curve in curves.items():

@@ -3,6 +3,7 @@
 import numpy as np
 
 from margins.model_selection.compare import Comparison, compare
+from margins.parameters import OneOf, check
 from margins.plotting.style import COLOURS, GRID, axes_for, metric_label, with_defaults
 
 KINDS = ("scores", "differences")
@@ -77,12 +78,8 @@ class ComparisonDisplay:
         TypeError, ValueError
             If the studies cannot be compared, or an argument is none of these.
         """
-        for name, value, allowed in (("kind", kind, KINDS), ("interval", interval, INTERVALS)):
-            if value not in allowed:
-                raise ValueError(
-                    f"{name} of ComparisonDisplay must be one of {', '.join(map(repr, allowed))}. "
-                    f"Got {value!r}."
-                )
+        check("kind", "ComparisonDisplay", kind, OneOf(*KINDS))
+        check("interval", "ComparisonDisplay", interval, OneOf(*INTERVALS))
         if not isinstance(studies, Comparison):
             studies = compare(studies, metric=metric, confidence=confidence)
         metric, confidence = metric or studies.metric, studies.confidence

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from margins.parameters import OneOf, check
 from margins.plotting.style import GRID, axes_for, legend, look, scale_for, with_defaults
 
 QUANTITIES = {"mistakes": "mistakes in the epoch (patterns)", "updates": "updates since the start"}
@@ -64,11 +65,7 @@ class EpochsDisplay:
         AttributeError
             If an estimator has no `learning_curve_`.
         """
-        if quantity not in QUANTITIES:
-            raise ValueError(
-                f"quantity of EpochsDisplay must be one of {', '.join(map(repr, QUANTITIES))}. "
-                f"Got {quantity!r}."
-            )
+        check("quantity", "EpochsDisplay", quantity, OneOf(*QUANTITIES))
         curves = named_curves(cls.__name__, estimators, names)
         epochs = [np.array([each.epoch for each in curve]) for curve in curves.values()]
         values = [np.array([getattr(each, quantity) for each in curve]) for curve in curves.values()]
