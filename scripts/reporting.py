@@ -27,7 +27,7 @@ except ImportError:
     tqdm = None
 
 SMALL = ("mushrooms", "promoters", "sonar", "splice")  # what --quick runs
-FILES = ("json", "out", "figure")  # whose places are nobody's business
+FILES = ("cache", "figure", "json", "out")  # whose places are nobody's business
 SVC_ITERATIONS = 10  # of LinearSVC for one of our full epochs, which may hold hundreds of passes
 DECADES = range(1, -7, -1)  # of the grid of tol, from 10 down
 LEGEND = """\

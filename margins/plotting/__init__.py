@@ -1,0 +1,16 @@
+"""Pictures of fits and studies, in scikit-learn's manner; nothing here fits. Needs matplotlib.
+
+>>> from margins.plotting import LandscapeDisplay
+>>> LandscapeDisplay.from_study(study).figure_.savefig("tau.png")  # doctest: +SKIP
+
+Every display class holds what it draws as plain attributes, draws it again with ``plot(ax=...)``, and
+keeps the axes and figure of the last drawing as ``ax_`` and ``figure_``. Colours are those of Okabe &
+Ito, which colour-blind people can tell apart; lines differ in their markers or dashes too.
+"""
+
+from margins.plotting.certificates import CertificateDisplay
+from margins.plotting.comparison import ComparisonDisplay
+from margins.plotting.epochs import EpochsDisplay
+from margins.plotting.landscape import LandscapeDisplay
+
+__all__ = ["CertificateDisplay", "ComparisonDisplay", "EpochsDisplay", "LandscapeDisplay"]

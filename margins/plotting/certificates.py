@@ -1,0 +1,119 @@
+"""What certificates prove, against updates."""
+
+import numpy as np
+
+from margins.parameters import OneOf, check
+from margins.plotting.epochs import named_curves
+from margins.plotting.style import COLOURS, GRID, axes_for, legend, scale_for, with_defaults
+
+QUANTITIES = {
+    "margin": "margin (units of X)",
+    "gap": "relative duality gap, primal / dual - 1",
+}
+
+
+class CertificateDisplay:
+    """How a proof grew: the margin and its upper bound, or the duality gap, against updates.
+
+    Parameters
+    ----------
+    updates : list of ndarray of int64, shape (n_certificates,)
+        For each binary problem.
+    low : list of ndarray of float64, shape (n_certificates,)
+        Margins achieved, or gaps.
+    high : list of ndarray of float64, shape (n_certificates,), or None
+        Upper bounds of the margin.
+    labels : list of str
+    quantity : str
+        "margin" or "gap".
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        After `plot`.
+    lines_ : list of matplotlib.lines.Line2D
+        For "margin" two of each problem, the margin first.
+
+    Notes
+    -----
+    Not drawn are the margin of a hypothesis that does not separate the classes, which is no margin, and
+    bounds and gaps that are not finite yet. Margins that differ little have a linear axis.
+    """
+
+    def __init__(self, updates, low, high, labels, quantity="margin"):
+        self.updates = updates
+        self.low = low
+        self.high = high
+        self.labels = labels
+        self.quantity = quantity
+
+    @classmethod
+    def from_estimator(cls, *estimators, quantity="margin", names=None, ax=None, **line_kw):
+        """Draw the certificates in the learning curves of fitted classifiers.
+
+        Parameters
+        ----------
+        *estimators : classifier of margins
+            Fitted. Of more than two classes, each gives its lines.
+        quantity : str
+            "margin": margin and upper bound. "gap": the relative duality gap.
+        names : list of str, optional
+            Of the estimators, by default their classes.
+        ax : matplotlib.axes.Axes, optional
+        **line_kw
+            Keywords of ``Axes.plot``.
+
+        Returns
+        -------
+        CertificateDisplay
+
+        Raises
+        ------
+        ValueError
+            If `quantity` is none of these, there is no estimator, or one has no certificates by epoch
+            (those that ask for no accuracy have none).
+        AttributeError
+            If an estimator has no `learning_curve_`.
+        """
+        check("quantity", "CertificateDisplay", quantity, OneOf(*QUANTITIES))
+        updates, low, high = [], [], []
+        curves = named_curves(cls.__name__, estimators, names)
+        for name, curve in curves.items():
+            certified = [each for each in curve if each.certificate is not None]
+            if not certified:
+                raise ValueError(
+                    f"estimators of {cls.__name__} must have certificates in learning_curve_. "
+                    f"Got none for {name!r}."
+                )
+            updates.append(np.array([each.updates for each in certified]))
+            low.append(np.array([getattr(each.certificate, quantity) for each in certified]))
+            high.append(np.array([each.certificate.upper_bound for each in certified]))
+        high = high if quantity == "margin" else None
+        return cls(updates, low, high, list(curves), quantity).plot(ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw: the display itself."""
+        ax = axes_for(self, ax)
+        self.lines_ = []
+        for index, (updates, low, label) in enumerate(
+            zip(self.updates, self.low, self.labels, strict=True)
+        ):
+            looks = {"color": COLOURS[index % len(COLOURS)], "markersize": 4}
+            below = looks | {"marker": "o", "label": f"{label}: {self.quantity}"}
+            self.lines_ += ax.plot(updates, _drawable(low), **with_defaults(below, line_kw))
+            if self.high is not None:
+                above = looks | {"marker": "v", "linestyle": "--", "label": f"{label}: upper bound"}
+                high = _drawable(self.high[index])
+                self.lines_ += ax.plot(updates, high, **with_defaults(above, line_kw))
+        drawn = [line.get_ydata() for line in self.lines_]
+        ax.set(xscale=scale_for(self.updates, 10), yscale=scale_for(drawn, 10))
+        ax.set(xlabel="updates", ylabel=QUANTITIES[self.quantity])
+        ax.grid(**GRID)
+        legend(ax)
+        return self
+
+
+def _drawable(values):
+    """Positive finite values; others become nan."""
+    values = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)

@@ -1,0 +1,118 @@
+"""Studies side by side, with their intervals."""
+
+import numpy as np
+
+from margins.model_selection.compare import Comparison, compare
+from margins.parameters import OneOf, check
+from margins.plotting.style import COLOURS, GRID, axes_for, metric_label, with_defaults
+
+KINDS = ("scores", "differences")
+INTERVALS = {"t": "T interval", "corrected": "corrected interval"}
+
+
+class ComparisonDisplay:
+    """Means of studies, or of their paired differences, with intervals.
+
+    Parameters
+    ----------
+    names : list of str
+    means : ndarray of float64, shape (n,)
+    intervals : ndarray of float64, shape (n, 2)
+    metric : str
+    kind : str
+        "scores", or "differences" of pairs on the same folds.
+    about : str
+        What the intervals are, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        After `plot`.
+    errorbar_ : matplotlib.container.ErrorbarContainer
+    """
+
+    def __init__(self, names, means, intervals, metric, kind="scores", about="interval"):
+        self.names = names
+        self.means = means
+        self.intervals = intervals
+        self.metric = metric
+        self.kind = kind
+        self.about = about
+
+    @classmethod
+    def from_studies(
+        cls,
+        studies,
+        *,
+        metric=None,
+        kind="scores",
+        interval="t",
+        confidence=0.95,
+        ax=None,
+        **errorbar_kw,
+    ):
+        """Draw studies of the same data and folds.
+
+        Parameters
+        ----------
+        studies : dict of Study, list of Study, or Comparison
+            As `margins.model_selection.compare` takes them, or what it returns.
+        metric : str, optional
+            Default: the one that decided in the first study.
+        kind : str
+            "scores": the mean of every study. "differences": of every pair, fold by fold: an interval
+            without 0 tells them apart.
+        interval : str
+            "t", the papers', or "corrected", Nadeau and Bengio's, which is wider and more honest.
+        confidence : float, in (0, 1), default=0.95
+        ax : matplotlib.axes.Axes, optional
+        **errorbar_kw
+            Keywords of ``Axes.errorbar``.
+
+        Returns
+        -------
+        ComparisonDisplay
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the studies cannot be compared, or an argument is none of these.
+        """
+        check("kind", "ComparisonDisplay", kind, OneOf(*KINDS))
+        check("interval", "ComparisonDisplay", interval, OneOf(*INTERVALS))
+        if not isinstance(studies, Comparison):
+            studies = compare(studies, metric=metric, confidence=confidence)
+        metric, confidence = metric or studies.metric, studies.confidence
+        if kind == "differences":
+            names = [f"{each.first} - {each.second}" for each in studies.differences]
+            means = [each.mean for each in studies.differences]
+            which = "interval" if interval == "t" else "corrected_interval"
+            ends = [getattr(each, which) for each in studies.differences]
+        else:
+            names, own = list(studies.studies), studies.studies.values()
+            means = [each.mean(metric) for each in own]
+            which = "interval" if interval == "t" else "corrected_interval"
+            ends = [getattr(each, which)(metric, confidence) for each in own]
+        about = f"mean and {100 * confidence:g} % {INTERVALS[interval]}"
+        display = cls(names, np.array(means), np.array(ends), metric, kind, about)
+        return display.plot(ax, **errorbar_kw)
+
+    def plot(self, ax=None, **errorbar_kw):
+        """Draw: the display itself."""
+        ax = axes_for(self, ax, size=(6.4, 1.4 + 0.42 * len(self.names)))
+        places = np.arange(len(self.names))
+        errors = np.abs(self.intervals.T - self.means)
+        looks = {"fmt": "o", "color": COLOURS[0], "capsize": 4, "label": self.about}
+        self.errorbar_ = ax.errorbar(
+            self.means, places, xerr=errors, **with_defaults(looks, errorbar_kw)
+        )
+        label = metric_label(self.metric)
+        if self.kind == "differences":
+            ax.axvline(0, color="0.4", linewidth=0.9, linestyle=":")
+            label = f"difference in {label}"
+        ax.set_yticks(places, self.names)
+        ax.set_ylim(len(places) - 0.5, -0.5)  # the first on top
+        ax.set_xlabel(label)
+        ax.grid(axis="x", **GRID)
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+        return self

@@ -1,0 +1,126 @@
+"""Updates and mistakes by epoch."""
+
+import numpy as np
+
+from margins.parameters import OneOf, check
+from margins.plotting.style import GRID, axes_for, legend, look, scale_for, with_defaults
+
+QUANTITIES = {"mistakes": "mistakes in the epoch (patterns)", "updates": "updates since the start"}
+
+
+class EpochsDisplay:
+    """How a fit went: updates or mistakes against epochs.
+
+    Parameters
+    ----------
+    epochs : list of ndarray of int64, shape (n_epochs,)
+        For each binary problem, from 1.
+    values : list of ndarray of int64, shape (n_epochs,)
+        Of the quantity, likewise.
+    labels : list of str
+    quantity : str
+        "mistakes": misclassified patterns of the epoch. "updates": updates since the start.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        After `plot`.
+    lines_ : list of matplotlib.lines.Line2D
+
+    Examples
+    --------
+    >>> display = EpochsDisplay.from_estimator(classifier)  # doctest: +SKIP
+    """
+
+    def __init__(self, epochs, values, labels, quantity="mistakes"):
+        self.epochs = epochs
+        self.values = values
+        self.labels = labels
+        self.quantity = quantity
+
+    @classmethod
+    def from_estimator(cls, *estimators, quantity="mistakes", names=None, ax=None, **line_kw):
+        """Draw the learning curves of fitted classifiers.
+
+        Parameters
+        ----------
+        *estimators : classifier of margins
+            Fitted. Of more than two classes, each gives a line.
+        quantity : str
+            "mistakes" or "updates".
+        names : list of str, optional
+            Of the estimators, by default their classes.
+        ax : matplotlib.axes.Axes, optional
+        **line_kw
+            Keywords of ``Axes.plot``.
+
+        Returns
+        -------
+        EpochsDisplay
+
+        Raises
+        ------
+        ValueError
+            If `quantity` is none of these, or there is no estimator.
+        AttributeError
+            If an estimator has no `learning_curve_`.
+        """
+        check("quantity", "EpochsDisplay", quantity, OneOf(*QUANTITIES))
+        curves = named_curves(cls.__name__, estimators, names)
+        epochs = [np.array([each.epoch for each in curve]) for curve in curves.values()]
+        values = [np.array([getattr(each, quantity) for each in curve]) for curve in curves.values()]
+        return cls(epochs, values, list(curves), quantity).plot(ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw: the display itself."""
+        ax = axes_for(self, ax)
+        self.lines_ = []
+        for index, (epochs, values, label) in enumerate(
+            zip(self.epochs, self.values, self.labels, strict=True)
+        ):
+            looks = look(index) | {"label": label, "markersize": 4}
+            if len(epochs) > 40:
+                looks["markevery"] = len(epochs) // 20
+            self.lines_ += ax.plot(epochs, values, **with_defaults(looks, line_kw))
+        ax.set(xlabel="epoch", ylabel=QUANTITIES[self.quantity])
+        if self.quantity == "updates" and scale_for(self.values, 100) == "log":
+            ax.set_yscale("log")
+        else:
+            ax.ticklabel_format(axis="y", useMathText=True)
+            ax.set_ylim(bottom=0)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.grid(**GRID)
+        legend(ax)
+        return self
+
+
+def named_curves(caller, estimators, names=None):
+    """Learning curves by what their lines are called: dict of list of margins.training.Epoch."""
+    if not estimators:
+        raise ValueError(f"estimators of {caller} must be at least 1. Got none.")
+    names = list(names) if names is not None else _names(estimators)
+    if len(names) != len(estimators):
+        raise ValueError(
+            f"names of {caller} must be as many as estimators, {len(estimators)}. Got {len(names)}."
+        )
+    curves = {}
+    for name, estimator in zip(names, estimators, strict=True):
+        if not hasattr(estimator, "learning_curve_"):
+            raise AttributeError(
+                f"estimator of {caller} must be a fitted classifier of margins, with learning_curve_. "
+                f"Got {estimator!r}."
+            )
+        problems = estimator.learning_curve_
+        for label, curve in zip(estimator.classes_.tolist(), problems, strict=False):
+            several = f"{name}, class {label}" if len(estimators) > 1 else f"class {label}"
+            curves[name if len(problems) == 1 else several] = curve
+    return curves
+
+
+def _names(estimators):
+    """Their classes, numbered where they are not distinct."""
+    kinds = [type(each).__name__ for each in estimators]
+    return [
+        kind if kinds.count(kind) == 1 else f"{kind} {kinds[:index].count(kind) + 1}"
+        for index, kind in enumerate(kinds)
+    ]

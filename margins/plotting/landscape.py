@@ -1,0 +1,221 @@
+"""Scores of a search over its parameters."""
+
+import numpy as np
+
+from margins.model_selection.intervals import t_interval
+from margins.plotting.places import Places
+from margins.plotting.style import (
+    BAND,
+    COLOUR_MAP,
+    GRID,
+    axes_for,
+    legend,
+    look,
+    metric_label,
+    with_defaults,
+)
+
+DODGE = 0.1  # between lines, in factors of two
+BARS = 0.6  # opacity
+
+
+class LandscapeDisplay:
+    """The mean score of every setting of a study: lines over one parameter, or a map of two.
+
+    A value that switches its parameter off, 0 or inf, has its own place on the axis, behind a dotted
+    line.
+
+    Parameters
+    ----------
+    x : Places
+        Of the parameter along the horizontal axis.
+    y : Places or None
+        Of the second parameter: a line for each value, or the vertical axis of a map.
+    scores : ndarray of float64, shape (n_y, n_x)
+        Means; nan where a setting was not tried. n_y is 1 without a second parameter.
+    low, high : ndarray of float64, shape (n_y, n_x)
+        Ends of what `about` says.
+    best : tuple of int, or None
+        Row and column of the setting to be marked.
+    metric : str
+    kind : str
+        "lines" or "map".
+    about : str
+        What a band about a line, or a bar through a marker, is.
+    best_label : str
+        What the marked setting is.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        After `plot`.
+    lines_ : list of list of matplotlib.lines.Line2D
+        For each line its pieces: what switches off stands alone.
+    mesh_, colorbar_ : matplotlib.collections.QuadMesh, matplotlib.colorbar.Colorbar
+        Of a map.
+    """
+
+    def __init__(
+        self, x, y, scores, low, high, best, metric, kind="lines", about="interval", best_label="best"
+    ):
+        self.x = x
+        self.y = y
+        self.scores = scores
+        self.low = low
+        self.high = high
+        self.best = best
+        self.metric = metric
+        self.kind = kind
+        self.about = about
+        self.best_label = best_label
+
+    @classmethod
+    def from_study(cls, study, *, x=None, y=None, metric=None, stage=-1, kind=None, ax=None, **kw):
+        """Draw the tables of a study.
+
+        Of a double cross-validation, whose outer folds have a table each, the means of all are
+        averaged, and a band reaches from the least to the greatest of them. Of a parameter search, a
+        band is the 95 % T interval over the folds. Of settings that differ in other parameters alone,
+        the best is drawn.
+
+        Parameters
+        ----------
+        study : Study
+        x, y : str, optional
+            Parameters. By default the first that varies and has numbers, and the other.
+        metric : str, optional
+            Default: the one that decided.
+        stage : int, default=-1
+            Of a search in stages; the last.
+        kind : str, optional
+            "lines" or "map". Default: a map if both parameters have numbers.
+        ax : matplotlib.axes.Axes, optional
+        **kw
+            Keywords of ``Axes.plot`` or ``Axes.pcolormesh``.
+
+        Returns
+        -------
+        LandscapeDisplay
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not vary in the study, or nothing does.
+        """
+        n_stages = max(table.stage for table in study.tables) + 1
+        tables = [table for table in study.tables if table.stage == range(n_stages)[stage]]
+        settings = tables[0].settings
+        varying = [name for name in settings[0] if len({each[name] for each in settings}) > 1]
+        x, y = _chosen(settings, varying, x, y)
+        across = Places(x, [setting[x] for setting in settings])
+        up = None if y is None else Places(y, [setting[y] for setting in settings])
+        metric = metric or study.refit
+        shape = 1 if up is None else len(up.values), len(across.values)
+        scores, low, high = (np.full(shape, np.nan) for _ in range(3))
+        means = np.array([table.mean_scores(metric) for table in tables])
+        for index in np.argsort(means.mean(axis=0), kind="stable"):  # the best comes last, and stays
+            place = _place(settings[index], across, up)
+            scores[place] = means[:, index].mean()
+            if len(tables) > 1:
+                ends = means[:, index].min(), means[:, index].max()
+            else:
+                ends = t_interval(tables[0].scores[metric][index].tolist())
+            low[place], high[place] = ends
+        best = study.best_params
+        known = all(name in best for name in (x, y) if name is not None)
+        best = _place(best, across, up) if known and stage in (-1, n_stages - 1) else None
+        if kind is None:
+            kind = "map" if up is not None and up.numeric else "lines"
+        if kind not in ("lines", "map") or (kind == "map" and up is None):
+            raise ValueError(
+                "kind of LandscapeDisplay must be 'lines', or 'map' if there are two parameters. "
+                f"Got {kind!r}."
+            )
+        if len(tables) > 1:
+            words = "least to greatest of the outer folds", "chosen most often"
+        else:
+            words = "95 % T interval", "best mean"
+        return cls(across, up, scores, low, high, best, metric, kind, *words).plot(ax, **kw)
+
+    def plot(self, ax=None, **kw):
+        """Draw: the display itself."""
+        ax = axes_for(self, ax)
+        (self._map if self.kind == "map" else self._lines)(ax, kw)
+        return self
+
+    def _lines(self, ax, kw):
+        self.lines_ = []
+        n_lines = len(self.scores)
+        for row, scores in enumerate(self.scores):
+            # Beside each other, so that intervals can be told apart.
+            shift = DODGE * (row - (n_lines - 1) / 2)
+            looks, pieces = look(row), []
+            label = "mean" if self.y is None else f"{self.y.name} = {self.y.values[row]}"
+            for run in self.x.runs():
+                places = self.x.places[run] + shift
+                own = looks | {"label": None if pieces else label}
+                pieces += ax.plot(places, scores[run], **with_defaults(own, kw))
+                ends = self.low[row, run], self.high[row, run]
+                if n_lines > 1:
+                    ax.vlines(places, *ends, color=looks["color"], alpha=BARS)
+                    continue
+                note = self.about if len(pieces) == 1 else None
+                if run.stop - run.start == 1:  # a band of no width
+                    places = places + np.array([-0.12, 0.12])
+                    ends = [np.repeat(end, 2) for end in ends]
+                ax.fill_between(places, *ends, label=note, color=looks["color"], alpha=BAND, linewidth=0)
+            self.lines_.append(pieces)
+        if n_lines > 1:
+            ax.vlines([], [], [], color="0.4", label=self.about)  # for the legend
+        if self.best is not None:
+            row, column = self.best
+            place = self.x.places[column] + DODGE * (row - (n_lines - 1) / 2)
+            looks = {
+                "marker": "*",
+                "s": 160,
+                "color": "black",
+                "zorder": 4,
+                "label": self.best_label,
+            }
+            ax.scatter(place, self.scores[self.best], **looks)
+        self.x.draw(ax.xaxis, ax.axvline)
+        ax.set_ylabel(metric_label(self.metric))
+        ax.grid(axis="y", **GRID)
+        legend(ax)
+
+    def _map(self, ax, kw):
+        n_up, n_across = self.scores.shape
+        places = np.arange(n_across), np.arange(n_up)
+        looks = {"cmap": COLOUR_MAP, "shading": "nearest"}
+        self.mesh_ = ax.pcolormesh(*places, self.scores, **with_defaults(looks, kw))
+        self.colorbar_ = ax.figure.colorbar(self.mesh_, ax=ax, label=f"mean {metric_label(self.metric)}")
+        if self.best is not None:
+            looks = {"marker": "*", "s": 160, "color": "white", "edgecolors": "black"}
+            ax.scatter(self.best[1], self.best[0], label=self.best_label, **looks)
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+        self.x.draw(ax.xaxis, ax.axvline, places[0])
+        self.y.draw(ax.yaxis, ax.axhline, places[1])
+
+
+def _chosen(settings, varying, x, y):
+    """Parameters of the axes, given or found: str, str or None."""
+    for axis, name in (("x", x), ("y", y)):
+        if name is not None and name not in varying:
+            raise ValueError(
+                f"{axis} of LandscapeDisplay must be a parameter that varies in the study, one of "
+                f"{', '.join(map(repr, varying)) or 'none'}. Got {name!r}."
+            )
+    if not varying:
+        raise ValueError("study of LandscapeDisplay must vary a parameter. Got one setting alone.")
+    if x is None:
+        free = [name for name in varying if name != y]
+        numeric = [name for name in free if Places(name, [each[name] for each in settings]).numeric]
+        x = (numeric or free)[0]
+    if y is None and len(varying) == 2:
+        y = next(name for name in varying if name != x)
+    return x, y
+
+
+def _place(setting, across, up):
+    row = 0 if up is None else up.values.index(setting[up.name])
+    return row, across.values.index(setting[across.name])

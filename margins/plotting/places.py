@@ -1,0 +1,81 @@
+"""Where values of a parameter stand on an axis: logarithmically, what switches it off apart."""
+
+import math
+from numbers import Real
+
+import numpy as np
+
+GAP = 1.6  # between the inactive value and the others, in their typical distance
+
+
+class Places:
+    """Places of a parameter's values on an axis.
+
+    Positive numbers stand at their logarithms; 0 stands before and inf behind them, where they would
+    not fit, with a gap. Anything else (names, negative numbers) is set at equal distances.
+
+    Parameters
+    ----------
+    name : str
+    values : sequence
+        With repetitions.
+
+    Attributes
+    ----------
+    name : str
+    values : list
+        Distinct; numbers in ascending order, others as they came.
+    places : ndarray of float64, shape (n_values,)
+    inactive : list of bool
+    """
+
+    def __init__(self, name, values):
+        self.name = name
+        self.values = list(dict.fromkeys(values))
+        self.inactive = [False] * len(self.values)
+        self.numeric = all(isinstance(each, Real) and not isinstance(each, bool) for each in self.values)
+        if self.numeric:
+            self.values.sort()
+            self.inactive = [each == 0 or each == math.inf for each in self.values]
+        active = [each for each, off in zip(self.values, self.inactive, strict=True) if not off]
+        if not self.numeric or not active or min(active) < 0:
+            self.places = np.arange(len(self.values), dtype=float)
+            return
+        logs = np.log2(active)
+        step = GAP * (float(np.median(np.diff(logs))) if len(logs) > 1 else 1.0)
+        places = dict(zip(active, logs, strict=True))
+        places |= {0: logs[0] - step, math.inf: logs[-1] + step}
+        self.places = np.array([places[each] for each in self.values])
+
+    def label(self, index):
+        """A value for a tick: str."""
+        value = self.values[index]
+        text = f"{value:g}" if self.numeric else str(value)
+        text = "∞" if text == "inf" else text
+        return f"{text}\n(off)" if self.inactive[index] else text
+
+    def runs(self):
+        """The values in runs that a line connects: what switches off stands alone. List of slice."""
+        active = [index for index, off in enumerate(self.inactive) if not off]
+        alone = [slice(index, index + 1) for index, off in enumerate(self.inactive) if off]
+        return alone + ([slice(active[0], active[-1] + 1)] if active else [])
+
+    def borders(self):
+        """Where the gaps are: list of float."""
+        pairs = zip(self.inactive, self.inactive[1:], self.places, self.places[1:], strict=False)
+        return [(left + right) / 2 for off, next_off, left, right in pairs if off != next_off]
+
+    def draw(self, axis, line, places=None):
+        """Put ticks and labels on an axis, and dotted lines (by `line`) through the gaps."""
+        axis.set_ticks(self.places if places is None else places)
+        axis.set_ticklabels([self.label(index) for index in range(len(self.values))])
+        axis.set_tick_params(which="minor", length=0)
+        axis.set_label_text(self.name)
+        for place in self.borders() if places is None else _between(self.inactive):
+            line(place, color="0.4", linewidth=0.9, linestyle=":")
+
+
+def _between(inactive):
+    """Borders where values stand at 0, 1, 2, ..."""
+    pairs = enumerate(zip(inactive, inactive[1:], strict=False))
+    return [index + 0.5 for index, (off, next_off) in pairs if off != next_off]

@@ -1,0 +1,76 @@
+"""What all pictures share: the door to matplotlib, colours, markers, axes."""
+
+import numpy as np
+
+# Okabe & Ito (2008), Color Universal Design, the strongest first; yellow is left out: too faint a line.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", ":")
+COLOUR_MAP = "cividis"  # even in lightness, blue to yellow
+GRID = {"color": "0.85", "linewidth": 0.6}
+BAND = 0.18  # opacity
+SMALL_LEGEND = 4  # entries
+
+
+def pyplot(caller):
+    """matplotlib.pyplot, imported when a picture is drawn.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib.pyplot
+    except ImportError as error:
+        raise ImportError(f"plot of {caller} needs matplotlib: pip install margins[plot]") from error
+    return matplotlib.pyplot
+
+
+def axes_for(display, ax, size=(6.4, 4.2)):
+    """Axes to draw on, given or new, kept as `ax_` and `figure_`."""
+    if ax is None:
+        plt = pyplot(type(display).__name__)
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    display.ax_ = ax
+    display.figure_ = ax.figure
+    ax.set_axisbelow(True)
+    return ax
+
+
+def look(index):
+    """Colour, marker and dashes of the line of that index: dict. They repeat after three rounds."""
+    turn, place = divmod(index, len(COLOURS))
+    return {
+        "color": COLOURS[place],
+        "marker": MARKERS[(place + turn) % len(MARKERS)],
+        "linestyle": DASHES[turn % len(DASHES)],
+    }
+
+
+def legend(ax):
+    """A legend inside, if it is small, else to the right."""
+    if len(ax.get_legend_handles_labels()[1]) <= SMALL_LEGEND:
+        ax.legend()
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+
+
+def scale_for(arrays, ratio):
+    """A scale for values: "log" if all are positive and the greatest is `ratio` times the least."""
+    values = np.concatenate([np.ravel(each) for each in arrays]).astype(float)
+    values = values[np.isfinite(values)]
+    if len(values) and values.min() > 0 and values.max() >= ratio * values.min():
+        return "log"
+    return "linear"
+
+
+def with_defaults(defaults, given):
+    """Keywords of matplotlib: the caller's before ours."""
+    return defaults | (given or {})
+
+
+def metric_label(metric):
+    """A metric with its unit for an axis: scores of scikit-learn have none but their range."""
+    shares = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "roc_auc")
+    return f"{metric} (share)" if metric in shares else metric

@@ -1,0 +1,141 @@
+"""Double cross-validation as one call, against scikit-learn's nested search: seconds in one run.
+
+Ours: `double_cross_validation` of the perceptron with margins over tau x alpha_bound, 49 settings.
+Theirs: `cross_validate` of a `GridSearchCV` of `Perceptron` over 49 values of alpha. Both make the same
+number of fits, 10 x 10 folds and 100 epochs (ours end earlier if an epoch makes no update; on these
+data, raw as in Khardon & Wachman (2007), none does), with the same number of threads or processes. The
+data are wdbc: from the folder that MARGINS_DATA names or, without it, from scikit-learn.
+
+scikit-learn's n_jobs can stand at the inner or at the outer call; at the outer one it has fewer and
+longer tasks, which is faster. Its processes are started before the clock is.
+"""
+
+import argparse
+import json
+import math
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import real_data
+import reporting
+from joblib import Parallel, delayed
+from noise_tolerance_tables import GRIDS
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Perceptron
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+import margins
+from margins.model_selection import double_cross_validation
+
+ALPHAS = (-6, -2)  # powers of ten
+TITLES = ("", "seconds", "fits", "fits / s", "accuracy")
+
+
+def command_line():
+    """The options: argparse.ArgumentParser."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--n-jobs", type=int, default=2, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--n-jobs-at",
+        choices=("inner", "outer", "both"),
+        default="outer",
+        help="of scikit-learn; both: the faster one counts (default: %(default)s)",
+    )
+    parser.add_argument("--folds", type=int, default=10, metavar="N", help="default: %(default)s")
+    parser.add_argument("--epochs", type=int, default=100, metavar="N", help="default: %(default)s")
+    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="of ours; the median counts")
+    parser.add_argument(
+        "--quick", action="store_true", help="3 x 3 folds, 5 epochs: to see that it runs"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    return parser
+
+
+def data():
+    """wdbc: X, y and where it comes from."""
+    if "wdbc" in real_data.available():
+        dataset = real_data.binary("wdbc")
+        return dataset.X, dataset.y, "wdbc"
+    return *load_breast_cancer(return_X_y=True), "load_breast_cancer"
+
+
+def ours(X, y, arguments):
+    """Seconds, accuracy, and whether the models were trained in lockstep."""
+    grid = {name: list(GRIDS[name]) for name in ("tau", "alpha_bound")}
+    pam = margins.get("pam")(max_iter=arguments.epochs)
+    folds = {"outer": arguments.folds, "inner": arguments.folds}
+    seconds = []
+    for _ in range(arguments.repeats):
+        begin = time.perf_counter()
+        study = double_cross_validation(
+            pam, grid, X, y, **folds, n_jobs=arguments.n_jobs, random_state=0, progress=False
+        )
+        seconds.append(time.perf_counter() - begin)
+    return float(np.median(seconds)), study.mean(), study.lockstep
+
+
+def theirs(X, y, arguments, place):
+    """Seconds and accuracy of the nested search, n_jobs at the inner or outer call."""
+    settings = math.prod(len(GRIDS[name]) for name in ("tau", "alpha_bound"))
+    grid = {"alpha": np.logspace(*ALPHAS, settings), "penalty": ["l2"]}
+    perceptron = Perceptron(max_iter=arguments.epochs, tol=None)
+    inner, outer = (arguments.n_jobs if place == each else None for each in ("inner", "outer"))
+    Parallel(arguments.n_jobs)(delayed(abs)(number) for number in range(4 * arguments.n_jobs))
+    begin = time.perf_counter()
+    search = GridSearchCV(perceptron, grid, cv=arguments.folds, n_jobs=inner)
+    found = cross_validate(search, X, y, cv=arguments.folds, n_jobs=outer)
+    return time.perf_counter() - begin, float(np.mean(found["test_score"]))
+
+
+def main(argv=None):
+    arguments = command_line().parse_args(argv)
+    if arguments.quick:
+        arguments.folds, arguments.epochs = 3, 5
+    X, y, name = data()
+    settings = math.prod(len(GRIDS[each]) for each in ("tau", "alpha_bound"))
+    n_fits = settings * arguments.folds**2 + arguments.folds
+    print(", ".join(f"{key} {value}" for key, value in reporting.environment().items()))
+    folds = f"{arguments.folds} x {arguments.folds} folds"
+    print(
+        f"{name}: {X.shape[0]} x {X.shape[1]}; {settings} settings, {folds}, {arguments.epochs} epochs, "
+        f"n_jobs = {arguments.n_jobs}\n"
+    )
+    places = ("inner", "outer") if arguments.n_jobs_at == "both" else (arguments.n_jobs_at,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        seconds, accuracy, lockstep = ours(X, y, arguments)
+        rows = [{"name": "margins", "seconds": seconds, "accuracy": accuracy}]
+        for place in places:
+            seconds, accuracy = theirs(X, y, arguments, place)
+            rows.append({"name": f"scikit-learn, {place}", "seconds": seconds, "accuracy": accuracy})
+    for row in rows:
+        row |= {"n_fits": n_fits, "fits_per_second": n_fits / row["seconds"]}
+    ratio = min(row["seconds"] for row in rows[1:]) / rows[0]["seconds"]
+    lines = [
+        [
+            row["name"],
+            reporting.number(row["seconds"], 3),
+            str(n_fits),
+            f"{row['fits_per_second']:.0f}",
+            f"{row['accuracy']:.3f}",
+        ]
+        for row in rows
+    ]
+    print(reporting.table(TITLES, lines))
+    print(f"\nlockstep: {'yes' if lockstep is True else lockstep}")
+    print(f"ratio: {ratio:.1f} (scikit-learn's seconds in units of ours)")
+    report = {"data": name, "rows": rows, "ratio": ratio, "lockstep": lockstep}
+    if arguments.json:
+        options = {key: value for key, value in vars(arguments).items() if key != "json"}
+        report |= {"environment": reporting.environment(), "arguments": options}
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    return report
+
+
+if __name__ == "__main__":
+    main()
