@@ -174,7 +174,7 @@ def test_estimators_that_cannot_be_drawn_are_refused(three_classes, pam):
             kind.from_estimator(three_classes, quantity="x")
         with pytest.raises(ValueError, match="must be at least 1. Got none"):
             kind.from_estimator()
-        with pytest.raises(ValueError, match="must be as many as estimators, 1. Got 2"):
+        with pytest.raises(ValueError, match="must be distinct and as many as estimators, 1. Got"):
             kind.from_estimator(three_classes, names=["a", "b"])
 
 

@@ -120,6 +120,8 @@ def compare(studies, *, metric=None, confidence=CONFIDENCE):
     **Source**: Nadeau & Bengio (2003), Inference for the Generalization Error, for the corrected
     intervals of the differences.
     """
+    if isinstance(studies, Study):
+        raise TypeError("studies of compare must be a dict or a list of Studies. Got one Study.")
     named = dict(studies) if isinstance(studies, Mapping) else _named(studies)
     for name, study in named.items():
         if not isinstance(study, Study):

@@ -13,6 +13,8 @@ import types
 import numpy as np
 from scipy import sparse
 
+# Of a class, what says nothing of how it works.
+UNRELATED = ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__annotations__")
 PRIMITIVE = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -112,6 +114,16 @@ def _of_array(array):
 def _of_code(function):
     yield from (function.__code__, function.__defaults__, function.__kwdefaults__)
     yield [cell.cell_contents for cell in function.__closure__ or ()]
+    # What its names stand for, where that is the user's own too; a function may call itself.
+    names = sorted(set(function.__code__.co_names) & function.__globals__.keys())
+    for name in names:
+        value = function.__globals__[name]
+        if isinstance(value, PRIMITIVE) or (
+            isinstance(value, types.FunctionType)
+            and value is not function
+            and not _version_of_package(value.__module__)
+        ):
+            yield from (name, value)
 
 
 def _by_pickle(value):
@@ -148,5 +160,16 @@ def version_of(cls):
     version = _version_of_package(cls.__module__)
     if version or cls.__module__ == "builtins":
         return version
-    methods = [each.__code__ for each in vars(cls).values() if isinstance(each, types.FunctionType)]
-    return digest(methods, [version_of(base) for base in cls.__bases__])
+    own = {name: _unwrapped(each) for name, each in vars(cls).items() if name not in UNRELATED}
+    return digest(own, [version_of(base) for base in cls.__bases__])
+
+
+def _unwrapped(member):
+    """What a member of a class runs or holds; of what pickle cannot take apart, only the type."""
+    if isinstance(member, staticmethod | classmethod):
+        member = member.__func__
+    if isinstance(member, property):
+        return [_unwrapped(each) for each in (member.fget, member.fset, member.fdel)]
+    if isinstance(member, types.FunctionType):
+        return list(_of_code(member))
+    return member if isinstance(member, PRIMITIVE) else type(member).__qualname__

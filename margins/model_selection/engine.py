@@ -6,12 +6,13 @@ import joblib
 import numpy as np
 import scipy
 import sklearn
+from sklearn import get_config
 
 import margins
 from margins.model_selection.cache import Cache
 from margins.model_selection.checks import Data, check_estimator, seed_of
 from margins.model_selection.digests import digest, version_of
-from margins.model_selection.folds import Splits, folds_of, splitter_of
+from margins.model_selection.folds import Splits, folds_of, listed, splitter_of
 from margins.model_selection.grids import (
     check_settings,
     settled_estimator,
@@ -59,6 +60,7 @@ class Engine:
         progress,
     ):
         self.caller, self.n_jobs, self.progress = caller, n_jobs, progress
+        cvs = {name: listed(cv) for name, cv in cvs.items()}
         check_estimator(estimator, n_jobs, progress, caller)
         self.data = data = Data(X, y, sample_weight, groups, caller)
         self.scoring = Scoring(scoring, refit, caller)
@@ -69,15 +71,14 @@ class Engine:
         self.given = estimator
         self.estimator = settled_estimator(estimator, self.seed)
         self._split(cvs)
-        settings = [settled_settings(stage, self.seed) for stage in self.stages]
-        reasons = [self._reason_against_lockstep(stage) for stage in settings]
-        self.lockstep = [reason is None for reason in reasons]
-        self.why = next((reason for reason in reasons if reason is not None), True)
+        self.why = True  # every fit of a search was in lockstep; else why not
         self.shared = Shared(
             self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
         )
         if self.cache:
-            study = digest(FORMAT, data.digest, self.estimator, self.scoring.metrics, self.versions())
+            study = digest(
+                FORMAT, data.digest, self.estimator, self.scoring.metrics, self.versions(), get_config()
+            )
             self._keys = [digest(study, train, test) for train, test in self.splits]
 
     def _seed(self, random_state, estimator, cvs):
@@ -161,11 +162,14 @@ class Engine:
 
     def _search(self, stage, fixed, bar):
         """One stage of all searches at once: list of Table."""
-        lockstep = self.lockstep[stage]
         settings = [[before | each for each in self.stages[stage]] for before in fixed]
+        settled = [settled_settings(each, self.seed) for each in settings]
+        reason = self._reason_against_lockstep([each for wanted in settled for each in wanted])
+        lockstep = reason is None
+        if self.why is True and not lockstep:
+            self.why = reason
         tasks, split = [], 0
-        for search, wanted in zip(self.searches, settings, strict=True):
-            wanted = settled_settings(wanted, self.seed)
+        for search, wanted in zip(self.searches, settled, strict=True):
             parts = chunks(wanted, sum(map(len, self.searches)), lockstep)
             for _ in search:
                 tasks += [Task(split, part, lockstep) for part in parts]

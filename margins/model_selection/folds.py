@@ -7,6 +7,13 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 
+def listed(cv):
+    """`cv`, as a list if it is an iterable of folds: it may be one that ends."""
+    if hasattr(cv, "split") or isinstance(cv, str | bytes | dict) or not hasattr(cv, "__iter__"):
+        return cv
+    return list(cv)
+
+
 def splitter_of(cv, groups, seed, name, caller):
     """The splitter that `cv` stands for, seeded if it left its seed open.
 
@@ -31,8 +38,8 @@ def splitter_of(cv, groups, seed, name, caller):
             cv = copy.copy(cv)
             cv.random_state = seed
         return cv
-    if hasattr(cv, "__iter__") and not isinstance(cv, str | bytes | dict):
-        return list(cv)
+    if isinstance(cv, list):
+        return cv
     raise TypeError(
         f"{name} of {caller} must be an integer, a splitter with split(X, y, groups), or an iterable of "
         f"(train, test). Got {cv!r}."

@@ -4,6 +4,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+# Of the combinations of earlier stages so many are tried with each setting of a later one.
+MOST_CHECKED = 100
+
 
 class Stages:
     """A search in stages: the best setting of each grid is kept while the next grid is searched.
@@ -84,10 +87,28 @@ def settled(params, seed):
         last = name.rpartition("__")[2]
         if last == "random_state" and value is None:
             yield name, seed
-        elif last == "n_jobs" and value != 1:
+        elif last == "n_jobs" and value not in (None, 1):  # None: tasks run in a context of one job
             yield name, 1
         elif hasattr(value, "get_params") and not isinstance(value, type):
             yield name, settled_estimator(value, seed)
+        elif isinstance(value, list | tuple) and any(_is_named(each) for each in value):
+            yield (
+                name,
+                type(value)(
+                    (each[0], settled_estimator(each[1], seed), *each[2:]) if _is_named(each) else each
+                    for each in value
+                ),
+            )
+
+
+def _is_named(value):
+    """Is it a step of a pipeline, or the like: a name and an estimator?"""
+    return (
+        isinstance(value, tuple)
+        and len(value) >= 2
+        and hasattr(value[1], "get_params")
+        and not isinstance(value[1], type)
+    )
 
 
 def settled_estimator(estimator, seed):
@@ -103,15 +124,33 @@ def settled_settings(settings, seed):
 
 
 def check_settings(estimator, stages, caller):
-    """Raise ValueError for the first setting that the estimator does not take."""
-    for setting in (setting for settings in stages for setting in settings):
-        twin = clone(estimator)
-        try:
-            twin.set_params(**setting)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"param_grid of {caller} must hold parameters of {type(estimator).__name__}. "
-                f"Got {setting!r}: {error}"
-            ) from error
+    """Raise ValueError for the first setting that the estimator does not take.
+
+    A setting of a later stage needs one of the stage before that it goes with.
+    """
+    before = [{}]
+    for settings in stages:
+        merged = []
+        for setting in settings:
+            errors = [_error(estimator, one | setting, caller) for one in before]
+            if all(errors):
+                raise errors[0]
+            merged += [one | setting for one, error in zip(before, errors, strict=True) if not error]
+        before = merged[:MOST_CHECKED]
+
+
+def _error(estimator, setting, caller):
+    """What an estimator says against a setting: ValueError or None."""
+    twin = clone(estimator)
+    try:
+        twin.set_params(**setting)
         if hasattr(twin, "_check_parameters"):  # ours say before a fit what they do not take
             twin._check_parameters()
+    except (AttributeError, TypeError, ValueError) as error:
+        refused = ValueError(
+            f"param_grid of {caller} must hold parameters of {type(estimator).__name__}. "
+            f"Got {setting!r}: {error}"
+        )
+        refused.__cause__ = error
+        return refused
+    return None

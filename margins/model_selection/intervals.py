@@ -20,7 +20,10 @@ class ConfidenceInterval(NamedTuple):
 
 def mean(values):
     """The mean, rounded once: the same in whatever order the values come."""
-    return math.fsum(values) / len(values)
+    try:
+        return math.fsum(values) / len(values)
+    except (OverflowError, ValueError):  # too large, or infinite both ways
+        return float(sum(map(float, values)) / len(values))
 
 
 def t_interval(values, confidence=CONFIDENCE):

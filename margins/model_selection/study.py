@@ -172,7 +172,7 @@ class Study:
         counts = []
         for fold in self.folds:
             for count in counts:
-                if count[0] == fold.best_params:
+                if encoded(count[0]) == encoded(fold.best_params):
                     count[1] += 1
                     break
             else:
@@ -226,9 +226,13 @@ class Study:
         ValueError
             If the text is no study.
         """
-        study = from_text(text)
+        message = "text of Study.from_json must come from Study.to_json. Got something else."
+        try:
+            study = from_text(text)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(message) from error
         if not isinstance(study, cls):
-            raise ValueError("text of Study.from_json must come from Study.to_json. Got something else.")
+            raise ValueError(message)
         return study
 
     def summary(self):
@@ -257,7 +261,7 @@ def _timeless(value):
     if not isinstance(value, dict):
         return value
     fields = value.items()
-    if next(iter(value), "")[1:] in ("Fold", "Table"):
+    if next(iter(value), "") in ("!Fold", "!Table"):
         ((tag, content),) = fields
         return {tag: {key: _timeless(each) for key, each in content.items() if key not in TIMES}}
     return {key: _timeless(each) for key, each in fields}

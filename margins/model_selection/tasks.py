@@ -6,7 +6,9 @@ import traceback
 from typing import NamedTuple
 
 import numpy as np
+from joblib import parallel_config
 from scipy import sparse
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
@@ -68,6 +70,7 @@ class Shared:
         self.sample_weight = sample_weight
         self.splits = splits
         self.scoring = scoring
+        self.config = get_config()  # scikit-learn's, which other threads do not see
 
     def __sizeof__(self):
         """Bytes; by them joblib's dask backend sees that this is not to be sent again and again."""
@@ -94,7 +97,8 @@ def run(shared, number, task):
     """
     current = [None]
     try:
-        return number, (_in_lockstep if task.lockstep else _one_by_one)(shared, task, current)
+        with config_context(**shared.config), parallel_config("sequential", n_jobs=1):
+            return number, (_in_lockstep if task.lockstep else _one_by_one)(shared, task, current)
     except Exception as error:
         return number, Failure(current[0], repr(error), traceback.format_exc())
 

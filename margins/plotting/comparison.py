@@ -3,6 +3,7 @@
 import numpy as np
 
 from margins.model_selection.compare import Comparison, compare
+from margins.model_selection.intervals import CONFIDENCE
 from margins.parameters import OneOf, check
 from margins.plotting.style import COLOURS, GRID, axes_for, metric_label, with_defaults
 
@@ -47,7 +48,7 @@ class ComparisonDisplay:
         metric=None,
         kind="scores",
         interval="t",
-        confidence=0.95,
+        confidence=None,
         ax=None,
         **errorbar_kw,
     ):
@@ -64,7 +65,8 @@ class ComparisonDisplay:
             without 0 tells them apart.
         interval : str
             "t", the papers', or "corrected", Nadeau and Bengio's, which is wider and more honest.
-        confidence : float, in (0, 1), default=0.95
+        confidence : float, in (0, 1), optional
+            Default: that of the comparison, or 0.95.
         ax : matplotlib.axes.Axes, optional
         **errorbar_kw
             Keywords of ``Axes.errorbar``.
@@ -80,9 +82,13 @@ class ComparisonDisplay:
         """
         check("kind", "ComparisonDisplay", kind, OneOf(*KINDS))
         check("interval", "ComparisonDisplay", interval, OneOf(*INTERVALS))
-        if not isinstance(studies, Comparison):
-            studies = compare(studies, metric=metric, confidence=confidence)
-        metric, confidence = metric or studies.metric, studies.confidence
+        if isinstance(studies, Comparison):
+            metric = studies.metric if metric is None else metric
+            confidence = studies.confidence if confidence is None else confidence
+            studies = studies.studies
+        confidence = CONFIDENCE if confidence is None else confidence
+        studies = compare(studies, metric=metric, confidence=confidence)
+        metric = studies.metric
         if kind == "differences":
             names = [f"{each.first} - {each.second}" for each in studies.differences]
             means = [each.mean for each in studies.differences]

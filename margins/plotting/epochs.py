@@ -99,9 +99,10 @@ def named_curves(caller, estimators, names=None):
     if not estimators:
         raise ValueError(f"estimators of {caller} must be at least 1. Got none.")
     names = list(names) if names is not None else _names(estimators)
-    if len(names) != len(estimators):
+    if len(set(names)) != len(estimators):
         raise ValueError(
-            f"names of {caller} must be as many as estimators, {len(estimators)}. Got {len(names)}."
+            f"names of {caller} must be distinct and as many as estimators, {len(estimators)}. "
+            f"Got {names!r}."
         )
     curves = {}
     for name, estimator in zip(names, estimators, strict=True):

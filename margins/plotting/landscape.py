@@ -103,17 +103,28 @@ class LandscapeDisplay:
             If a parameter does not vary in the study, or nothing does.
         """
         n_stages = max(table.stage for table in study.tables) + 1
+        if not -n_stages <= stage < n_stages:
+            raise ValueError(
+                f"stage of LandscapeDisplay must be in [{-n_stages}, {n_stages - 1}]. Got {stage!r}."
+            )
         tables = [table for table in study.tables if table.stage == range(n_stages)[stage]]
         settings = tables[0].settings
-        varying = [name for name in settings[0] if len({each[name] for each in settings}) > 1]
+        names = list(dict.fromkeys(name for each in settings for name in each))
+        # A union of grids leaves to the estimator what a setting does not name.
+        settings = [
+            {name: each.get(name, study.params.get(name)) for name in names} for each in settings
+        ]
+        varying = [name for name in names if len({repr(each[name]) for each in settings}) > 1]
         x, y = _chosen(settings, varying, x, y)
         across = Places(x, [setting[x] for setting in settings])
         up = None if y is None else Places(y, [setting[y] for setting in settings])
         metric = metric or study.refit
+        study.scores(metric)  # refuses what no study has
         shape = 1 if up is None else len(up.values), len(across.values)
         scores, low, high = (np.full(shape, np.nan) for _ in range(3))
         means = np.array([table.mean_scores(metric) for table in tables])
-        for index in np.argsort(means.mean(axis=0), kind="stable"):  # the best comes last, and stays
+        ascending = np.argsort(np.nan_to_num(means.mean(axis=0), nan=-np.inf), kind="stable")
+        for index in ascending:  # the best comes last, and stays
             place = _place(settings[index], across, up)
             scores[place] = means[:, index].mean()
             if len(tables) > 1:

@@ -31,7 +31,7 @@ class Places:
 
     def __init__(self, name, values):
         self.name = name
-        self.values = list(dict.fromkeys(values))
+        self.values = list({repr(value): value for value in values}.values())  # dicts have no hash
         self.inactive = [False] * len(self.values)
         self.numeric = all(isinstance(each, Real) and not isinstance(each, bool) for each in self.values)
         if self.numeric:
@@ -41,7 +41,7 @@ class Places:
         if not self.numeric or not active or min(active) < 0:
             self.places = np.arange(len(self.values), dtype=float)
             return
-        logs = np.log2(active)
+        logs = np.log2(np.array(active, dtype=float))
         step = GAP * (float(np.median(np.diff(logs))) if len(logs) > 1 else 1.0)
         places = dict(zip(active, logs, strict=True))
         places |= {0: logs[0] - step, math.inf: logs[-1] + step}
