@@ -48,6 +48,20 @@ cdef class Rows:
             else:
                 self.columns64, self.starts64 = columns, starts
 
+    @property
+    def nbytes(self):
+        """Bytes of the numbers that are read row by row; 0 for a kernel."""
+        cdef Py_ssize_t total = 0
+        if self.values64 is not None:
+            total += 8 * self.values64.shape[0]
+        if self.values32 is not None:
+            total += 4 * self.values32.shape[0]
+        if self.columns32 is not None:
+            total += 4 * self.columns32.shape[0]
+        if self.columns64 is not None:
+            total += 8 * self.columns64.shape[0]
+        return total
+
     def sqnorms(self):
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""
         result = np.empty(self.n_rows)

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from margins._slacks import hinge_sums, largest_factor, squared_hinge_sums
+
 LINE_SEARCH_STEPS = 6
 MOST_PIECES = 100  # of a piecewise quadratic, that a line search may visit
 
@@ -176,10 +178,10 @@ class SquaredHinge:
         return Bounds(primal, 0.5 * weights.dual_sum * dual_scale, scale, dual_scale)
 
     def _objective(self, products, sqnorm, scale):
-        """f(scale), the slacks max(0, 1 - scale p_k), and C_k times them."""
-        slack = np.maximum(1 - scale * products, 0)
-        weighted = self.C * slack
-        return 0.5 * scale**2 * sqnorm + float(np.sum(weighted * slack)), slack, weighted
+        """f(scale), and half of what its loss adds to its slope (downwards) and to its curvature."""
+        C = np.broadcast_to(np.asarray(self.C, dtype=float), products.shape)
+        loss, pull, curvature = squared_hinge_sums(products, C, scale)
+        return 0.5 * scale**2 * sqnorm + loss, pull, curvature
 
     def _line_search(self, products, sqnorm, scale):
         """Minimise f, from `scale` on: (objective, scale, converged).
@@ -191,13 +193,13 @@ class SquaredHinge:
         """
         best, best_scale, before = math.inf, scale, math.inf
         for _ in range(MOST_PIECES):
-            value, slack, weighted = self._objective(products, sqnorm, scale)
+            value, pull, curvature = self._objective(products, sqnorm, scale)
             if value >= before:
                 return best, best_scale, False
             if value < best:
                 best, best_scale = value, scale
-            slope = scale * sqnorm - 2 * float(np.sum(weighted * products))
-            curvature = sqnorm + 2 * float(np.sum(self.C * np.square(products * (slack > 0))))
+            slope = scale * sqnorm - 2 * pull
+            curvature = sqnorm + 2 * curvature
             step = slope / curvature if curvature > 0 else 0.0
             if slope * step <= 1e-12 * value:  # twice what the step can still gain
                 return best, best_scale, True
@@ -225,22 +227,20 @@ class Hinge:
 
     def bounds(self, products, sqnorm, weights, refit_slacks=True):
         """See `SquaredHinge.bounds`; there are no private coordinates to refit."""
-        alpha = weights.dual
+        C = np.broadcast_to(np.asarray(self.C, dtype=float), products.shape)
         total = weights.dual_sum
-        with np.errstate(divide="ignore", over="ignore"):
-            most = float(np.min(self.C / alpha))  # the largest factor that keeps alpha_k <= C_k
+        most = largest_factor(weights.dual, C)
         dual_scale = min(total / sqnorm if sqnorm > 0 else math.inf, most)
         if not math.isfinite(dual_scale):
             dual_scale = 0.0
         dual = dual_scale * total - 0.5 * dual_scale**2 * sqnorm
         best, best_scale, scale = math.inf, dual_scale, dual_scale
         for _ in range(LINE_SEARCH_STEPS):
-            slack = np.maximum(1 - scale * products, 0)
-            value = 0.5 * scale**2 * sqnorm + float(np.sum(self.C * slack))
+            loss, pull = hinge_sums(products, C, scale)
+            value = 0.5 * scale**2 * sqnorm + loss
             if value >= best:
                 break
             best, best_scale = value, scale
-            pull = float(np.sum(self.C * (products * (slack > 0))))
             scale = pull / sqnorm if sqnorm > 0 else 0.0
             if scale <= 0:
                 break

@@ -1,0 +1,67 @@
+"""Orders of large data: permutations that keep chunks of rows within reach of each other."""
+
+import numpy as np
+import pytest
+
+import margins
+from margins import orders
+from margins.orders import TILE, by_tiles, rows_per_chunk
+from margins.patterns import rows_of
+
+
+@pytest.mark.parametrize("n", [1, 7, TILE - 1, TILE, TILE + 1, 3 * TILE, 5 * TILE + 321])
+@pytest.mark.parametrize("chunk", [2, 7, 64])
+def test_every_pattern_comes_once(n, chunk):
+    order = by_tiles(np.random.default_rng(0), n, chunk)
+    assert order.dtype == np.int32
+    assert order.flags.c_contiguous
+    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+
+
+def test_a_tile_holds_whole_chunks_from_all_over_in_random_order():
+    n, chunk = 16 * TILE, 64
+    order = by_tiles(np.random.default_rng(0), n, chunk)
+    for tile in order.reshape(-1, TILE):
+        chunks, counts = np.unique(tile // chunk, return_counts=True)
+        assert set(counts) == {chunk}
+        assert chunks[0] < n // chunk // 8
+        assert chunks[-1] > n // chunk * 7 // 8
+        assert np.mean(np.diff(tile // chunk) == 0) < 0.1  # neighbours are rarely of one chunk
+
+
+def test_orders_differ():
+    generator = np.random.default_rng(0)
+    first, second = (by_tiles(generator, 4 * TILE, 64) for _ in range(2))
+    assert np.mean(first == second) < 0.01
+
+
+def test_only_large_data_of_short_rows_go_by_tiles(monkeypatch):
+    X = np.zeros((1000, 4))
+    assert rows_per_chunk(rows_of(X)) == 1
+    monkeypatch.setattr(orders, "LARGE", X.nbytes)
+    assert rows_per_chunk(rows_of(X)) == orders.CHUNK // 32
+    assert rows_per_chunk(rows_of(np.zeros((4, 1 << 14)))) == 1
+    assert rows_per_chunk(rows_of(np.zeros((1 << 16, 1)))) == TILE // 16
+
+
+def fit(name, **parameters):
+    generator = np.random.default_rng(1)
+    X = generator.normal(size=(3000, 3))
+    y = X[:, 0] + 0.3 * generator.normal(size=3000) > 0
+    return margins.get(name)(random_state=0, **parameters).fit(X, y)
+
+
+def test_the_proof_is_the_same(monkeypatch):
+    before = fit("mpu")
+    monkeypatch.setattr(orders, "LARGE", 0)
+    by_tiles = fit("mpu")
+    assert by_tiles.converged_
+    assert by_tiles.certificates_[0].fraction >= 0.99
+    assert by_tiles.n_updates_ != before.n_updates_
+
+
+@pytest.mark.parametrize("name, parameters", [("pa", {}), ("pam", {"shuffle": "epochs"})])
+def test_algorithms_without_a_proof_see_permutations(monkeypatch, name, parameters):
+    before = fit(name, max_iter=3, **parameters)
+    monkeypatch.setattr(orders, "LARGE", 0)
+    np.testing.assert_array_equal(fit(name, max_iter=3, **parameters).coef_, before.coef_)

@@ -1,0 +1,54 @@
+"""The sums of a certificate against plain NumPy."""
+
+import math
+
+import numpy as np
+import pytest
+
+from margins._slacks import hinge_sums, largest_factor, squared_hinge_sums
+
+
+def problem(m):
+    generator = np.random.default_rng(m)
+    return generator.normal(size=m), generator.random(m) + 0.1
+
+
+@pytest.mark.parametrize("m", [1, 255, 256, 257, 3000])
+@pytest.mark.parametrize("factor", [0.0, 0.7, 4.0])
+@pytest.mark.parametrize("scalar", [True, False])
+def test_sums_are_those_of_the_definition(m, factor, scalar):
+    p, C = problem(m)
+    if scalar:
+        C = np.broadcast_to(0.3, m)
+    slack = np.maximum(1 - factor * p, 0)
+    short = slack > 0
+    np.testing.assert_allclose(
+        squared_hinge_sums(p, C, factor),
+        [(C * slack**2).sum(), (C * slack * p).sum(), (C * p**2)[short].sum()],
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(
+        hinge_sums(p, C, factor), [(C * slack).sum(), (C * p)[short].sum()], rtol=1e-12, atol=1e-12
+    )
+
+
+def test_a_pattern_at_margin_1_counts_for_nothing():
+    assert squared_hinge_sums(np.array([0.5]), np.ones(1), 2.0) == (0, 0, 0)
+    assert hinge_sums(np.array([0.5]), np.ones(1), 2.0) == (0, 0)
+
+
+def test_what_is_not_a_number_is_not_lost():
+    assert math.isnan(squared_hinge_sums(np.array([1.0, np.nan]), np.ones(2), 0.5)[0])
+    assert math.isnan(hinge_sums(np.array([1.0, np.nan]), np.ones(2), 0.5)[0])
+
+
+def test_sums_of_many_keep_their_digits():
+    p = np.full(1_000_000, 0.1)
+    assert hinge_sums(p, np.broadcast_to(1.0, len(p)), 1.0)[0] == pytest.approx(9e5, rel=1e-13)
+
+
+def test_largest_factor_keeps_dual_variables_within_their_bounds():
+    assert largest_factor(np.array([0.0, 2.0, 5.0]), np.array([0.0, 3.0, 5.0])) == 1.0
+    assert largest_factor(np.array([0.0, 2.0, 1.0]), np.array([0.0, 3.0, 5.0])) == 1.5
+    assert largest_factor(np.zeros(3), np.ones(3)) == math.inf
