@@ -179,7 +179,7 @@ class SquaredHinge:
 
     def _objective(self, products, sqnorm, scale):
         """f(scale), and half of what its loss adds to its slope (downwards) and to its curvature."""
-        C = np.broadcast_to(np.asarray(self.C, dtype=float), products.shape)
+        C = _of_each(self.C, products)
         loss, pull, curvature = squared_hinge_sums(products, C, scale)
         return 0.5 * scale**2 * sqnorm + loss, pull, curvature
 
@@ -227,7 +227,7 @@ class Hinge:
 
     def bounds(self, products, sqnorm, weights, refit_slacks=True):
         """See `SquaredHinge.bounds`; there are no private coordinates to refit."""
-        C = np.broadcast_to(np.asarray(self.C, dtype=float), products.shape)
+        C = _of_each(self.C, products)
         total = weights.dual_sum
         most = largest_factor(weights.dual, C)
         dual_scale = min(total / sqnorm if sqnorm > 0 else math.inf, most)
@@ -245,3 +245,8 @@ class Hinge:
             if scale <= 0:
                 break
         return Bounds(best, dual, best_scale, dual_scale)
+
+
+def _of_each(C, products):
+    """The penalty of every pattern: ndarray of float64, of the shape of `products`; not copied."""
+    return np.broadcast_to(np.asarray(C, dtype=float), products.shape)
