@@ -260,6 +260,68 @@ cdef inline void dots(
         _csr_dots(kept, columns, n, lanes, width, out)
 
 
+cdef inline void _copy(
+    const value_t* values, const index_t* columns, Py_ssize_t n, double* kept, int32_t* kept_columns
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        kept[i] = values[i] if values != NULL else 1
+        kept_columns[i] = <int32_t> columns[i]
+
+
+cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* columns) noexcept nogil:
+    """Copy the non-zero elements of row k, in the order they are stored, and their columns: how many.
+
+    For loops that look at pairs of elements, to which the copy is nothing. Not for kernels.
+    """
+    cdef Py_ssize_t start, n
+    cdef double* ones = NULL
+    if rows.columns32 is not None:
+        start = rows.starts32[k]
+        n = rows.starts32[k + 1] - start
+        if n == 0:
+            return 0
+        if rows.values64 is not None:
+            _copy(&rows.values64[start], &rows.columns32[start], n, kept, columns)
+        elif rows.values32 is not None:
+            _copy(&rows.values32[start], &rows.columns32[start], n, kept, columns)
+        else:
+            _copy(ones, &rows.columns32[start], n, kept, columns)
+        return n
+    if rows.columns64 is not None:
+        start = rows.starts64[k]
+        n = rows.starts64[k + 1] - start
+        if n == 0:
+            return 0
+        if rows.values64 is not None:
+            _copy(&rows.values64[start], &rows.columns64[start], n, kept, columns)
+        elif rows.values32 is not None:
+            _copy(&rows.values32[start], &rows.columns64[start], n, kept, columns)
+        else:
+            _copy(ones, &rows.columns64[start], n, kept, columns)
+        return n
+    start = k * rows.row_step
+    if rows.values64 is not None:
+        return _gather(&rows.values64[start], rows.column_step, rows.n_features, kept, columns)
+    return _gather(&rows.values32[start], rows.column_step, rows.n_features, kept, columns)
+
+
+cdef inline void add_outer(
+    const double* values, const int32_t* columns, Py_ssize_t n, double c, double* out, Py_ssize_t width
+) noexcept nogil:
+    """Add c x x^T to the lower triangle of a matrix with rows of `width` elements."""
+    cdef Py_ssize_t i, j, row
+    cdef double x
+    for i in range(n):
+        x = c * values[i]
+        row = columns[i]
+        for j in range(i + 1):
+            if columns[j] <= row:
+                out[row * width + columns[j]] += x * values[j]
+            else:   # columns that are not in order
+                out[columns[j] * width + row] += x * values[j]
+
+
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil
 
 cdef double pnorm(Rows rows, Py_ssize_t k, double p) noexcept nogil

@@ -62,6 +62,18 @@ cdef class Rows:
             total += 8 * self.columns64.shape[0]
         return total
 
+    def n_nonzero(self):
+        """How many numbers are not 0; not for kernels."""
+        cdef Py_ssize_t i, k, n, total = 0
+        cdef double[::1] values = np.empty(self.n_features)
+        cdef int32_t[::1] columns = np.empty(self.n_features, dtype=np.int32)
+        with nogil:
+            for k in range(self.n_rows if self.n_features else 0):
+                n = nonzeros(self, k, &values[0], &columns[0])
+                for i in range(n):
+                    total += values[i] != 0
+        return total
+
     def sqnorms(self):
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""
         result = np.empty(self.n_rows)

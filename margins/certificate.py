@@ -230,10 +230,10 @@ class Hinge:
         C = _of_each(self.C, products)
         total = weights.dual_sum
         most = largest_factor(weights.dual, C)
-        dual_scale = min(total / sqnorm if sqnorm > 0 else math.inf, most)
+        dual_scale = min(total / weights.sqnorm if weights.sqnorm > 0 else math.inf, most)
         if not math.isfinite(dual_scale):
             dual_scale = 0.0
-        dual = dual_scale * total - 0.5 * dual_scale**2 * sqnorm
+        dual = dual_scale * total - 0.5 * dual_scale**2 * weights.sqnorm
         best, best_scale, scale = math.inf, dual_scale, dual_scale
         for _ in range(LINE_SEARCH_STEPS):
             loss, pull = hinge_sums(products, C, scale)

@@ -55,6 +55,7 @@ class Stage:
     presenter: object | None = None
     hopeless: Callable[["Run"], str | None] = lambda run: None
     loop: Callable[[np.ndarray], int] | None = None
+    joint: Callable[["Run"], tuple[int, int]] | None = None
 
 
 class Epoch(NamedTuple):
@@ -154,6 +155,7 @@ class Run:
         self._generator = np.random.default_rng(self.seed)
         self._best_dual = 0.0
         self._n_changed = self._n_refused = 0
+        self._primal = None
         self._chunk = rows_per_chunk(self.patterns.rows)
 
     @property
@@ -175,6 +177,8 @@ class Run:
     @property
     def hypothesis(self):
         """The weight vector that is read out."""
+        if self._primal is not None:
+            return self._primal
         if self.readout is None:
             return self.weights
         return self.readout.hypothesis(self.weights, self.patterns)
@@ -234,7 +238,14 @@ class Run:
             sets = ActiveSets(stage.levels, len(self.patterns))
         last = math.inf if stage.epochs is None else self.n_epochs + stage.epochs
         while self.n_epochs < self.max_iter:
-            self.present(stage, sets, self.next_order())
+            self.begin_epoch()
+            self._primal = stage.joint
+            if stage.joint is None:
+                self.present(stage, sets, self.next_order())
+            else:
+                n_changed, n_visits = stage.joint(self)
+                self._n_changed += n_changed
+                self.n_visits += n_visits
             self.end_epoch()
             decays = stage.rules is not None and stage.rules.decays
             # Where every presentation shrinks, a full epoch without updates is no end.
@@ -256,10 +267,13 @@ class Run:
         """Note that `max_iter` was what ended the run."""
         self.trouble = f"max_iter={self.max_iter} full epochs came first"
 
-    def next_order(self):
-        """The order of the next full epoch: ndarray of int32."""
+    def begin_epoch(self):
+        """Tell whom it concerns that a full epoch begins."""
         if self.watch is not None:
             self.watch.begin_epoch(self.n_epochs + 1)
+
+    def next_order(self):
+        """The order of the next full epoch: ndarray of int32."""
         if self.shuffle == "draws":
             m = len(self.patterns)
             return self._generator.integers(m, size=m, dtype=np.int32)
@@ -343,6 +357,8 @@ def train_in_one_pass(runs, stages):
         (run, stage, ActiveSets((), len(run.patterns))) for run, stage in zip(runs, stages, strict=True)
     ]
     while playing:
+        for run, _, _ in playing:
+            run.begin_epoch()
         orders = [run.next_order() for run, _, _ in playing]
         for begin in range(0, len(orders[0]), SLICE):
             for (run, stage, sets), order in zip(playing, orders, strict=True):

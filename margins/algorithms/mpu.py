@@ -3,7 +3,8 @@
 import math
 
 from margins.certificate import Hinge
-from margins.parameters import Interval, optional, parameter
+from margins.newton import NewtonEpochs, serves
+from margins.parameters import BOOLEAN, Interval, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
 from margins.schedules import UNLEARNING, UNLEARNING_BOUNDED
 from margins.soft_margins import SoftMarginClassifier
@@ -18,6 +19,10 @@ FINEST = 1e-12
 # 18, 22.
 BOUNDED_BEFORE_RUN = 0.1
 
+# Plain epochs before Newton steps. The hinge loss, which they must round off, wants a better start: with
+# one epoch and with two, Adult within 1 % takes 10 and 6 epochs in all.
+OPENING, OPENING_BOUNDED = 1, 2
+
 
 class UnlearningMarginPerceptron(SoftMarginClassifier):
     """The margin perceptron with unlearning: learn below b, unlearn what was learned above b + delta_b.
@@ -29,7 +34,13 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
     Runs start with b chosen so that the accuracy is guaranteed before the run; if the certificate
     should not confirm eps, b is doubled and the run goes on from where it is.
 
-    **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
+    Where features are few, visits only begin: an epoch or two find the patterns that matter, and Newton
+    steps finish what they have begun, many dual variables at once. `coef_` then is the best primal
+    solution, `dual_coef_` the dual one that proves it; they are one at the optimum, and
+    ``|coef_ - sum alpha y|**2 / 2`` is at most the difference of their objectives.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5; the
+    Newton steps: `margins.newton`.
     """
 
     before_run: float | None = parameter(
@@ -42,6 +53,13 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         3.0,
         Interval(1, 1e12, "right"),
         "Width of the zone without learning or unlearning, in units of R**2.",
+    )
+    newton: bool = parameter(
+        True,
+        BOOLEAN,
+        "Go on by Newton steps after the first epochs, where features are few: their square, the "
+        "intercept counted, at most the number of non-zero elements of X. False, C = inf, a kernel or "
+        "stop='clean-pass': visit one pattern at a time, as in the papers.",
     )
 
     def stages(self, run):
@@ -57,10 +75,22 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
             b = most / self.C
         else:
             b = delta_b * (1 - accuracy) / accuracy
+        newton = self.newton and run.prove_early and serves(run.patterns, run.problem)
+        opening = OPENING_BOUNDED if bounded else OPENING
         while True:
             if bounded:
                 run.bound_dual(b * run.problem.C)
             rules = Rules(Unlearning(b, delta_b), Additive(), NoShrink())
+            if newton:
+                newton = False
+                yield Stage(rules, epochs=opening)
+                if run.finished:
+                    return
+                yield Stage(joint=NewtonEpochs(run))
+                if run.finished:
+                    return
+                # What they could not finish: a.y_k = b where the margin is 1.
+                run.weights.rescale(b)
             for last, levels in UNLEARNING_BOUNDED if bounded else UNLEARNING:
                 if run.n_epochs < last:
                     epochs = None if math.isinf(last) else last - run.n_epochs
