@@ -242,7 +242,8 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), accept_large_sparse=True
         )
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
+        codes = np.searchsorted(self.classes_, y)  # np.unique sorts y for them
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y of {type(self).__name__}.fit must hold at least 2 classes. "

@@ -167,23 +167,23 @@ class SquaredHinge:
             own = products + self.extension * weights.dual
             return _margin_bounds(own, weights.sqnorm, weights)
         dual_scale = weights.dual_sum / weights.sqnorm
-        primal, scale, converged = self._line_search(products, sqnorm, dual_scale)
+        C = _of_each(self.C, products)
+        primal, scale, converged = self._line_search(products, sqnorm, C, dual_scale)
         if not converged:
             # No worse than the run's own slacks, which a scale just above 1 / min_k a.y_k outdoes.
             smallest = float(np.min(products + self.extension * weights.dual))
             if smallest > 0:
-                other = self._objective(products, sqnorm, (1 + 1e-15) / smallest)[0]
+                other = self._objective(products, sqnorm, C, (1 + 1e-15) / smallest)[0]
                 if other < primal:
                     primal, scale = other, (1 + 1e-15) / smallest
         return Bounds(primal, 0.5 * weights.dual_sum * dual_scale, scale, dual_scale)
 
-    def _objective(self, products, sqnorm, scale):
+    def _objective(self, products, sqnorm, C, scale):
         """f(scale), and half of what its loss adds to its slope (downwards) and to its curvature."""
-        C = _of_each(self.C, products)
         loss, pull, curvature = squared_hinge_sums(products, C, scale)
         return 0.5 * scale**2 * sqnorm + loss, pull, curvature
 
-    def _line_search(self, products, sqnorm, scale):
+    def _line_search(self, products, sqnorm, C, scale):
         """Minimise f, from `scale` on: (objective, scale, converged).
 
         f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2 is convex and piecewise quadratic, and its
@@ -193,7 +193,7 @@ class SquaredHinge:
         """
         best, best_scale, before = math.inf, scale, math.inf
         for _ in range(MOST_PIECES):
-            value, pull, curvature = self._objective(products, sqnorm, scale)
+            value, pull, curvature = self._objective(products, sqnorm, C, scale)
             if value >= before:
                 return best, best_scale, False
             if value < best:

@@ -41,6 +41,8 @@ def one_vs_rest(train, seeds, n_jobs):
     list
         What `train` returned, in the order of the problems.
     """
+    if len(seeds) == 1:
+        return [train(0, seeds[0])]
     # Shared memory is required, not preferred: a process backend around us would copy X.
     return Parallel(n_jobs=n_jobs, require="sharedmem")(
         delayed(train)(index, seed) for index, seed in enumerate(seeds)

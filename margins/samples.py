@@ -94,6 +94,8 @@ def pattern_weights(name, X, codes, classes, sample_weight, class_weight):
     ValueError
         If a weight is not in [0, inf), or a mapping names a class that y does not hold.
     """
+    if sample_weight is None and class_weight is None:
+        return 1.0
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
