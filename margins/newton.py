@@ -6,8 +6,8 @@ Newton step costs a few passes, and a handful of steps is all it takes.
 
 An epoch here looks at all patterns once, as any full epoch does, and leaves out those that will most
 likely stay where they are: the dual variable at a bound, and the margin further from 1 than the last
-epoch has moved margins. Over the others it minimises the objective by Newton steps, until what is left
-to gain is a tenth of what it was. The steps move a weight vector w, the primal side; the dual variables
+epoch has moved margins. Over the others it minimises the objective by Newton steps, until little is
+left to gain. The steps move a weight vector w, the primal side; the dual variables
 that belong to w become those of the run, so the certificate holds as after any other epoch, and at the
 optimum the two sides are one.
 
@@ -40,8 +40,9 @@ from margins.certificate import Hinge
 FIRST_FACTOR = 1.0
 GROWTH = 2.0
 
-# An epoch ends when what is left to gain is this share of what it was, or of what is asked for.
-LEFT = 0.1
+# An epoch ends when what is left to gain is this share of what it was, or of what is asked for. Larger
+# shares mean more epochs, smaller ones more steps over patterns that others will have replaced.
+LEFT = 0.03
 LEFT_OF_ASKED = 0.5
 MOST_STEPS = 50
 # So many epochs in a row that gain nothing are the end: what is left is rounding.
