@@ -37,6 +37,7 @@ cdef class Rows:
     cdef readonly bint is_kernel
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
     cdef Py_ssize_t column_step
+    cdef Py_ssize_t _n_nonzero    # -1: not counted yet
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil

@@ -33,6 +33,7 @@ cdef class Rows:
         self.values64 = self.values32 = None
         self.columns32 = self.columns64 = None
         self.starts32 = self.starts64 = None
+        self._n_nonzero = -1
         self.n_rows = n_rows
         self.n_features = n_features
         self.row_step = row_step
@@ -63,16 +64,14 @@ cdef class Rows:
         return total
 
     def n_nonzero(self):
-        """How many numbers are not 0; not for kernels."""
-        cdef Py_ssize_t i, k, n, total = 0
-        cdef double[::1] values = np.empty(self.n_features)
-        cdef int32_t[::1] columns = np.empty(self.n_features, dtype=np.int32)
-        with nogil:
-            for k in range(self.n_rows if self.n_features else 0):
-                n = nonzeros(self, k, &values[0], &columns[0])
-                for i in range(n):
-                    total += values[i] != 0
-        return total
+        """How many numbers are not 0; counted once. Not for kernels."""
+        cdef Py_ssize_t k, total = 0
+        if self._n_nonzero < 0:
+            with nogil:
+                for k in range(self.n_rows):
+                    total += n_nonzero(self, k)
+            self._n_nonzero = total
+        return self._n_nonzero
 
     def sqnorms(self):
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""
@@ -180,6 +179,30 @@ cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil:
         return _sqnorm(rows.values64, start, step, n)
     if rows.values32 is not None:
         return _sqnorm(rows.values32, start, step, n)
+    return n  # all ones
+
+
+cdef inline Py_ssize_t _n_nonzero(
+    const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n
+) noexcept nogil:
+    cdef Py_ssize_t j, total = 0
+    for j in range(n):
+        total += values[start + j * step] != 0
+    return total
+
+
+cdef Py_ssize_t n_nonzero(Rows rows, Py_ssize_t k) noexcept nogil:
+    cdef Py_ssize_t start, step = 1, n
+    if rows.columns32 is not None:
+        start, n = rows.starts32[k], rows.starts32[k + 1] - rows.starts32[k]
+    elif rows.columns64 is not None:
+        start, n = rows.starts64[k], rows.starts64[k + 1] - rows.starts64[k]
+    else:
+        start, step, n = k * rows.row_step, rows.column_step, rows.n_features
+    if rows.values64 is not None:
+        return _n_nonzero(rows.values64, start, step, n)
+    if rows.values32 is not None:
+        return _n_nonzero(rows.values32, start, step, n)
     return n  # all ones
 
 

@@ -69,7 +69,7 @@ class Epoch(NamedTuple):
         Since the start of the run, multiplicities counted.
     mistakes : int
         Misclassified patterns of the full pass, by the rules' condition, those included that an upper
-        bound kept from being updated.
+        bound kept from being updated. Of an epoch that moved many dual variables at once: how many.
     certificate : Certificate or None
         What was proven at its end, if it was asked then.
     """
@@ -330,7 +330,8 @@ class Run:
 
     def _progress(self):
         epoch = self.history[-1]
-        line = f"epoch {epoch.epoch}: {epoch.mistakes} patterns misclassified, {epoch.updates} updates"
+        what = "misclassified" if self._primal is None else "moved at once"
+        line = f"epoch {epoch.epoch}: {epoch.mistakes} patterns {what}, {epoch.updates} updates"
         if self.certificate is not None:
             line += f", proven fraction {self.certificate.fraction:.6g}, gap {self.certificate.gap:.3g}"
         return line
