@@ -82,7 +82,8 @@ def serves(patterns, problem):
 class NewtonEpochs:
     """Full epochs by Newton steps, for `Stage.joint`, and the weight vector that they have reached.
 
-    They start from the weight vector that the run's certificate has found best.
+    They start from the weight vector that the run's certificate has found best; the run's own is
+    brought to the same scale, w.y_k = 1 at the margin, whether or not a step is made.
 
     Parameters
     ----------
@@ -93,6 +94,7 @@ class NewtonEpochs:
     def __init__(self, run):
         self.patterns, weights = run.patterns, run.weights
         m = len(self.patterns)
+        self._dual_side = weights
         self._rho = math.sqrt(self.patterns.sqrho)
         self._everyone = np.arange(m, dtype=np.int32)
         self.bounded = isinstance(run.problem, Hinge)
@@ -101,13 +103,15 @@ class NewtonEpochs:
         if self._rho > 0:
             self.w = np.append(self.w, run.primal_scale * self._rho * weights.label_sum)
         self.margins = products(self.patterns, self._everyone, self.w)
+        if run.dual_scale > 0:
+            weights.rescale(run.dual_scale)
         if self.bounded:
             self.factor = FIRST_FACTOR
-            self.dual = np.minimum(run.dual_scale * weights.dual, self.C)
+            self.alpha = np.minimum(weights.dual, self.C)
         else:
             self.factor = 2.0
-            self.dual = self.factor * self.C * np.maximum(1 - self.margins, 0)
-        self._combination = combination(self.patterns, self._everyone, self.dual)
+            self.alpha = self.factor * self.C * np.maximum(1 - self.margins, 0)
+        self._combination = combination(self.patterns, self._everyone, self.alpha)
         self._band = math.inf
         self.curvature = Curvature(self.patterns, self.C)
         self._least, self._n_vain = math.inf, 0
@@ -118,6 +122,11 @@ class NewtonEpochs:
     def weights(self):
         """The weights of the features: ndarray of float64, shape (n_features,)."""
         return self.w[: self.patterns.rows.n_features]
+
+    @property
+    def dual(self):
+        """The run's dual variables: those of w, unless no step was made, or the run has gone on."""
+        return self._dual_side.dual
 
     @property
     def label_sum(self):
@@ -142,8 +151,10 @@ class NewtonEpochs:
             it is worth: one of every pattern, and at each step one of each pattern concerned.
         """
         m = len(self.patterns)
-        members = movable(self.margins, self.dual, self.C, self.bounded, self.curvature.held, self._band)
-        others = self._combination - combination(self.patterns, members, self.dual[members])
+        members = movable(
+            self.margins, self.alpha, self.C, self.bounded, self.curvature.held, self._band
+        )
+        others = self._combination - combination(self.patterns, members, self.alpha[members])
         # What is asked for, in units of the objective.
         gap = run.eps if self.bounded else 1 / (1 - run.eps) ** 2 - 1
         # What is not finite is refused. Threads would wait for each other longer than they work.
@@ -157,9 +168,9 @@ class NewtonEpochs:
             return 0, n_visits
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, objective.factor
-        self.dual[members] = objective.dual
+        self.alpha[members] = objective.dual
         self._combination = objective.w - objective.gradient
-        run.weights.assign(self.patterns, self.dual, self._combination[: self.patterns.rows.n_features])
+        run.weights.assign(self.patterns, self.alpha, self._combination[: self.patterns.rows.n_features])
         self._n_vain = 0 if objective.gap < self._least else self._n_vain + 1
         self._least = min(self._least, objective.gap)
         return len(members) if self._n_vain < PATIENCE else 0, n_visits
@@ -193,7 +204,7 @@ class Objective:
         self._bounded, self._curvature = epochs.bounded, epochs.curvature
         self.w, self.factor = epochs.w, epochs.factor
         self._margins, self._C = epochs.margins[members], epochs.C[members]
-        self._centre = epochs.dual[members] if self._bounded else np.zeros(len(members))
+        self._centre = epochs.alpha[members] if self._bounded else np.zeros(len(members))
         self.dual = np.empty(len(members))
         self._free = np.empty(len(members), dtype=np.int8)
         self._settle()

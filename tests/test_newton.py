@@ -30,6 +30,7 @@ from margins._newton import (
 )
 from margins.certificate import HardMargin, Hinge, SquaredHinge
 from margins.patterns import rows_of
+from margins.training import Run
 
 Mpu = margins.get("mpu")
 LOSSES = ("squared_hinge", "hinge")
@@ -403,3 +404,67 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
     copy = pickle.loads(pickle.dumps(classifier))
     assert_array_equal(copy.decision_function(X), classifier.decision_function(X))
     assert copy.certificates_ == classifier.certificates_
+
+
+def tire(monkeypatch, n_steps):
+    """From the next Newton step but `n_steps` on there are none."""
+    solve, left = newton.Curvature.solve, [n_steps]
+
+    def solve_or_not(self, factor, vector):
+        left[0] -= 1
+        return solve(self, factor, vector) if left[0] >= 0 else None
+
+    monkeypatch.setattr(newton.Curvature, "solve", solve_or_not)
+    return left
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("n_steps", [0, 1, 2, 5])
+def test_visits_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
+    left = tire(monkeypatch, n_steps)
+    X, y = clouds(m=200)
+    for max_iter in (1, 2, 3, 4, 1000):
+        left[0] = n_steps
+        classifier = fit(X, y, loss=loss, max_iter=max_iter)
+        primal, dual, alpha, *_ = sides(classifier, X, y, 1.0, loss)
+        assert classifier.certificates_[0].primal == pytest.approx(float(primal), rel=1e-9)
+        # The certificate's dual value is the best of all epochs, the dual variables are of the last.
+        duals = [epoch.certificate.dual for epoch in classifier.learning_curve_[0]]
+        assert 0.1 * duals[0] <= dual <= duals[-1] * (1 + 1e-12)
+    assert classifier.converged_
+    assert classifier.n_iter_ < 60
+    assert dual == pytest.approx(duals[-1], rel=1e-12)
+
+
+@each_loss
+@pytest.mark.parametrize("n_steps", [0, 2])
+def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
+    n_steps, loss, monkeypatch
+):
+    tire(monkeypatch, n_steps)
+    X, y = clouds(m=100)
+    Y = oracles.patterns_of(X, np.where(y == 1, 1, -1))
+    seen, bounds, bound_dual = [], [math.inf], Run.bound_dual
+
+    def note(run, upper):
+        bounds.append(upper)
+        bound_dual(run, upper)
+
+    monkeypatch.setattr(Run, "bound_dual", note)
+
+    class Watched(Mpu):
+        def stages(self, run):
+            for stage in super().stages(run):
+                a = np.append(run.weights.weights, run.weights.label_sum)
+                assert_allclose(a, run.weights.dual @ Y, rtol=1e-12, atol=1e-12 * abs(a).max())
+                assert run.weights.dual.max() <= bounds[-1] * (1 + 1e-12)
+                seen.append((stage.joint is not None, run.weights.dual.max(), run.sqradius))
+                yield stage
+
+    Watched(loss=loss, eps=1e-6, random_state=0).fit(X, y)
+    (index,) = (i for i, (joint, *_) in enumerate(seen) if joint)
+    # Newton steps are at the scale of the problem, visits at that of b, 1e6 and more times R**2.
+    (_, before, sqradius), (_, after, _) = seen[index : index + 2]
+    assert before < 100
+    assert 1e5 * sqradius * 1e-3 < after < 1e10 * sqradius
