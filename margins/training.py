@@ -46,6 +46,9 @@ class Stage:
     loop : callable, optional
         ``loop(order)`` presents the patterns of `order`, ndarray of int32, in place of rules and active
         sets, and returns how many made an update: for algorithms outside the mould of the rules.
+    joint : callable, optional
+        ``joint(run)`` plays a full epoch on many patterns at once, and returns how many it has changed
+        and how many presentations it is worth. It also is the hypothesis that is read out after it.
     """
 
     rules: Rules | None = None

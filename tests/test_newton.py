@@ -28,6 +28,7 @@ from margins._newton import (
     products,
     slope,
 )
+from margins._update import WeightVector
 from margins.certificate import HardMargin, Hinge, SquaredHinge
 from margins.patterns import rows_of
 from margins.training import Run
@@ -468,3 +469,24 @@ def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
     (_, before, sqradius), (_, after, _) = seen[index : index + 2]
     assert before < 100
     assert 1e5 * sqradius * 1e-3 < after < 1e10 * sqradius
+
+
+def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale_of_the_duals():
+    # A loss whose best scale a search from far away does not find.
+    X, y = clouds(m=300)
+    Y = oracles.patterns_of(X, np.where(y == 1, 1, -1))
+    best = fit(X, y, loss="hinge", eps=1e-3)
+    w = np.append(best.coef_[0], best.intercept_[0])
+    alpha, problem = best.dual_coef_[0] * 0.9, Hinge(1.0)
+    patterns = patterns_of(X, np.where(y == 1, 1, -1))
+    weights = WeightVector(X.shape[1], len(y))
+    weights.assign(patterns, alpha, (alpha @ Y)[:-1])
+    found = []
+    for factor in (1e-9, 1.0, 1e9):
+        other = weights.copy()
+        other.rescale(factor)
+        found.append(problem.bounds(Y @ w, float(w @ w), other).primal)
+    assert found[0] == pytest.approx(best.certificates_[0].primal, rel=0.05)
+    assert_allclose(found, found[0], rtol=0.01)
+    # Nor does the length of w raise: 1e-160 is the root of a number that is not normal any more.
+    assert problem.bounds(1e-160 * (Y @ w), float(1e-320 * (w @ w)), weights).primal <= len(y)
