@@ -270,7 +270,7 @@ def optimum(X, y, C, loss, rho):
 
 
 @each_loss
-@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0, 1e4])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -490,3 +490,12 @@ def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale
     assert_allclose(found, found[0], rtol=0.01)
     # Nor does the length of w raise: 1e-160 is the root of a number that is not normal any more.
     assert problem.bounds(1e-160 * (Y @ w), float(1e-320 * (w @ w)), weights).primal <= len(y)
+
+
+@each_loss
+@pytest.mark.parametrize("seed", [2, 4, 5])
+def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
+    # Of the hinge loss with a large C some epochs in a row may gain nothing before the next one does.
+    X, y = clouds(seed)
+    for C in (1e4, 1e6):
+        assert fit(X, y, loss=loss, C=C, eps=1e-5, max_iter=60).converged_
