@@ -20,6 +20,7 @@ linear SVMs; Yan & Li (2020), An efficient augmented Lagrangian method for suppo
 
 import functools
 import math
+import threading
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -62,6 +63,33 @@ BLOCK = 256
 def _libraries():
     """The linear algebra libraries of this process; looking for them takes longer than a small fit."""
     return ThreadpoolController().select(user_api="blas")
+
+
+class _OneThread:
+    """Linear algebra by one thread, as long as anybody is within.
+
+    The number of threads belongs to the process, and classes are trained in threads: the first to come
+    sets it, the last to go restores it. If each did both, the last would restore what the first had set.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._n_within = 0
+
+    def __enter__(self):
+        with self._lock:
+            if self._n_within == 0:
+                self._limits = _libraries().limit(limits=1)
+            self._n_within += 1
+
+    def __exit__(self, *trouble):
+        with self._lock:
+            self._n_within -= 1
+            if self._n_within == 0:
+                self._limits.restore_original_limits()
+
+
+_one_thread = _OneThread()
 
 
 def serves(patterns, problem):
@@ -160,7 +188,7 @@ class NewtonEpochs:
         # What is asked for, in units of the objective.
         gap = run.eps if self.bounded else 1 / (1 - run.eps) ** 2 - 1
         # What is not finite is refused. Threads would wait for each other longer than they work.
-        with np.errstate(all="ignore"), _libraries().limit(limits=1):
+        with np.errstate(all="ignore"), _one_thread:
             objective = Objective(self, members, others)
             n_steps = objective.minimise(LEFT_OF_ASKED * gap * run.certificate.dual)
             margins = products(self.patterns, self._everyone, objective.w)

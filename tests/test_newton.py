@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.optimize import lsq_linear, minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
 
 import margins
 from margins import newton
@@ -490,6 +491,29 @@ def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale
     assert_allclose(found, found[0], rtol=0.01)
     # Nor does the length of w raise: 1e-160 is the root of a number that is not normal any more.
     assert problem.bounds(1e-160 * (Y @ w), float(1e-320 * (w @ w)), weights).primal <= len(y)
+
+
+def test_threads_of_linear_algebra_are_as_they_were_after_classes_in_threads():
+    libraries = ThreadpoolController().select(user_api="blas")
+    X, y = clouds(m=600, d=15, n_classes=6)
+    with libraries.limit(limits=2):
+        before = [library["num_threads"] for library in libraries.info()]
+        for seed in range(5):
+            fit(X, y, loss="hinge", eps=1e-3, n_jobs=3, random_state=seed)
+            assert [library["num_threads"] for library in libraries.info()] == before
+
+
+def test_newton_epochs_that_overlap_share_one_limit():
+    libraries = ThreadpoolController().select(user_api="blas")
+    limit = newton._one_thread
+    with libraries.limit(limits=2):
+        before = [library["num_threads"] for library in libraries.info()]
+        limit.__enter__()
+        limit.__enter__()
+        limit.__exit__()
+        assert all(library["num_threads"] == 1 for library in libraries.info())
+        limit.__exit__()
+        assert [library["num_threads"] for library in libraries.info()] == before
 
 
 @each_loss
