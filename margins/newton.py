@@ -293,6 +293,8 @@ class Objective:
             if abs(now) <= flat:
                 break
             low, high = (low, t) if now > 0 else (t, high)
+            if not square + curvature > 0:  # squares of a step that is too short for them
+                break
             t -= now / (square + curvature)
             if not low < t < high:
                 t = 0.5 * (low + high) if high < math.inf else 2 * low

@@ -523,3 +523,12 @@ def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
     X, y = clouds(seed)
     for C in (1e4, 1e6):
         assert fit(X, y, loss=loss, C=C, eps=1e-5, max_iter=60).converged_
+
+
+def test_line_search_along_a_step_without_a_square_ends():
+    step = np.array([1e-170])
+    found = newton.Objective.__new__(newton.Objective)
+    found.w, found._others, found.gradient = np.zeros(1), np.ones(1), np.array([-1.0])
+    found._margins = found._centre = found._C = np.zeros(1)
+    found.factor, found._bounded = 1.0, True
+    assert found._line_search(step, np.zeros(1)) == 1
