@@ -229,6 +229,8 @@ class Hinge:
         """See `SquaredHinge.bounds`; there are no private coordinates to refit."""
         C = _of_each(self.C, products)
         total = weights.dual_sum
+        if not math.isfinite(sqnorm + weights.sqnorm):
+            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # too long for double arithmetic: w = 0 is not
         most = largest_factor(weights.dual, C)
         dual_scale = min(total / weights.sqnorm if weights.sqnorm > 0 else math.inf, most)
         if not math.isfinite(dual_scale):

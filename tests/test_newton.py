@@ -525,6 +525,15 @@ def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
         assert fit(X, y, loss=loss, C=C, eps=1e-5, max_iter=60).converged_
 
 
+def test_what_overflows_is_no_number_of_a_certificate():
+    X, y = integers()
+    patterns, weights = patterns_of(X, y), WeightVector(X.shape[1], len(y))
+    weights.assign(patterns, np.full(len(y), 1e200), np.full(X.shape[1], 1e200))
+    for sqnorm in (1.0, math.inf):
+        bounds = Hinge(np.full(len(y), 2.0)).bounds(np.full(len(y), 1e200), sqnorm, weights)
+        assert (bounds.primal, bounds.dual) == (2 * len(y), 0)
+
+
 def test_line_search_along_a_step_without_a_square_ends():
     step = np.array([1e-170])
     found = newton.Objective.__new__(newton.Objective)
