@@ -145,6 +145,21 @@ class NewtonEpochs:
         self._band = math.inf
         self.curvature = Curvature(self.patterns, self.C)
         self._least, self._n_vain = math.inf, 0
+        self._best_value, self._best, self._has_begun = -math.inf, None, False
+        self._keep_best(weights, 1.0)
+
+    def _keep_best(self, weights, scale):
+        """Keep these dual variables, which `scale` makes feasible, if none have proven more."""
+        value = scale * weights.dual_sum - 0.5 * scale * scale * weights.sqnorm
+        if value > self._best_value:
+            self._best_value, self._best = value, scale * weights.dual
+
+    def _end(self, run):
+        """Leave the run the best dual variables: those of a w lost in rounding may be anything."""
+        if self._best is not None:
+            best = np.minimum(self._best, self.C) if self.bounded else self._best
+            total = combination(self.patterns, self._everyone, best)
+            run.weights.assign(self.patterns, best, total[: self.patterns.rows.n_features])
 
     # What a run asks of the weight vector that it reads out.
 
@@ -181,6 +196,9 @@ class NewtonEpochs:
             it is worth: one of every pattern, and at each step one of each pattern concerned.
         """
         m = len(self.patterns)
+        if self._has_begun:
+            self._keep_best(run.weights, run.dual_scale)
+        self._has_begun = True
         members = movable(
             self.margins, self.alpha, self.C, self.bounded, self.curvature.held, self._band
         )
@@ -195,15 +213,21 @@ class NewtonEpochs:
             band = float(np.abs(margins - self.margins).mean())
         n_visits = m + n_steps * len(members)
         if n_steps == 0 or not math.isfinite(objective.gap + band):
+            self._end(run)
             return 0, n_visits
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, objective.factor
         self.alpha[members] = objective.dual
-        self._combination = objective.w - objective.gradient
+        # Summed afresh: what sums and differences of vectors long since left behind have lost would stay
+        # in |a|^2, and the certificate would be false.
+        self._combination = combination(self.patterns, self._everyone, self.alpha)
         run.weights.assign(self.patterns, self.alpha, self._combination[: self.patterns.rows.n_features])
         self._n_vain = 0 if objective.gap < self._least else self._n_vain + 1
         self._least = min(self._least, objective.gap)
-        return len(members) if self._n_vain < PATIENCE else 0, n_visits
+        if self._n_vain < PATIENCE:
+            return len(members), n_visits
+        self._end(run)
+        return 0, n_visits
 
 
 class Objective:

@@ -525,6 +525,35 @@ def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
         assert fit(X, y, loss=loss, C=C, eps=1e-5, max_iter=60).converged_
 
 
+def weighted_clouds(seed):
+    """Penalties that spread over 20 powers of 10."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 4))
+    y = np.where(X @ rng.normal(size=4) + 0.5 * rng.normal(size=80) > 0, 1, -1)
+    return X, y, 10.0 ** rng.uniform(-10, 10, 80)
+
+
+@quiet
+@pytest.mark.parametrize("C", [1e4, 1e10])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
+    # Dual variables that are large for a while leave their rounding in any sum that is only updated.
+    X, y, weight = weighted_clouds(seed)
+    Y, certify, n_checked = oracles.patterns_of(X, y).astype(np.longdouble), Run.certify, [0]
+
+    def check(run):
+        certify(run)
+        alpha = run.dual_scale * run.weights.dual.astype(np.longdouble)
+        a = alpha @ Y
+        claimed = run.dual_scale * (run.weights.dual_sum - run.dual_scale * run.weights.sqnorm / 2)
+        assert claimed <= (alpha.sum() - a @ a / 2) * (1 + 1e-9)
+        n_checked[0] += 1
+
+    monkeypatch.setattr(Run, "certify", check)
+    classifier = Mpu(C=C, loss="hinge", eps=1e-8, max_iter=60, random_state=0).fit(X, y, weight)
+    assert n_checked[0] >= classifier.n_iter_
+
+
 def test_what_overflows_is_no_number_of_a_certificate():
     X, y = integers()
     patterns, weights = patterns_of(X, y), WeightVector(X.shape[1], len(y))
@@ -532,6 +561,23 @@ def test_what_overflows_is_no_number_of_a_certificate():
     for sqnorm in (1.0, math.inf):
         bounds = Hinge(np.full(len(y), 2.0)).bounds(np.full(len(y), 1e200), sqnorm, weights)
         assert (bounds.primal, bounds.dual) == (2 * len(y), 0)
+
+
+@quiet
+@pytest.mark.parametrize("loss", LOSSES)
+def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
+    # The first step has spoilt them.
+    X, y = clouds(m=200)
+    left = tire(monkeypatch, 1)
+    for max_iter in (3, 4, 5):
+        left[0] = 1
+        short = fit(X, y, loss=loss, max_iter=max_iter)
+        _, given_up = [epoch.mistakes == 0 for epoch in short.learning_curve_[0]][-2:]
+        if given_up:
+            break
+    assert given_up
+    dual = sides(short, X, y, 1.0, loss)[1]
+    assert dual == pytest.approx(short.certificates_[0].dual, rel=1e-9)
 
 
 def test_line_search_along_a_step_without_a_square_ends():
