@@ -383,7 +383,7 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
 @each_loss
 @pytest.mark.parametrize("max_iter", [1, 2, 3])
 def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(max_iter, loss, capsys):
-    X, y = clouds(m=200)
+    X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
     assert capsys.readouterr().out.count("epoch ") == max_iter == short.n_iter_
