@@ -391,6 +391,22 @@ cdef class WeightVector:
             self.state.n_updates += 1
         self.recompute(patterns)
 
+    def sum_afresh(self, Patterns patterns not None):
+        """Sum alpha_k y_k again: where dual variables have shrunk, a has kept what they had rounded off.
+
+        Not over the rows of a kernel; `recompute` is to follow.
+        """
+        cdef Py_ssize_t k
+        cdef double c, label_sum = 0
+        with nogil:
+            self.v[:] = 0
+            for k in range(self.beta.shape[0]):
+                c = self.beta[k] * patterns.labels[k]
+                if c != 0:
+                    axpy(patterns.rows, k, c, self.v)
+                    label_sum += c
+            self.state.label_sum = label_sum
+
     def for_new_patterns(self, Py_ssize_t n_patterns):
         """The same weight vector before patterns that it has not seen: their dual variables are 0.
 

@@ -229,22 +229,33 @@ class Hinge:
         """See `SquaredHinge.bounds`; there are no private coordinates to refit."""
         C = _of_each(self.C, products)
         total = weights.dual_sum
+        if not math.isfinite(sqnorm + weights.sqnorm):
+            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # too long for double arithmetic: w = 0 is not
         most = largest_factor(weights.dual, C)
         dual_scale = min(total / weights.sqnorm if weights.sqnorm > 0 else math.inf, most)
         if not math.isfinite(dual_scale):
             dual_scale = 0.0
         dual = dual_scale * total - 0.5 * dual_scale**2 * weights.sqnorm
-        best, best_scale, scale = math.inf, dual_scale, dual_scale
+        # w need not be a, nor as long: it may be at its own scale, or as long as a is at a's.
+        starts = {dual_scale}
+        if sqnorm > 0 and weights.sqnorm > 0:
+            starts.add(dual_scale * math.sqrt(weights.sqnorm / sqnorm))
+        best, best_scale = min(self._line_search(products, sqnorm, C, scale) for scale in starts)
+        return Bounds(best, dual, best_scale, dual_scale)
+
+    def _line_search(self, products, sqnorm, C, scale):
+        """Look for the least objective of a multiple of w, from `scale` on: (objective, scale)."""
+        best, best_scale = math.inf, scale
         for _ in range(LINE_SEARCH_STEPS):
             loss, pull = hinge_sums(products, C, scale)
-            value = 0.5 * scale**2 * sqnorm + loss
+            value = 0.5 * (scale * scale) * sqnorm + loss  # scale**2 would raise OverflowError
             if value >= best:
                 break
             best, best_scale = value, scale
             scale = pull / sqnorm if sqnorm > 0 else 0.0
             if scale <= 0:
                 break
-        return Bounds(best, dual, best_scale, dual_scale)
+        return best, best_scale
 
 
 def _of_each(C, products):

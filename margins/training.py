@@ -46,6 +46,9 @@ class Stage:
     loop : callable, optional
         ``loop(order)`` presents the patterns of `order`, ndarray of int32, in place of rules and active
         sets, and returns how many made an update: for algorithms outside the mould of the rules.
+    joint : callable, optional
+        ``joint(run)`` plays a full epoch on many patterns at once, and returns how many it has changed
+        and how many presentations it is worth. It also is the hypothesis that is read out after it.
     """
 
     rules: Rules | None = None
@@ -103,6 +106,8 @@ class Run:
         Told of every full epoch; may end the run.
     theta : float
         The score of a pattern is ``l_k (a.y_k) - theta``; the rules must say the same.
+    sums_afresh : bool
+        True: sum the weight vector again from its dual variables after every full epoch.
     shuffle : "epochs", "once", "never" or "draws"
         When the order of the patterns is permuted; "draws": an epoch is as many draws with replacement
         as there are patterns.
@@ -134,6 +139,7 @@ class Run:
     keep_dual: bool
     watch: Watch | None = None
     theta: float = 0.0
+    sums_afresh: bool = False
     shuffle: str = "epochs"
     n_held_out: int = 0
     weights: WeightVector = field(init=False)
@@ -306,6 +312,8 @@ class Run:
         """Take stock after a full epoch."""
         self.n_epochs += 1
         self.clean = self._n_changed == 0
+        if self.sums_afresh:
+            self.weights.sum_afresh(self.patterns)
         self.weights.recompute(self.patterns)
         certified = self.eps is not None and (self.prove_early or self.clean)
         if certified:

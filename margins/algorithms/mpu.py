@@ -89,8 +89,10 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
                 yield Stage(joint=NewtonEpochs(run))
                 if run.finished:
                     return
-                # What they could not finish: a.y_k = b where the margin is 1.
+                # What they could not finish: a.y_k = b where the margin is 1. Dual variables may now
+                # shrink by many powers of 10, and a would keep their roundings.
                 run.weights.rescale(b)
+                run.sums_afresh = True
             for last, levels in UNLEARNING_BOUNDED if bounded else UNLEARNING:
                 if run.n_epochs < last:
                     epochs = None if math.isinf(last) else last - run.n_epochs

@@ -1,0 +1,589 @@
+"""Newton steps: their sums against plain NumPy, their fits against solvers of other makes."""
+
+import math
+import pickle
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from kernels import LAYOUTS, patterns_of
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import lsq_linear, minimize
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
+
+import margins
+from margins import newton
+from margins._newton import (
+    add_to_hessian,
+    combination,
+    dense_rows,
+    dual_variables,
+    movable,
+    products,
+    slope,
+)
+from margins._update import WeightVector
+from margins.certificate import HardMargin, Hinge, SquaredHinge
+from margins.patterns import rows_of
+from margins.training import Run
+
+Mpu = margins.get("mpu")
+LOSSES = ("squared_hinge", "hinge")
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def _unsorted(X):
+    """CSR whose rows store their columns in descending order."""
+    X = sparse.csr_array(X)
+    for begin, end in zip(X.indptr, X.indptr[1:], strict=False):
+        X.indices[begin:end] = X.indices[begin:end][::-1].copy()
+        X.data[begin:end] = X.data[begin:end][::-1].copy()
+    X.has_sorted_indices = False
+    return X
+
+
+def _with_zeros(X):
+    """CSR that stores every element, zeros too."""
+    m, d = X.shape
+    return sparse.csr_array((X.ravel(), np.tile(np.arange(d), m), np.arange(0, m * d + 1, d)), (m, d))
+
+
+ALL_LAYOUTS = LAYOUTS | {"unsorted CSR": _unsorted, "CSR with zeros": _with_zeros}
+
+
+def integers(seed=0, m=12, d=5, ones=False):
+    """Small integers with empty rows, so that all sums are exact, and labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (m, d)) if ones else rng.integers(-2, 3, (m, d))
+    X[[2, m - 1]] = 0
+    y = np.where(rng.random(m) < 0.5, 1, -1)
+    y[0], y[-1] = 1, -1
+    return X.astype(float), y
+
+
+def clouds(seed=0, m=80, d=4, n_classes=2):
+    rng = np.random.default_rng(seed)
+    y = np.arange(m) % n_classes
+    return rng.normal(size=(m, d)) + 0.8 * rng.normal(size=(n_classes, d))[y], y
+
+
+# --------------------------------------------------------------------------------------------- the sums
+
+
+@pytest.mark.parametrize("layout", ALL_LAYOUTS)
+@pytest.mark.parametrize("rho", [0.0, 2.0])
+@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("chosen", [[], [2], [0, 2, 3, 7, 11], range(12)])
+def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones, chosen):
+    X, y = integers(ones=ones)
+    Y = oracles.patterns_of(X, y, rho)
+    patterns = patterns_of(ALL_LAYOUTS[layout](X), y, rho)
+    members = np.array(chosen, dtype=np.int32)
+    some, n = Y[members], Y.shape[1]
+    vector = np.arange(1.0, n + 1)
+    assert_array_equal(products(patterns, members, vector), some @ vector)
+    dual = (members % 3).astype(float)
+    assert_array_equal(combination(patterns, members, dual), dual @ some)
+    width = members + 1.0
+    hessian = (some.T * width) @ some
+    for sign in (1, -1):
+        out = np.full((n, n), 7.0)
+        add_to_hessian(patterns, members, sign * width, out)
+        assert_array_equal(np.tril(out), np.tril(7 + sign * hessian))
+        assert_array_equal(np.triu(out, 1), np.triu(np.full((n, n), 7.0), 1))
+    rows = np.full((len(members) + 1, n), 5.0)
+    dense_rows(patterns, members, width, rows)
+    assert_array_equal(rows[:-1], width[:, None] * some * y[members, None])  # labels left out
+    assert_array_equal(rows[-1], 5)
+    half = np.sqrt(width)
+    dense_rows(patterns, members, half, rows)
+    assert_allclose(rows[:-1].T @ rows[:-1], hessian, rtol=1e-13)
+
+
+def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():
+    # w.y: below, at and above the band of 1/2 around 1; dual variables 0, between, and exactly C.
+    p = np.repeat([0.25, 0.5, 1.0, 1.5, 1.75], 3)
+    C = np.full(15, 0.1)
+    dual = np.tile([0.0, 0.05, 0.1], 5)
+    nobody = np.zeros(15, dtype=np.int8)
+    settled = (p > 1.5) & (dual == 0)
+    assert_array_equal(movable(p, dual, C, False, nobody, 0.5), np.flatnonzero(~settled))
+    at_most = (p < 0.5) & (dual == C)
+    moves = movable(p, dual, C, True, nobody, 0.5)
+    assert_array_equal(moves, np.flatnonzero(~(settled | at_most)))
+    assert moves.dtype == np.int32
+    assert_array_equal(movable(p, dual, C, True, nobody, math.inf), np.arange(15))
+    assert_array_equal(movable(p, dual, C, True, nobody + 1, 0.5), np.arange(15))
+    dual[2] = np.nextafter(0.1, 0)  # just short of C: it may still grow
+    assert 2 in movable(p, dual, C, True, nobody, 0.5)
+
+
+def objective(w, Y, r, centre, C, factor, bounded):
+    """f(w) as the module of the kernel states it, by the maximum over alpha in plain NumPy."""
+    s = 1 - Y @ w
+    alpha = np.clip(centre + factor * C * s, 0, C if bounded else math.inf)
+    return 0.5 * w @ w - r @ w + (alpha * s - (alpha - centre) ** 2 / (2 * factor * C)).sum()
+
+
+def pieces(bounded, m, seed=3):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(m, 3)), np.where(rng.random(m) < 0.5, 1, -1)
+    C = rng.random(m) + 0.2
+    centre = C * rng.integers(0, 3, m) / 2 if bounded else np.zeros(m)
+    return oracles.patterns_of(X, y), patterns_of(X, y), C, centre, rng
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize("m", [7, 256, 600])
+def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
+    Y, patterns, C, centre, rng = pieces(bounded, m)
+    r, w, step = rng.normal(size=(3, Y.shape[1]))
+    factor, everyone = 1.7, np.arange(m, dtype=np.int32)
+
+    def f(at):
+        return objective(at, Y, r, centre, C, factor, bounded)
+
+    dual, free = np.empty(m), np.empty(m, dtype=np.int8)
+    p = products(patterns, everyone, w)
+    distance = dual_variables(p, centre, C, factor, bounded, dual, free)
+    upper = C if bounded else math.inf
+    assert_allclose(dual, np.clip(centre + factor * C * (1 - p), 0, upper), rtol=1e-13)
+    assert_array_equal(free, (dual > 0) & (dual < upper))
+    lack = (C * np.maximum(1 - p, 0) - dual * (1 - p)).sum() if bounded else 0.0
+    assert distance == pytest.approx(lack, rel=1e-12)
+    gradient = w - r - combination(patterns, everyone, dual)
+    h = 1e-6
+    differences = [(f(w + h * e) - f(w - h * e)) / (2 * h) for e in np.eye(len(w))]
+    assert_allclose(gradient, differences, rtol=1e-6, atol=1e-5)
+    ahead = products(patterns, everyone, w + step)
+    for t in (0.0, 0.4, 1.0, 2.5):
+        pull, curvature = slope(p, ahead, centre, C, factor, bounded, t)
+        at = w + t * step
+        now = (at - r) @ step - pull
+        assert now == pytest.approx((f(at + h * step) - f(at - h * step)) / (2 * h), rel=1e-6, abs=1e-4)
+        alpha = centre + factor * C * (1 - Y @ at)
+        inside = (alpha > 0) & (alpha < upper)
+        assert curvature == pytest.approx((factor * C * (Y @ step) ** 2)[inside].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("rho", [0.0, 3.0])
+@pytest.mark.parametrize("dense", [False, True])
+def test_curvature_follows_the_free_patterns(dense, rho):
+    X, y = integers(m=600)
+    Y, C = oracles.patterns_of(X, y, rho), np.arange(600) % 4 + 1.0
+    curvature = newton.Curvature(patterns_of(X, y, rho), C)
+    curvature._is_dense = dense
+    rng = np.random.default_rng(0)
+    vector = rng.normal(size=Y.shape[1])
+    free = np.zeros(600, dtype=np.int8)
+    for _ in range(4):
+        members = np.flatnonzero(rng.random(600) < 0.7).astype(np.int32)
+        free[members] = rng.random(len(members)) < 0.6
+        curvature.update(members, free[members])
+        assert_array_equal(curvature.held, free)
+        hessian = np.eye(len(vector)) + 0.5 * (Y.T * (C * free)) @ Y
+        assert_allclose(curvature.solve(0.5, vector), np.linalg.solve(hessian, vector), rtol=1e-9)
+    assert curvature.solve(math.nan, vector) is None
+
+
+def test_newton_steps_serve_where_the_hessian_is_no_larger_than_the_patterns():
+    X = np.zeros((20, 4))
+    y = np.where(np.arange(20) % 2, 1, -1)
+    X.ravel()[:25] = 1.0  # 25 non-zeros: as many as 5 x 5, intercept counted
+    for loss in (SquaredHinge(1.0), Hinge(1.0)):
+        for layout in ALL_LAYOUTS.values():
+            assert newton.serves(patterns_of(layout(X), y, 1.0), loss)
+        X[0, 0] = 0.0
+        for layout in ALL_LAYOUTS.values():
+            assert not newton.serves(patterns_of(layout(X), y, 1.0), loss)
+            assert newton.serves(patterns_of(layout(X), y, 0.0), loss)  # 24 >= 4 x 4
+        X[0, 0] = 1.0
+    assert not newton.serves(patterns_of(X, y, 1.0), HardMargin())
+    kernel = SimpleNamespace(rows=SimpleNamespace(is_kernel=True))
+    assert not newton.serves(kernel, SquaredHinge(1.0))
+
+
+@pytest.mark.parametrize("layout", ALL_LAYOUTS)
+def test_non_zeros_are_counted_whatever_is_stored(layout):
+    for X, _ in (integers(), integers(ones=True)):
+        assert rows_of(ALL_LAYOUTS[layout](X)).n_nonzero() == np.count_nonzero(X)
+
+
+# --------------------------------------------------------------------------------------------- the fits
+
+
+def sides(classifier, X, y, C, loss, index=0):
+    """(primal, dual, alpha, w, sum alpha y) by hand: nothing but the fitted attributes and the data."""
+    # In long double: what the sums of double lose must not look like a lie.
+    rho = float(classifier.intercept_scaling) if classifier.fit_intercept else 0.0
+    which = classifier.classes_[index if len(classifier.classes_) > 2 else 1]
+    Y = oracles.patterns_of(X, np.where(np.asarray(y) == which, 1, -1), rho).astype(np.longdouble)
+    w = classifier.coef_[index]
+    if rho:
+        w = np.append(w, classifier.intercept_[index] / rho)
+    w, C = w.astype(np.longdouble), np.broadcast_to(C, len(Y)).astype(np.longdouble)
+    alpha = classifier.dual_coef_[index].astype(np.longdouble)
+    slack = np.maximum(1 - Y @ w, 0)
+    a = alpha @ Y
+    primal, dual = w @ w / 2, alpha.sum() - a @ a / 2
+    if loss == "hinge":
+        primal += (C * slack).sum()
+    else:
+        primal += (C * slack**2).sum()
+        dual -= (alpha[C > 0] ** 2 / (4 * C[C > 0])).sum()
+    return primal, dual, alpha, w, a
+
+
+def optimum(X, y, C, loss, rho):
+    """The least objective by SciPy's solvers: of the primal, or of its dual as least squares."""
+    Y = oracles.patterns_of(X, y, rho)
+    m, n = Y.shape
+    if loss == "hinge":
+        unit = C.sum()
+        constraints = np.hstack([Y, np.eye(m)])  # of the weights and the slacks
+        found = minimize(
+            lambda z: (0.5 * z[:n] @ z[:n] + C @ z[n:]) / unit,
+            np.append(np.zeros(n), np.ones(m)),
+            jac=lambda z: np.append(z[:n], C) / unit,
+            method="SLSQP",
+            bounds=[(None, None)] * n + [(0, None)] * m,
+            constraints={
+                "type": "ineq",
+                "fun": lambda z: constraints @ z - 1,
+                "jac": lambda z: constraints,
+            },
+            options={"ftol": 1e-15, "maxiter": 1000},
+        )
+        w = found.x[:n]
+        return w @ w / 2 + C @ np.maximum(1 - Y @ w, 0)
+    # The extended patterns' shortest sum with multiplicities of sum 1, but for the factor.
+    A = np.vstack([Y.T, np.diag(1 / np.sqrt(2 * C)), np.ones(m)])
+    beta = lsq_linear(A, np.append(np.zeros(len(A) - 1), 1), (0, math.inf), method="bvls", tol=1e-15).x
+    return beta.sum() ** 2 / (2 * ((A[:-1] @ beta) ** 2).sum())
+
+
+@each_loss
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_fits_reach_the_optimum_and_prove_it(n_classes, weighted, intercept, C, loss):
+    X, y = clouds(seed=n_classes, n_classes=n_classes)
+    weight, class_weight, scaling = np.ones(len(y)), None, 2.0
+    if weighted:
+        weight = np.random.default_rng(0).integers(0, 4, len(y)) / 2
+        class_weight = {0: 3.0}
+    eps = 1e-5
+    classifier = Mpu(
+        C=C, loss=loss, eps=eps, fit_intercept=intercept, intercept_scaling=scaling,
+        class_weight=class_weight, random_state=0,
+    ).fit(X, y, weight)  # fmt: skip
+    penalty = C * weight * np.where((y == 0) & weighted, 3.0, 1.0)
+    kept = penalty > 0
+    assert classifier.converged_
+    for index, certificate in enumerate(classifier.certificates_):
+        primal, dual, alpha, w, a = sides(classifier, X, y, penalty, loss, index)
+        positive = classifier.classes_[index if n_classes > 2 else 1]
+        signs = np.where(y == positive, 1, -1)
+        best = optimum(X[kept], signs[kept], penalty[kept], loss, scaling if intercept else 0.0)
+        assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+        assert dual <= certificate.dual * (1 + 1e-9)
+        assert certificate.dual <= best * (1 + 1e-8)
+        assert best * (1 - 1e-8) <= primal <= best * (1 + 3 * eps)
+        assert (alpha >= 0).all()
+        assert (alpha[~kept] == 0).all()
+        if loss == "hinge":
+            assert (alpha <= penalty * (1 + 1e-15)).all()
+        # Strong convexity: true of any w and any feasible alpha, hence of the scaled ones.
+        assert ((w - a) ** 2).sum() / 2 <= (primal - dual) * (1 + 1e-9) + 1e-13 * primal
+
+
+def fit(X, y, **params):
+    return Mpu(**{"random_state": 0, "eps": 1e-6, **params}).fit(X, y)
+
+
+@each_loss
+def test_fits_do_not_depend_on_the_layout(loss):
+    X, y = integers(5, m=60)
+    expected = fit(X, y, loss=loss, C=0.3)
+    for layout in ALL_LAYOUTS.values():
+        got = fit(layout(X), y, loss=loss, C=0.3)
+        assert got.n_iter_ == expected.n_iter_
+        assert_allclose(got.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+        assert_allclose(got.dual_coef_, expected.dual_coef_, rtol=1e-6, atol=1e-8)
+
+
+@each_loss
+def test_classes_in_threads_are_bit_identical(loss):
+    X, y = clouds(m=300, d=12, n_classes=4)
+    one, two = (fit(X, y, loss=loss, n_jobs=n) for n in (1, 2))
+    for name in ("coef_", "intercept_", "dual_coef_"):
+        assert_array_equal(getattr(one, name), getattr(two, name))
+    assert one.certificates_ == two.certificates_
+
+
+@quiet
+@pytest.mark.parametrize(
+    "params",
+    [{"newton": False}, {"stop": "clean-pass"}, {"C": math.inf}, {"kernel": "rbf"}, {"kernel": "poly"}],
+)
+def test_papers_algorithm_visits_only(params, monkeypatch):
+    def refuse(run):
+        raise AssertionError("Newton steps")
+
+    monkeypatch.setattr("margins.algorithms.mpu.NewtonEpochs", refuse)
+    X, y = clouds()
+    with pytest.raises(AssertionError, match="Newton steps"):
+        fit(X, y)
+    fit(X, y, max_iter=5, eps=0.1, **params)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(
+    seed=st.integers(0, 10**6),
+    loss=st.sampled_from(LOSSES),
+    scale=st.sampled_from([-8, -3, 0, 3, 8]),
+    C=st.sampled_from([-6, -2, 0, 2, 6]),
+    intercept=st.booleans(),
+    eps=st.sampled_from([0.5, 1e-2, 1e-6]),
+)
+@example(seed=0, loss="hinge", scale=0, C=0, intercept=True, eps=1.0)
+def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
+    X, y = integers(seed, m=24, d=3)
+    X[4:8], X[:, 1] = X[8:12], X[:, 0]  # rows and columns twice
+    X, C = X * 10.0**scale, 10.0**C
+    classifier = Mpu(C=C, loss=loss, eps=eps, fit_intercept=intercept, max_iter=60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(X, y)
+    primal, dual, alpha, w, a = sides(classifier, X, y, C, loss)
+    certificate = classifier.certificates_[0]
+    assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+    # Zero weights and another fit's, finer one, are no better than what is proven.
+    tight = Mpu(
+        C=C, loss=loss, eps=1e-9, fit_intercept=intercept, max_iter=60, random_state=1, newton=False
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        other = sides(tight.fit(X, y), X, y, C, loss)[0]
+    assert certificate.dual <= min(other, C * len(y)) * (1 + 1e-9)
+    assert dual <= certificate.dual * (1 + 1e-9)
+    assert classifier.converged_ == certificate.proves(eps, loss)
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(max_iter, loss, capsys):
+    X, y = clouds()
+    with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
+        short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
+    assert capsys.readouterr().out.count("epoch ") == max_iter == short.n_iter_
+    primal, dual, *_ = sides(short, X, y, 1.0, loss)
+    certificate = short.certificates_[0]
+    assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+    best = optimum(X, np.where(y == 1, 1, -1), np.ones(len(y)), loss, 1.0)
+    assert dual * (1 - 1e-12) <= certificate.dual <= best * (1 + 1e-8)
+    longer = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter + 1)
+    assert longer.n_visits_ >= short.n_visits_ + len(y)
+    assert longer.n_iter_ == max_iter + 1 == len(longer.learning_curve_[0])
+
+
+@each_loss
+def test_fitted_classifiers_are_pickled_and_cloned(loss):
+    X, y = clouds(n_classes=3)
+    classifier = fit(X, y, loss=loss)
+    again = clone(classifier).fit(X, y)
+    assert_array_equal(again.coef_, classifier.coef_)
+    copy = pickle.loads(pickle.dumps(classifier))
+    assert_array_equal(copy.decision_function(X), classifier.decision_function(X))
+    assert copy.certificates_ == classifier.certificates_
+
+
+def tire(monkeypatch, n_steps):
+    """From the next Newton step but `n_steps` on there are none."""
+    solve, left = newton.Curvature.solve, [n_steps]
+
+    def solve_or_not(self, factor, vector):
+        left[0] -= 1
+        return solve(self, factor, vector) if left[0] >= 0 else None
+
+    monkeypatch.setattr(newton.Curvature, "solve", solve_or_not)
+    return left
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("n_steps", [0, 1, 2, 5])
+def test_visits_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
+    left = tire(monkeypatch, n_steps)
+    X, y = clouds(m=200)
+    for max_iter in (1, 2, 3, 4, 1000):
+        left[0] = n_steps
+        classifier = fit(X, y, loss=loss, max_iter=max_iter)
+        primal, dual, alpha, *_ = sides(classifier, X, y, 1.0, loss)
+        assert classifier.certificates_[0].primal == pytest.approx(float(primal), rel=1e-9)
+        # The certificate's dual value is the best of all epochs, the dual variables are of the last.
+        duals = [epoch.certificate.dual for epoch in classifier.learning_curve_[0]]
+        assert 0.1 * duals[0] <= dual <= duals[-1] * (1 + 1e-12)
+    assert classifier.converged_
+    assert classifier.n_iter_ < 60
+    assert dual == pytest.approx(duals[-1], rel=1e-12)
+
+
+@each_loss
+@pytest.mark.parametrize("n_steps", [0, 2])
+def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
+    n_steps, loss, monkeypatch
+):
+    tire(monkeypatch, n_steps)
+    X, y = clouds(m=100)
+    Y = oracles.patterns_of(X, np.where(y == 1, 1, -1))
+    seen, bounds, bound_dual = [], [math.inf], Run.bound_dual
+
+    def note(run, upper):
+        bounds.append(upper)
+        bound_dual(run, upper)
+
+    monkeypatch.setattr(Run, "bound_dual", note)
+
+    class Watched(Mpu):
+        def stages(self, run):
+            for stage in super().stages(run):
+                a = np.append(run.weights.weights, run.weights.label_sum)
+                assert_allclose(a, run.weights.dual @ Y, rtol=1e-12, atol=1e-12 * abs(a).max())
+                assert run.weights.dual.max() <= bounds[-1] * (1 + 1e-12)
+                seen.append((stage.joint is not None, run.weights.dual.max(), run.sqradius))
+                yield stage
+
+    Watched(loss=loss, eps=1e-6, random_state=0).fit(X, y)
+    (index,) = (i for i, (joint, *_) in enumerate(seen) if joint)
+    # Newton steps are at the scale of the problem, visits at that of b, 1e6 and more times R**2.
+    (_, before, sqradius), (_, after, _) = seen[index : index + 2]
+    assert before < 100
+    assert 1e5 * sqradius * 1e-3 < after < 1e10 * sqradius
+
+
+def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale_of_the_duals():
+    # A loss whose best scale a search from far away does not find.
+    X, y = clouds(m=300)
+    Y = oracles.patterns_of(X, np.where(y == 1, 1, -1))
+    best = fit(X, y, loss="hinge", eps=1e-3)
+    w = np.append(best.coef_[0], best.intercept_[0])
+    alpha, problem = best.dual_coef_[0] * 0.9, Hinge(1.0)
+    patterns = patterns_of(X, np.where(y == 1, 1, -1))
+    weights = WeightVector(X.shape[1], len(y))
+    weights.assign(patterns, alpha, (alpha @ Y)[:-1])
+    found = []
+    for factor in (1e-9, 1.0, 1e9):
+        other = weights.copy()
+        other.rescale(factor)
+        found.append(problem.bounds(Y @ w, float(w @ w), other).primal)
+    assert found[0] == pytest.approx(best.certificates_[0].primal, rel=0.05)
+    assert_allclose(found, found[0], rtol=0.01)
+    # Nor does the length of w raise: 1e-160 is the root of a number that is not normal any more.
+    assert problem.bounds(1e-160 * (Y @ w), float(1e-320 * (w @ w)), weights).primal <= len(y)
+
+
+def test_threads_of_linear_algebra_are_as_they_were_after_classes_in_threads():
+    libraries = ThreadpoolController().select(user_api="blas")
+    X, y = clouds(m=600, d=15, n_classes=6)
+    with libraries.limit(limits=2):
+        before = [library["num_threads"] for library in libraries.info()]
+        for seed in range(5):
+            fit(X, y, loss="hinge", eps=1e-3, n_jobs=3, random_state=seed)
+            assert [library["num_threads"] for library in libraries.info()] == before
+
+
+def test_newton_epochs_that_overlap_share_one_limit():
+    libraries = ThreadpoolController().select(user_api="blas")
+    limit = newton._one_thread
+    with libraries.limit(limits=2):
+        before = [library["num_threads"] for library in libraries.info()]
+        limit.__enter__()
+        limit.__enter__()
+        limit.__exit__()
+        assert all(library["num_threads"] == 1 for library in libraries.info())
+        limit.__exit__()
+        assert [library["num_threads"] for library in libraries.info()] == before
+
+
+@each_loss
+@pytest.mark.parametrize("seed", [2, 4, 5])
+def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
+    # Of the hinge loss with a large C some epochs in a row may gain nothing before the next one does.
+    X, y = clouds(seed)
+    for C in (1e4, 1e6):
+        assert fit(X, y, loss=loss, C=C, eps=1e-5, max_iter=60).converged_
+
+
+def weighted_clouds(seed):
+    """Penalties that spread over 20 powers of 10."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 4))
+    y = np.where(X @ rng.normal(size=4) + 0.5 * rng.normal(size=80) > 0, 1, -1)
+    return X, y, 10.0 ** rng.uniform(-10, 10, 80)
+
+
+@quiet
+@pytest.mark.parametrize("C", [1e4, 1e10])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
+    # Dual variables that are large for a while leave their rounding in any sum that is only updated.
+    X, y, weight = weighted_clouds(seed)
+    Y, certify, n_checked = oracles.patterns_of(X, y).astype(np.longdouble), Run.certify, [0]
+
+    def check(run):
+        certify(run)
+        alpha = run.dual_scale * run.weights.dual.astype(np.longdouble)
+        a = alpha @ Y
+        claimed = run.dual_scale * (run.weights.dual_sum - run.dual_scale * run.weights.sqnorm / 2)
+        assert claimed <= (alpha.sum() - a @ a / 2) * (1 + 1e-9)
+        n_checked[0] += 1
+
+    monkeypatch.setattr(Run, "certify", check)
+    classifier = Mpu(C=C, loss="hinge", eps=1e-8, max_iter=60, random_state=0).fit(X, y, weight)
+    assert n_checked[0] >= classifier.n_iter_
+
+
+def test_what_overflows_is_no_number_of_a_certificate():
+    X, y = integers()
+    patterns, weights = patterns_of(X, y), WeightVector(X.shape[1], len(y))
+    weights.assign(patterns, np.full(len(y), 1e200), np.full(X.shape[1], 1e200))
+    for sqnorm in (1.0, math.inf):
+        bounds = Hinge(np.full(len(y), 2.0)).bounds(np.full(len(y), 1e200), sqnorm, weights)
+        assert (bounds.primal, bounds.dual) == (2 * len(y), 0)
+
+
+@quiet
+@pytest.mark.parametrize("loss", LOSSES)
+def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
+    # The first step has spoilt them.
+    X, y = clouds(m=200)
+    left = tire(monkeypatch, 1)
+    for max_iter in (3, 4, 5):
+        left[0] = 1
+        short = fit(X, y, loss=loss, max_iter=max_iter)
+        _, given_up = [epoch.mistakes == 0 for epoch in short.learning_curve_[0]][-2:]
+        if given_up:
+            break
+    assert given_up
+    dual = sides(short, X, y, 1.0, loss)[1]
+    assert dual == pytest.approx(short.certificates_[0].dual, rel=1e-9)
+
+
+def test_line_search_along_a_step_without_a_square_ends():
+    step = np.array([1e-170])
+    found = newton.Objective.__new__(newton.Objective)
+    found.w, found._others, found.gradient = np.zeros(1), np.ones(1), np.array([-1.0])
+    found._margins = found._centre = found._C = np.zeros(1)
+    found.factor, found._bounded = 1.0, True
+    assert found._line_search(step, np.zeros(1)) == 1
