@@ -187,8 +187,9 @@ def add_to_hessian(Patterns patterns not None, const int32_t[::1] members, const
     out : ndarray of float64, shape (n, n)
     """
     cdef Py_ssize_t i, n, d = patterns.rows.n_features
-    cdef double[::1] values = np.empty(d + 1)
-    cdef int32_t[::1] columns = np.empty(d + 1, dtype=np.int32)
+    cdef Py_ssize_t room = patterns.rows.longest() + 1
+    cdef double[::1] values = np.empty(room)
+    cdef int32_t[::1] columns = np.empty(room, dtype=np.int32)
     cdef double rho = sqrt(patterns.sqrho)
     with nogil:
         for i in range(members.shape[0]):
@@ -203,13 +204,14 @@ def dense_rows(Patterns patterns not None, const int32_t[::1] members, const dou
                double[:, ::1] out):
     """Write factor_k [x_k, rho] of every member, zeros included, into the first rows of a matrix."""
     cdef Py_ssize_t i, j, n, d = patterns.rows.n_features
-    cdef double[::1] values = np.empty(d)
-    cdef int32_t[::1] columns = np.empty(d, dtype=np.int32)
+    cdef Py_ssize_t room = patterns.rows.longest() + 1
+    cdef double[::1] values = np.empty(room)
+    cdef int32_t[::1] columns = np.empty(room, dtype=np.int32)
     with nogil:
         out[:members.shape[0]] = 0
         for i in range(members.shape[0]):
             n = nonzeros(patterns.rows, members[i], &values[0], &columns[0])
             for j in range(n):
-                out[i, columns[j]] = factor[i] * values[j]
+                out[i, columns[j]] += factor[i] * values[j]
             if patterns.sqrho > 0:
                 out[i, d] = factor[i] * sqrt(patterns.sqrho)

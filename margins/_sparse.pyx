@@ -63,6 +63,19 @@ cdef class Rows:
             total += 8 * self.columns64.shape[0]
         return total
 
+    def longest(self):
+        """The most elements that a row stores: more than there are features if some are stored twice."""
+        cdef Py_ssize_t k, most = 0
+        if self.columns32 is None and self.columns64 is None:
+            return self.n_features
+        with nogil:
+            for k in range(self.n_rows):
+                if self.starts32 is not None:
+                    most = max(most, self.starts32[k + 1] - self.starts32[k])
+                else:
+                    most = max(most, self.starts64[k + 1] - self.starts64[k])
+        return most
+
     def n_nonzero(self):
         """How many numbers are not 0; counted once. Not for kernels."""
         cdef Py_ssize_t k, total = 0

@@ -369,26 +369,19 @@ cdef class WeightVector:
         start.label_sum = start.sqnorm = start.dual_sum = start.t = start.n_updates = 0
         self.state = start
 
-    def assign(self, Patterns patterns not None, const double[::1] dual, const double[::1] weights):
-        """Make the dual variables these: one update of all patterns at once.
+    def assign(self, Patterns patterns not None, const double[::1] dual not None):
+        """Make the dual variables these, and a their sum: one update of all patterns at once.
 
         Parameters
         ----------
         dual : ndarray of float64, shape (m,)
             alpha >= 0.
-        weights : ndarray of float64, shape (n_features,)
-            sum_k alpha_k l_k x_k.
         """
-        cdef Py_ssize_t k
-        cdef double label_sum = 0
-        with nogil:
-            self.v[:] = weights
-            self.beta[:] = dual
-            for k in range(dual.shape[0]):
-                label_sum += dual[k] * patterns.labels[k]
-            self.state.scale, self.state.label_sum = 1, label_sum
-            self.state.t += 1
-            self.state.n_updates += 1
+        self.beta[:] = dual
+        self.state.scale = 1
+        self.state.t += 1
+        self.state.n_updates += 1
+        self.sum_afresh(patterns)
         self.recompute(patterns)
 
     def sum_afresh(self, Patterns patterns not None):

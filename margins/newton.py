@@ -142,7 +142,6 @@ class NewtonEpochs:
         else:
             self.factor = 2.0
             self.alpha = self.factor * self.C * np.maximum(1 - self.margins, 0)
-        self._combination = combination(self.patterns, self._everyone, self.alpha)
         self._band = math.inf
         self.curvature = Curvature(self.patterns, self.C)
         self._least, self._n_vain = math.inf, 0
@@ -159,8 +158,7 @@ class NewtonEpochs:
         """Leave the run the best dual variables: those of a w lost in rounding may be anything."""
         if self._best is not None:
             best = np.minimum(self._best, self.C) if self.bounded else self._best
-            total = combination(self.patterns, self._everyone, best)
-            run.weights.assign(self.patterns, best, total[: self.patterns.rows.n_features])
+            run.weights.assign(self.patterns, best)
 
     # What a run asks of the weight vector that it reads out.
 
@@ -203,7 +201,9 @@ class NewtonEpochs:
         members = movable(
             self.margins, self.alpha, self.C, self.bounded, self.curvature.held, self._band
         )
-        others = self._combination - combination(self.patterns, members, self.alpha[members])
+        rest = self.alpha.copy()
+        rest[members] = 0
+        others = combination(self.patterns, self._everyone, rest)
         # What is asked for, in units of the objective.
         gap = run.eps if self.bounded else 1 / (1 - run.eps) ** 2 - 1
         # What is not finite is refused. Threads would wait for each other longer than they work.
@@ -219,10 +219,9 @@ class NewtonEpochs:
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, objective.factor
         self.alpha[members] = objective.dual
-        # Summed afresh: what sums and differences of vectors long since left behind have lost would stay
-        # in |a|^2, and the certificate would be false.
-        self._combination = combination(self.patterns, self._everyone, self.alpha)
-        run.weights.assign(self.patterns, self.alpha, self._combination[: self.patterns.rows.n_features])
+        # Summed afresh: `objective.w - objective.gradient` holds what sums and differences of earlier
+        # vectors have lost, and the certificate would be false.
+        run.weights.assign(self.patterns, self.alpha)
         self._n_vain = 0 if objective.gap < self._least else self._n_vain + 1
         self._least = min(self._least, objective.gap)
         if self._n_vain < PATIENCE:

@@ -78,6 +78,21 @@ def clouds(seed=0, m=80, d=4, n_classes=2):
 # --------------------------------------------------------------------------------------------- the sums
 
 
+def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_need_no_more_room_than_there_is():
+    # Five elements in each row of two features; the flag is what keeps `rows_of` from looking.
+    X = sparse.csr_array(
+        (np.ones(10), np.array([0, 1, 0, 1, 0] * 2), np.array([0, 5, 10])), shape=(2, 2)
+    )
+    X.has_canonical_format = True
+    patterns = patterns_of(X, np.array([1, -1]), 0.0)
+    members, room = np.arange(2, dtype=np.int32), np.zeros((2, 2))
+    dense_rows(patterns, members, np.ones(2), room)
+    assert_array_equal(room, [[3, 2], [3, 2]])
+    out = np.zeros((2, 2))
+    add_to_hessian(patterns, members, np.ones(2), out)
+    assert np.isfinite(out).all()
+
+
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
 @pytest.mark.parametrize("rho", [0.0, 2.0])
 @pytest.mark.parametrize("ones", [False, True])
@@ -481,7 +496,7 @@ def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale
     alpha, problem = best.dual_coef_[0] * 0.9, Hinge(1.0)
     patterns = patterns_of(X, np.where(y == 1, 1, -1))
     weights = WeightVector(X.shape[1], len(y))
-    weights.assign(patterns, alpha, (alpha @ Y)[:-1])
+    weights.assign(patterns, alpha)
     found = []
     for factor in (1e-9, 1.0, 1e9):
         other = weights.copy()
@@ -557,7 +572,7 @@ def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
 def test_what_overflows_is_no_number_of_a_certificate():
     X, y = integers()
     patterns, weights = patterns_of(X, y), WeightVector(X.shape[1], len(y))
-    weights.assign(patterns, np.full(len(y), 1e200), np.full(X.shape[1], 1e200))
+    weights.assign(patterns, np.full(len(y), 1e200))
     for sqnorm in (1.0, math.inf):
         bounds = Hinge(np.full(len(y), 2.0)).bounds(np.full(len(y), 1e200), sqnorm, weights)
         assert (bounds.primal, bounds.dual) == (2 * len(y), 0)

@@ -35,9 +35,9 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
     should not confirm eps, b is doubled and the run goes on from where it is.
 
     Where features are few, visits only begin: an epoch or two find the patterns that matter, and Newton
-    steps finish what they have begun, many dual variables at once. `coef_` then is the best primal
-    solution, `dual_coef_` the dual one that proves it; they are one at the optimum, and
-    ``|coef_ - sum alpha y|**2 / 2`` is at most the difference of their objectives.
+    steps finish what they have begun, many dual variables at once. `coef_` and `dual_coef_` then are a
+    primal and a dual solution of their own, one at the optimum: half of the squared distance of `coef_`
+    from the sum of alpha_k y_k is at most the difference of their objectives.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5; the
     Newton steps: `margins.newton`.
