@@ -18,13 +18,10 @@ augmented Lagrangian method).
 linear SVMs; Yan & Li (2020), An efficient augmented Lagrangian method for support vector machine.
 """
 
-import functools
 import math
-import threading
 
 import numpy as np
 from scipy.linalg.lapack import dposv
-from threadpoolctl import ThreadpoolController
 
 from margins._newton import (
     add_to_hessian,
@@ -36,6 +33,7 @@ from margins._newton import (
     slope,
 )
 from margins.certificate import Hinge
+from margins.threads import one_thread
 
 # The hinge loss is rounded off over a width of 1 / factor around 1; the first factor, and its growth.
 FIRST_FACTOR = 1.0
@@ -60,39 +58,6 @@ DENSE = 0.2
 BLOCK = 256
 
 
-@functools.cache
-def _libraries():
-    """The linear algebra libraries of this process; looking for them takes longer than a small fit."""
-    return ThreadpoolController().select(user_api="blas")
-
-
-class _OneThread:
-    """Linear algebra by one thread, as long as anybody is within.
-
-    The number of threads belongs to the process, and classes are trained in threads: the first to come
-    sets it, the last to go restores it. If each did both, the last would restore what the first had set.
-    """
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._n_within = 0
-
-    def __enter__(self):
-        with self._lock:
-            if self._n_within == 0:
-                self._limits = _libraries().limit(limits=1)
-            self._n_within += 1
-
-    def __exit__(self, *trouble):
-        with self._lock:
-            self._n_within -= 1
-            if self._n_within == 0:
-                self._limits.restore_original_limits()
-
-
-_one_thread = _OneThread()
-
-
 def serves(patterns, problem):
     """True if features are few: if the Hessian has no more elements than the patterns.
 
@@ -105,9 +70,8 @@ def serves(patterns, problem):
     if patterns.rows.is_kernel or not hasattr(problem, "C"):
         return False
     n = patterns.rows.n_features + (patterns.sqrho > 0)
-    if n**2 > len(patterns) * n:
-        return False
-    return n**2 <= patterns.rows.n_nonzero()
+    # Patterns are counted before their elements are.
+    return n <= len(patterns) and n**2 <= patterns.rows.n_nonzero()
 
 
 class NewtonEpochs:
@@ -206,8 +170,7 @@ class NewtonEpochs:
         others = combination(self.patterns, self._everyone, rest)
         # What is asked for, in units of the objective.
         gap = run.eps if self.bounded else 1 / (1 - run.eps) ** 2 - 1
-        # What is not finite is refused. Threads would wait for each other longer than they work.
-        with np.errstate(all="ignore"), _one_thread:
+        with np.errstate(all="ignore"), one_thread:  # what is not finite is refused
             objective = Objective(self, members, others)
             n_steps = objective.minimise(LEFT_OF_ASKED * gap * run.certificate.dual)
             margins = products(self.patterns, self._everyone, objective.w)

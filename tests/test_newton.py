@@ -32,6 +32,7 @@ from margins._newton import (
 from margins._update import WeightVector
 from margins.certificate import HardMargin, Hinge, SquaredHinge
 from margins.patterns import rows_of
+from margins.threads import one_thread
 from margins.training import Run
 
 Mpu = margins.get("mpu")
@@ -520,7 +521,7 @@ def test_threads_of_linear_algebra_are_as_they_were_after_classes_in_threads():
 
 def test_newton_epochs_that_overlap_share_one_limit():
     libraries = ThreadpoolController().select(user_api="blas")
-    limit = newton._one_thread
+    limit = one_thread
     with libraries.limit(limits=2):
         before = [library["num_threads"] for library in libraries.info()]
         limit.__enter__()

@@ -1,0 +1,39 @@
+"""Linear algebra by one thread: on small matrices threads wait for each other longer than they work."""
+
+import functools
+import threading
+
+from threadpoolctl import ThreadpoolController
+
+
+@functools.cache
+def _libraries():
+    """The linear algebra libraries of this process; looking for them takes longer than a small fit."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _OneThread:
+    """Linear algebra by one thread, as long as anybody is within.
+
+    The number of threads belongs to the process, and classes are trained in threads: the first to come
+    sets it, the last to go restores it. If each did both, the last would restore what the first had set.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._n_within = 0
+
+    def __enter__(self):
+        with self._lock:
+            if self._n_within == 0:
+                self._limits = _libraries().limit(limits=1)
+            self._n_within += 1
+
+    def __exit__(self, *trouble):
+        with self._lock:
+            self._n_within -= 1
+            if self._n_within == 0:
+                self._limits.restore_original_limits()
+
+
+one_thread = _OneThread()
