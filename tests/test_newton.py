@@ -521,14 +521,12 @@ def test_threads_of_linear_algebra_are_as_they_were_after_classes_in_threads():
 
 def test_newton_epochs_that_overlap_share_one_limit():
     libraries = ThreadpoolController().select(user_api="blas")
-    limit = one_thread
     with libraries.limit(limits=2):
         before = [library["num_threads"] for library in libraries.info()]
-        limit.__enter__()
-        limit.__enter__()
-        limit.__exit__()
-        assert all(library["num_threads"] == 1 for library in libraries.info())
-        limit.__exit__()
+        with one_thread:
+            with one_thread:
+                pass
+            assert all(library["num_threads"] == 1 for library in libraries.info())
         assert [library["num_threads"] for library in libraries.info()] == before
 
 
