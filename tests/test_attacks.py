@@ -67,7 +67,7 @@ def test_readout_of_a_stream_stays():
         clf.partial_fit(X, y)
 
 
-def test_ctrl_c_is_heard_while_rows_of_a_kernel_are_computed():
+def test_ctrl_c_is_heard_while_rows_of_a_kernel_are_computed(ctrl_c):
     calls = []
 
     def kernel(A, B):
