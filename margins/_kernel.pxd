@@ -35,7 +35,7 @@ cdef class GramRows(KernelRows):
 cdef class PointRows(KernelRows):
     cdef Rows points
     cdef double[::1] point            # one of them, dense
-    cdef double[::1] kept             # room for a dense row's elements that are not 0 ...
+    cdef double[::1] kept             # room for a row's elements ...
     cdef int32_t[::1] columns         # ... and their columns
     cdef double[:, ::1] lanes         # the points of the batch, side by side
     cdef double value(self, double product, Py_ssize_t j, Py_ssize_t k) noexcept nogil

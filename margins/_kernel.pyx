@@ -16,8 +16,8 @@ Panagiotakopoulos & Tsampouka (2010), section 3, the kernel version.
 """
 
 from libc.math cimport exp
-from libc.stdint cimport int32_t
-from margins._sparse cimport Rows, axpy, dots
+from libc.stdint cimport int32_t, int64_t
+from margins._sparse cimport Rows, axpy, dots, index_t, value_t
 
 import numpy as np
 
@@ -160,8 +160,9 @@ def products(Rows rows not None, Rows points not None):
     """Inner products of all rows with all points: ndarray of float64, shape (n_rows, n_points)."""
     cdef Py_ssize_t i, j, n, begin = 0, d = rows.n_features
     cdef double[:, ::1] out
-    cdef double[::1] point = np.zeros(d), kept = np.empty(d + 1), lanes = np.empty(BATCH * d + 1)
-    cdef int32_t[::1] columns = np.empty(d + 1, dtype=np.int32)
+    cdef Py_ssize_t room = rows.longest() + 1
+    cdef double[::1] point = np.zeros(d), kept = np.empty(room), lanes = np.empty(BATCH * d + 1)
+    cdef int32_t[::1] columns = np.empty(room, dtype=np.int32)
     result = np.empty((rows.n_rows, points.n_rows))
     out = result
     with nogil:
@@ -173,6 +174,30 @@ def products(Rows rows not None, Rows points not None):
                 dots(rows, j, &lanes[0], n, &out[j, begin], &kept[0], &columns[0])
             begin += n
     return result
+
+
+def fill_columns(const value_t[::1] values, const index_t[::1] columns, const index_t[::1] starts,
+                 int64_t[::1] read, Py_ssize_t begin, double[:, ::1] out):
+    """Write some columns of a CSR matrix, whose rows are sorted, into a dense one of 0.
+
+    Parameters
+    ----------
+    values, columns, starts : ndarrays
+        The CSR matrix.
+    read : ndarray of int64, shape (n_rows,)
+        How many elements of every row have been read; moved on.
+    begin : int
+        The first column; columns before it have been read.
+    out : ndarray of float64, shape (n_rows, n_columns)
+    """
+    cdef Py_ssize_t k, i, end = begin + out.shape[1]
+    with nogil:
+        for k in range(out.shape[0]):
+            i = starts[k] + read[k]
+            while i < starts[k + 1] and columns[i] < end:
+                out[k, columns[i] - begin] += values[i]
+                i += 1
+            read[k] = i - starts[k]
 
 
 cdef inline void _enter(
@@ -207,8 +232,8 @@ cdef class PointRows(KernelRows):
         KernelRows.__init__(self, diagonal, cache_size)
         self.points = points
         self.point = np.zeros(points.n_features)
-        self.kept = np.empty(points.n_features + 1)
-        self.columns = np.empty(points.n_features + 1, dtype=np.int32)
+        self.kept = np.empty(points.longest() + 1)
+        self.columns = np.empty(points.longest() + 1, dtype=np.int32)
         self.lanes = np.empty((points.n_features, self.batch.shape[0]))
 
     cdef double value(self, double product, Py_ssize_t j, Py_ssize_t k) noexcept nogil:

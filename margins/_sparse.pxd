@@ -36,13 +36,26 @@ cdef class Rows:
     cdef readonly Py_ssize_t n_features   # how many numbers a weight vector over these rows has
     cdef readonly bint is_kernel
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
-    cdef Py_ssize_t column_step
+    cdef Py_ssize_t column_step   # 1 for CSR
     cdef Py_ssize_t _n_nonzero    # -1: not counted yet
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil
     cdef int check(self) except -1
+
+
+cdef inline void extent(Rows rows, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* n) noexcept nogil:
+    """Where the stored numbers of row k begin, and how many they are, `column_step` apart."""
+    if rows.columns32 is not None:
+        start[0] = rows.starts32[k]
+        n[0] = rows.starts32[k + 1] - start[0]
+    elif rows.columns64 is not None:
+        start[0] = rows.starts64[k]
+        n[0] = rows.starts64[k + 1] - start[0]
+    else:
+        start[0] = k * rows.row_step
+        n[0] = rows.n_features
 
 
 cdef inline double _dense_dot(
@@ -176,8 +189,8 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double[::1] v) noexcept
         rows.kernel_axpy(k, c, v)
 
 
-cdef inline void _csr_dots(
-    const value_t* values, const index_t* columns, Py_ssize_t n,
+cdef inline void _dots(
+    const double* values, const int32_t* columns, Py_ssize_t n,
     const double* lanes, Py_ssize_t width, double* out
 ) noexcept nogil:
     # Eight sums at a time stay in registers.
@@ -187,7 +200,7 @@ cdef inline void _csr_dots(
     while lane + 7 < width:
         a = b = c = d = e = f = g = h = 0
         for i in range(n):
-            x = values[i] if values != NULL else 1
+            x = values[i]
             v = lanes + columns[i] * width + lane
             a += x * v[0]
             b += x * v[1]
@@ -203,8 +216,7 @@ cdef inline void _csr_dots(
     while lane < width:
         a = 0
         for i in range(n):
-            x = values[i] if values != NULL else 1
-            a += x * lanes[columns[i] * width + lane]
+            a += values[i] * lanes[columns[i] * width + lane]
         out[lane] = a
         lane += 1
 
@@ -221,46 +233,6 @@ cdef inline Py_ssize_t _gather(
     return n_kept
 
 
-cdef inline void dots(
-    Rows rows, Py_ssize_t k, const double* lanes, Py_ssize_t width, double* out,
-    double* kept, int32_t* columns
-) noexcept nogil:
-    """Inner products of row k with several vectors at once.
-
-    `lanes` holds coordinate j of all of them at lanes[j * width]; each sum runs in the order of the
-    stored elements, so a product does not depend on which others are computed with it. `kept` and
-    `columns` are room for a dense row.
-    """
-    cdef Py_ssize_t n
-    cdef double* ones = NULL
-    if rows.columns32 is not None:
-        n = rows.starts32[k + 1] - rows.starts32[k]
-        if n == 0:
-            _csr_dots(kept, columns, 0, lanes, width, out)
-        elif rows.values64 is not None:
-            _csr_dots(&rows.values64[rows.starts32[k]], &rows.columns32[rows.starts32[k]], n, lanes, width, out)
-        elif rows.values32 is not None:
-            _csr_dots(&rows.values32[rows.starts32[k]], &rows.columns32[rows.starts32[k]], n, lanes, width, out)
-        else:
-            _csr_dots(ones, &rows.columns32[rows.starts32[k]], n, lanes, width, out)
-    elif rows.columns64 is not None:
-        n = rows.starts64[k + 1] - rows.starts64[k]
-        if n == 0:
-            _csr_dots(kept, columns, 0, lanes, width, out)
-        elif rows.values64 is not None:
-            _csr_dots(&rows.values64[rows.starts64[k]], &rows.columns64[rows.starts64[k]], n, lanes, width, out)
-        elif rows.values32 is not None:
-            _csr_dots(&rows.values32[rows.starts64[k]], &rows.columns64[rows.starts64[k]], n, lanes, width, out)
-        else:
-            _csr_dots(ones, &rows.columns64[rows.starts64[k]], n, lanes, width, out)
-    else:
-        if rows.values64 is not None:
-            n = _gather(&rows.values64[k * rows.row_step], rows.column_step, rows.n_features, kept, columns)
-        else:
-            n = _gather(&rows.values32[k * rows.row_step], rows.column_step, rows.n_features, kept, columns)
-        _csr_dots(kept, columns, n, lanes, width, out)
-
-
 cdef inline void _copy(
     const value_t* values, const index_t* columns, Py_ssize_t n, double* kept, int32_t* kept_columns
 ) noexcept nogil:
@@ -271,17 +243,21 @@ cdef inline void _copy(
 
 
 cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* columns) noexcept nogil:
-    """Copy the non-zero elements of row k, in the order they are stored, and their columns: how many.
+    """Copy the stored elements of row k, of a dense one those that are not 0, and their columns.
 
-    For loops that look at pairs of elements, to which the copy is nothing. Not for kernels.
+    For loops that look at each element many times, to which the copy is nothing. Not for kernels.
+
+    Returns
+    -------
+    Py_ssize_t
+        How many there are; `longest()` + 1 is room for them.
     """
     cdef Py_ssize_t start, n
     cdef double* ones = NULL
+    extent(rows, k, &start, &n)
+    if n == 0:
+        return 0
     if rows.columns32 is not None:
-        start = rows.starts32[k]
-        n = rows.starts32[k + 1] - start
-        if n == 0:
-            return 0
         if rows.values64 is not None:
             _copy(&rows.values64[start], &rows.columns32[start], n, kept, columns)
         elif rows.values32 is not None:
@@ -290,10 +266,6 @@ cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* 
             _copy(ones, &rows.columns32[start], n, kept, columns)
         return n
     if rows.columns64 is not None:
-        start = rows.starts64[k]
-        n = rows.starts64[k + 1] - start
-        if n == 0:
-            return 0
         if rows.values64 is not None:
             _copy(&rows.values64[start], &rows.columns64[start], n, kept, columns)
         elif rows.values32 is not None:
@@ -301,10 +273,22 @@ cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* 
         else:
             _copy(ones, &rows.columns64[start], n, kept, columns)
         return n
-    start = k * rows.row_step
     if rows.values64 is not None:
-        return _gather(&rows.values64[start], rows.column_step, rows.n_features, kept, columns)
-    return _gather(&rows.values32[start], rows.column_step, rows.n_features, kept, columns)
+        return _gather(&rows.values64[start], rows.column_step, n, kept, columns)
+    return _gather(&rows.values32[start], rows.column_step, n, kept, columns)
+
+
+cdef inline void dots(
+    Rows rows, Py_ssize_t k, const double* lanes, Py_ssize_t width, double* out,
+    double* kept, int32_t* columns
+) noexcept nogil:
+    """Inner products of row k with several vectors at once.
+
+    `lanes` holds coordinate j of all of them at lanes[j * width]; each sum runs in the order of the
+    stored elements, so a product does not depend on which others are computed with it. `kept` and
+    `columns` are room for a row.
+    """
+    _dots(kept, columns, nonzeros(rows, k, kept, columns), lanes, width, out)
 
 
 cdef inline void add_outer(

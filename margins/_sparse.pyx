@@ -24,11 +24,12 @@ cdef class Rows:
     columns, starts : ndarrays of one dtype, int32 or int64, or None
         CSR's `indices` and `indptr`. None: dense.
     row_step, column_step : int
-        Dense only: element (k, j) is ``values[k * row_step + j * column_step]``.
+        Dense: element (k, j) is ``values[k * row_step + j * column_step]``. The stored numbers of a row
+        of CSR lie side by side.
     """
 
     def __init__(self, values, Py_ssize_t n_rows, Py_ssize_t n_features, columns=None, starts=None,
-                 Py_ssize_t row_step=0, Py_ssize_t column_step=0):
+                 Py_ssize_t row_step=0, Py_ssize_t column_step=1):
         # A memoryview attribute that was never assigned is neither an array nor None.
         self.values64 = self.values32 = None
         self.columns32 = self.columns64 = None
@@ -179,19 +180,14 @@ cdef inline double _sqnorm(
 
 
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil:
-    cdef Py_ssize_t start, step = 1, n
+    cdef Py_ssize_t start, n
     if rows.is_kernel:
         return rows.kernel_sqnorm(k)
-    if rows.columns32 is not None:
-        start, n = rows.starts32[k], rows.starts32[k + 1] - rows.starts32[k]
-    elif rows.columns64 is not None:
-        start, n = rows.starts64[k], rows.starts64[k + 1] - rows.starts64[k]
-    else:
-        start, step, n = k * rows.row_step, rows.column_step, rows.n_features
+    extent(rows, k, &start, &n)
     if rows.values64 is not None:
-        return _sqnorm(rows.values64, start, step, n)
+        return _sqnorm(rows.values64, start, rows.column_step, n)
     if rows.values32 is not None:
-        return _sqnorm(rows.values32, start, step, n)
+        return _sqnorm(rows.values32, start, rows.column_step, n)
     return n  # all ones
 
 
@@ -205,17 +201,12 @@ cdef inline Py_ssize_t _n_nonzero(
 
 
 cdef Py_ssize_t n_nonzero(Rows rows, Py_ssize_t k) noexcept nogil:
-    cdef Py_ssize_t start, step = 1, n
-    if rows.columns32 is not None:
-        start, n = rows.starts32[k], rows.starts32[k + 1] - rows.starts32[k]
-    elif rows.columns64 is not None:
-        start, n = rows.starts64[k], rows.starts64[k + 1] - rows.starts64[k]
-    else:
-        start, step, n = k * rows.row_step, rows.column_step, rows.n_features
+    cdef Py_ssize_t start, n
+    extent(rows, k, &start, &n)
     if rows.values64 is not None:
-        return _n_nonzero(rows.values64, start, step, n)
+        return _n_nonzero(rows.values64, start, rows.column_step, n)
     if rows.values32 is not None:
-        return _n_nonzero(rows.values32, start, step, n)
+        return _n_nonzero(rows.values32, start, rows.column_step, n)
     return n  # all ones
 
 
@@ -236,15 +227,10 @@ cdef inline double _pnorm(
 
 cdef double pnorm(Rows rows, Py_ssize_t k, double p) noexcept nogil:
     """p-norm of row k, without overflow or underflow of the powers."""
-    cdef Py_ssize_t start, step = 1, n
-    if rows.columns32 is not None:
-        start, n = rows.starts32[k], rows.starts32[k + 1] - rows.starts32[k]
-    elif rows.columns64 is not None:
-        start, n = rows.starts64[k], rows.starts64[k + 1] - rows.starts64[k]
-    else:
-        start, step, n = k * rows.row_step, rows.column_step, rows.n_features
+    cdef Py_ssize_t start, n
+    extent(rows, k, &start, &n)
     if rows.values64 is not None:
-        return _pnorm(rows.values64, start, step, n, p)
+        return _pnorm(rows.values64, start, rows.column_step, n, p)
     if rows.values32 is not None:
-        return _pnorm(rows.values32, start, step, n, p)
+        return _pnorm(rows.values32, start, rows.column_step, n, p)
     return pow(n, 1 / p)  # all ones

@@ -22,9 +22,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from margins import gram
 from margins.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.certificate import HardMargin, SquaredHinge
 from margins.kernels import LINEAR, Kernel
@@ -50,6 +50,7 @@ from margins.patterns import (
 )
 from margins.samples import weigh
 from margins.training import Run
+from margins.validation import validate_points, validate_samples
 
 # Between these, 1 / (2 C) keeps its digits beside the squared norms that double arithmetic bears.
 SMALLEST_C = 1e-100
@@ -226,7 +227,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
 
     def _fit(self, X, y, sample_weight):
         self.__dict__.pop("_streams", None)  # over features and classes that may be others now
-        X, y, codes = self._validate(X, y)
+        X, y, codes = validate_samples(self, X, y)
         samples = self._weigh(X, codes, sample_weight)
         self.kernel_ = Kernel.of(self, samples.X)
         fit = Fit(self, X, y, sample_weight, samples)
@@ -235,21 +236,6 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         self._collect(runs, samples)
         fit.end()
         self._warn(runs)
-
-    def _validate(self, X, y):
-        """A training set, validated, and the indices of its labels in `classes_`, which are set."""
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), accept_large_sparse=True
-        )
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        codes = np.searchsorted(self.classes_, y)  # np.unique sorts y for them
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y of {type(self).__name__}.fit must hold at least 2 classes. "
-                f"Got 1 class: {self.classes_.tolist()[0]!r}."
-            )
-        return X, y, codes
 
     def decision_function(self, X):
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
@@ -264,8 +250,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        scores = self._scores(X)
+        scores = self._scores(validate_points(self, X))
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def _scores(self, X):
@@ -316,6 +301,11 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
                     f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. Got {value}."
                 )
         return C
+
+    @property
+    def _leaves_dual(self):
+        """True if a fit with a linear kernel ends with `dual_coef_`."""
+        return self._keeps_dual or not math.isinf(self.C)
 
     def _problem(self, C):
         return HardMargin() if math.isinf(self.C) else SquaredHinge(C)
@@ -383,7 +373,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
                 max_iter=self.max_iter,
                 seed=seed,
                 report=print if self.verbose else None,
-                keep_dual=self._keeps_dual or not math.isinf(self.C) or self.kernel_ != LINEAR,
+                keep_dual=self._leaves_dual or rows.is_kernel,
                 watch=fit.watch(index),
             )
 
@@ -451,9 +441,12 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             self._set_support(samples, support)
             return
         self.coef_ = np.stack(
-            [scale * hypothesis.weights for hypothesis, scale in zip(hypotheses, scales, strict=True)]
+            [
+                scale * _weights(run, hypothesis, samples.X)
+                for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
+            ]
         )
-        if runs[0].keep_dual:
+        if runs[0].keep_dual and self._leaves_dual:
             self.dual_coef_ = np.zeros((len(runs), samples.n_samples))
             for row, run, hypothesis in zip(self.dual_coef_, runs, hypotheses, strict=True):
                 row[samples.kept] = run.dual_scale * hypothesis.dual
@@ -495,6 +488,12 @@ class MaximumMarginClassifier(MarginClassifier):
     def _accuracy(self):
         return self.eps
 
+    def _rows(self, X):
+        # A matter of speed alone, so not where the papers are followed to the letter.
+        if self.kernel_ == LINEAR and self.stop == "certificate" and gram.serves(X):
+            return gram.gram_rows(X)
+        return super()._rows(X)
+
 
 @contextmanager
 def kept_if_refused(estimator):
@@ -506,6 +505,13 @@ def kept_if_refused(estimator):
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def _weights(run, hypothesis, X):
+    """The weights of the features: ndarray of float64, shape (n_features,)."""
+    if run.patterns.rows.is_kernel:  # of their Gram matrix, and there are none yet
+        return safe_sparse_dot(run.patterns.signs * hypothesis.dual, X)
+    return hypothesis.weights
 
 
 def _reached(run):

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.validation import validate_data
 
 from margins._lockstep import Lockstep
 from margins._update import Patterns, Readout, WeightVector
@@ -27,6 +26,7 @@ from margins.multiclass import positive_codes, seeds_of
 from margins.noise_tolerance import ReadoutClassifier
 from margins.patterns import augmented_sqnorms, binary_patterns, rows_of
 from margins.training import Run
+from margins.validation import validate_points, validate_samples
 
 # A matrix of weights should stay in a cache near the processor, but a walk over a row should not be
 # for a few models only.
@@ -180,14 +180,12 @@ class _Data:
     """What the fits share: training and test set, validated by the first of them."""
 
     def __init__(self, one, X, y, X_test, sample_weight):
-        self.X, y, self.codes = one._validate(X, y)
+        self.X, y, self.codes = validate_samples(one, X, y)
         self.classes = one.classes_
         self._sample_weight = sample_weight
         self._weighed = []
         self.weighed(one)  # refuses weights before the test set is looked at
-        self.X_test = validate_data(
-            one, X_test, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
-        )
+        self.X_test = validate_points(one, X_test)
 
     def weighed(self, one):
         """The training set with the class weights of an estimator."""

@@ -31,12 +31,12 @@ def rows_of(X):
     """
     m, d = X.shape
     if sparse.issparse(X):
-        data, columns, starts = _csr_arrays(X)
+        data, columns, starts = csr_arrays(X)
         # Any order of columns will do, but an element stored twice would spoil the squared norms.
         if not X.has_canonical_format and stores_twice(columns, starts, d):
             X = X.copy()
             X.sum_duplicates()
-            data, columns, starts = _csr_arrays(X)
+            data, columns, starts = csr_arrays(X)
         return Rows(None if all_ones(data) else data, m, d, columns, starts)
     if min(X.strides) < 0 or any(stride % X.itemsize for stride in X.strides):
         X = np.ascontiguousarray(X)
@@ -46,7 +46,8 @@ def rows_of(X):
     return Rows(flat, m, d, row_step=row_step, column_step=column_step)
 
 
-def _csr_arrays(X):
+def csr_arrays(X):
+    """data, indices and indptr of a CSR matrix, contiguous, the last two of one type."""
     columns = np.ascontiguousarray(X.indices)
     starts = np.ascontiguousarray(X.indptr, dtype=columns.dtype)
     return np.ascontiguousarray(X.data), columns, starts

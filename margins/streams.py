@@ -22,6 +22,7 @@ from margins.multiclass import positive_codes
 from margins.patterns import augmented_sqnorms, binary_patterns, rows_of
 from margins.rules import Journal
 from margins.training import Epoch
+from margins.validation import DTYPES
 
 
 @dataclass
@@ -139,9 +140,7 @@ class OnlineMixin:
         streams = getattr(self, "_streams", None)
         if streams is None and classes is not None:
             self.__dict__.pop("classes_", None)  # a fit's
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), reset=streams is None
-        )
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=DTYPES, reset=streams is None)
         check_classification_targets(y)
         _check_partial_fit_first_call(self, classes)
         codes = self._codes(y)

@@ -1,0 +1,72 @@
+"""Few patterns of many features: their inner products in place of the features.
+
+What an algorithm learns of a pattern are inner products with others. Where patterns are few and each
+has many features, as in microarrays, the m x m matrix of all of them is soon computed and small beside
+X. Over its rows an inspection reads one number and an update adds m, however many features there are;
+the weights are summed up at the end, from the dual variables.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from margins._kernel import GramRows, fill_columns
+from margins.patterns import check_lengths, csr_arrays, rows_of
+from margins.threads import one_thread
+
+# How many times the matrix must fit into X, in elements: computing it, dense, is worth a few epochs.
+TIMES = 8
+
+# The share of elements of X that must be stored. Others have no inner products that are as cheap.
+DENSE = 0.2
+
+# X is read so many columns at a time.
+BLOCKS = 8
+
+
+def serves(X):
+    """True if patterns are few, and X, ndarray or CSR matrix of shape (m, d), is dense enough."""
+    m, d = X.shape
+    n_stored = X.nnz if sparse.issparse(X) else m * d
+    return TIMES * m * m <= n_stored and DENSE * m * d <= n_stored
+
+
+def gram_rows(X):
+    """The rows of the matrix of inner products of the rows of X, as a kernel's.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
+
+    Returns
+    -------
+    margins._kernel.GramRows
+
+    Raises
+    ------
+    ValueError
+        If a row is too long for double arithmetic.
+    """
+    sqnorms = rows_of(X).sqnorms()
+    check_lengths(sqnorms)
+    gram = np.zeros((X.shape[0], X.shape[0]))
+    with one_thread:
+        for block in _column_blocks(X):
+            gram += block @ block.T
+    return GramRows(rows_of(gram), sqnorms)
+
+
+def _column_blocks(X):
+    """X, some columns after the other: ndarrays of float64."""
+    m, d = X.shape
+    width = -(-d // BLOCKS)
+    if not sparse.issparse(X):
+        for begin in range(0, d, width):
+            yield X[:, begin : begin + width].astype(np.float64, copy=False)
+        return
+    if not X.has_sorted_indices:
+        X = X.sorted_indices()
+    arrays, read = csr_arrays(X), np.zeros(m, dtype=np.int64)
+    for begin in range(0, d, width):
+        block = np.zeros((m, min(width, d - begin)))
+        fill_columns(*arrays, read, begin, block)
+        yield block

@@ -1,0 +1,92 @@
+"""What is trained on and predicted for, validated.
+
+scikit-learn does it. Where the data already are what it would make of them, as in every fit of a study,
+asking takes longer than many a small fit: then what can be seen at a glance is enough.
+"""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+DTYPES = (np.float64, np.float32)
+
+
+def validate_samples(estimator, X, y):
+    """X and y, validated, and the labels as indices.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Gets `classes_`, `n_features_in_` and, if X has string column names, `feature_names_in_`.
+    X : array-like or sparse matrix, shape (m, d)
+    y : array-like, shape (m,)
+
+    Returns
+    -------
+    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
+    y : ndarray, shape (m,)
+    codes : ndarray of int, shape (m,)
+        ``classes_[codes]`` is y.
+
+    Raises
+    ------
+    ValueError
+        If X or y is not allowed, or if there is one class only.
+    """
+    is_ready = (
+        _is_ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biuU"
+    )
+    if is_ready:
+        estimator.__dict__.pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+    else:
+        X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=DTYPES)
+        check_classification_targets(y)
+    classes = np.unique(y)
+    if is_ready and 2 * len(classes) > len(y):
+        check_classification_targets(y)  # warns of them
+    if len(classes) < 2:
+        raise ValueError(
+            f"y of {type(estimator).__name__}.fit must hold at least 2 classes. "
+            f"Got 1 class: {classes.tolist()[0]!r}."
+        )
+    estimator.classes_ = classes
+    return X, y, np.searchsorted(classes, y)  # np.unique sorts y for indices
+
+
+def validate_points(estimator, X):
+    """X, validated, for predictions of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : array-like or sparse matrix, shape (n, d)
+
+    Returns
+    -------
+    ndarray or CSR matrix of float64 or float32, shape (n, d)
+
+    Raises
+    ------
+    ValueError
+        If X is not allowed, or has other features than the training set.
+    """
+    named = hasattr(estimator, "feature_names_in_")
+    if _is_ready(X) and X.shape[1] == estimator.n_features_in_ and not named:
+        return X
+    return validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, reset=False)
+
+
+def _is_ready(X):
+    """True if X needs no conversion, and surely is finite and not empty."""
+    if type(X) is np.ndarray:
+        values = X
+    elif type(X) in (sparse.csr_matrix, sparse.csr_array):
+        values = X.data
+    else:
+        return False
+    if X.dtype not in DTYPES or X.ndim != 2 or 0 in X.shape:
+        return False
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(values.sum()))  # a sum that overflows is none of all finite numbers
