@@ -25,47 +25,80 @@ modified finite Newton method for fast solution of large scale linear SVMs; Yan 
 efficient augmented Lagrangian method for support vector machine.
 """
 
-from libc.math cimport INFINITY, sqrt
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.stdint cimport int8_t, int32_t
 from margins._sparse cimport add_outer, axpy, dot, nonzeros
 from margins._update cimport Patterns
+from scipy.linalg.cython_blas cimport dsyrk
+from scipy.linalg.cython_lapack cimport dposv
 
 import numpy as np
 
 cdef Py_ssize_t BLOCK = 256  # sums of sums: rounding of hundreds of additions, not of millions
+
+# Of rounded-off losses: by what `factor` grows.
+cdef double GROWTH = 2
+
+# A line search ends when the slope is this share of what it was.
+cdef double FLAT = 0.1
+cdef int MOST_SLOPES = 30
+
+# Patterns whose share of non-zero elements is larger are multiplied as dense ones, in blocks.
+cdef double DENSE = 0.2
+
+
+# ---------------------------------------------------------------------------- sums over some patterns
 
 
 def products(Patterns patterns not None, const int32_t[::1] members, const double[::1] vector):
     """w.y_k of every member: ndarray of float64."""
     result = np.empty(members.shape[0])
     cdef double[::1] out = result
+    with nogil:
+        _products(patterns, members, vector, out)
+    return result
+
+
+cdef void _products(
+    Patterns patterns, const int32_t[::1] members, const double[::1] vector, double[::1] out
+) noexcept nogil:
     cdef const double[::1] v = vector[:patterns.rows.n_features]
     cdef double bias = 0
     cdef Py_ssize_t i
     if patterns.sqrho > 0:
         bias = sqrt(patterns.sqrho) * vector[patterns.rows.n_features]
-    with nogil:
-        for i in range(members.shape[0]):
-            out[i] = patterns.labels[members[i]] * (dot(patterns.rows, members[i], v) + bias)
-    return result
+    for i in range(members.shape[0]):
+        out[i] = patterns.labels[members[i]] * (dot(patterns.rows, members[i], v) + bias)
 
 
 def combination(Patterns patterns not None, const int32_t[::1] members, const double[::1] dual):
     """sum_k alpha_k y_k over the members: ndarray of float64."""
-    cdef Py_ssize_t i, k, d = patterns.rows.n_features
-    result = np.zeros(d + (patterns.sqrho > 0))
-    cdef double[::1] out = result, v = out[:d]
-    cdef double c, label_sum = 0
+    result = np.zeros(patterns.rows.n_features + (patterns.sqrho > 0))
+    cdef double[::1] out = result
     with nogil:
-        for i in range(members.shape[0]):
-            if dual[i] > 0:
-                k = members[i]
-                c = dual[i] * patterns.labels[k]
-                axpy(patterns.rows, k, c, v)
-                label_sum += c
-        if patterns.sqrho > 0:
-            out[d] = sqrt(patterns.sqrho) * label_sum
+        _add_combination(patterns, members, dual, 1, out)
     return result
+
+
+cdef void _add_combination(
+    Patterns patterns, const int32_t[::1] members, const double[::1] dual, double sign, double[::1] out
+) noexcept nogil:
+    """Add +- sum_k alpha_k y_k over the members."""
+    cdef Py_ssize_t i, k, d = patterns.rows.n_features
+    cdef double[::1] v = out[:d]
+    cdef double c, label_sum = 0
+    for i in range(members.shape[0]):
+        if dual[i] > 0:
+            k = members[i]
+            c = sign * dual[i] * patterns.labels[k]
+            axpy(patterns.rows, k, c, v)
+            label_sum += c
+    if patterns.sqrho > 0:
+        out[d] += sqrt(patterns.sqrho) * label_sum
+
+
+# ------------------------------------------------------------------------------- dual variables, slopes
 
 
 def movable(const double[::1] products, const double[::1] dual, const double[::1] penalty, bint bounded,
@@ -116,22 +149,31 @@ def dual_variables(const double[::1] products, const double[::1] centre, const d
         ``sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k)``, what the dual variables lack of
         complementarity; 0 without upper bounds, where alpha_k = sigma_k max(0, 1 - w.y_k).
     """
+    cdef double distance
+    with nogil:
+        distance = _dual_variables(products, centre, penalty, factor, bounded, dual, free)
+    return distance
+
+
+cdef double _dual_variables(
+    const double[::1] products, const double[::1] centre, const double[::1] penalty, double factor,
+    bint bounded, double[::1] dual, int8_t[::1] free
+) noexcept nogil:
     cdef double distance = 0, slack, alpha, C
     cdef Py_ssize_t i
-    with nogil:
-        for i in range(products.shape[0]):
-            slack, C = 1 - products[i], penalty[i]
-            alpha = centre[i] + factor * C * slack
-            free[i] = False
-            if alpha <= 0:
-                alpha = 0
-            elif bounded and alpha >= C:
-                alpha = C
-            else:
-                free[i] = True
-            dual[i] = alpha
-            if bounded:
-                distance += (C - alpha if slack > 0 else -alpha) * slack
+    for i in range(products.shape[0]):
+        slack, C = 1 - products[i], penalty[i]
+        alpha = centre[i] + factor * C * slack
+        free[i] = False
+        if alpha <= 0:
+            alpha = 0
+        elif bounded and alpha >= C:
+            alpha = C
+        else:
+            free[i] = True
+        dual[i] = alpha
+        if bounded:
+            distance += (C - alpha if slack > 0 else -alpha) * slack
     return distance
 
 
@@ -153,65 +195,314 @@ def slope(const double[::1] products, const double[::1] ahead, const double[::1]
     pull, curvature : float
         What is taken from the first and added to the second derivative in t.
     """
-    cdef double pull = 0, curvature = 0, a, b, step, alpha, C
-    cdef Py_ssize_t i = 0, end
+    cdef double pull, curvature
     with nogil:
-        while i < products.shape[0]:
-            end = min(i + BLOCK, products.shape[0])
-            a = b = 0
-            while i < end:
-                step, C = ahead[i] - products[i], penalty[i]
-                alpha = centre[i] + factor * C * (1 - products[i] - t * step)
-                if alpha > 0:
-                    if bounded and alpha >= C:
-                        alpha = C
-                    else:
-                        b += C * step * step
-                    a += alpha * step
-                i += 1
-            pull += a
-            curvature += b
-    return pull, factor * curvature
+        _slope(products, ahead, centre, penalty, factor, bounded, t, &pull, &curvature)
+    return pull, curvature
 
 
-def add_to_hessian(Patterns patterns not None, const int32_t[::1] members, const double[::1] width,
-                   double[:, ::1] out):
-    """Add sum_k sigma_k y_k y_k^T over the members to the lower triangle of a matrix.
+cdef void _slope(
+    const double[::1] products, const double[::1] ahead, const double[::1] centre,
+    const double[::1] penalty, double factor, bint bounded, double t, double* pull, double* curvature
+) noexcept nogil:
+    cdef double a, b, step, alpha, C
+    cdef Py_ssize_t i = 0, end
+    pull[0] = curvature[0] = 0
+    while i < products.shape[0]:
+        end = min(i + BLOCK, products.shape[0])
+        a = b = 0
+        while i < end:
+            step, C = ahead[i] - products[i], penalty[i]
+            alpha = centre[i] + factor * C * (1 - products[i] - t * step)
+            if alpha > 0:
+                if bounded and alpha >= C:
+                    alpha = C
+                else:
+                    b += C * step * step
+                a += alpha * step
+            i += 1
+        pull[0] += a
+        curvature[0] += b
+    curvature[0] *= factor
+
+
+def line_search(const double[::1] products, const double[::1] ahead, const double[::1] centre,
+                const double[::1] penalty, double factor, bint bounded, double linear, double square,
+                double flat):
+    """How far to go: where the slope, which grows along the step and jumps nowhere, is about 0.
+
+    Parameters
+    ----------
+    products, ahead, centre, penalty, factor, bounded
+        As those of `slope`.
+    linear, square : float
+        (w - r).s and |s|^2.
+    flat : float
+        So little counts as 0.
+
+    Returns
+    -------
+    float
+    """
+    cdef double t
+    with nogil:
+        t = _line_search(products, ahead, centre, penalty, factor, bounded, linear, square, flat)
+    return t
+
+
+cdef double _line_search(
+    const double[::1] products, const double[::1] ahead, const double[::1] centre,
+    const double[::1] penalty, double factor, bint bounded, double linear, double square, double flat
+) noexcept nogil:
+    cdef double low = 0, high = INFINITY, t = 1, now, pull, curvature
+    cdef int i
+    for i in range(MOST_SLOPES):
+        _slope(products, ahead, centre, penalty, factor, bounded, t, &pull, &curvature)
+        now = linear + t * square - pull
+        if fabs(now) <= flat:
+            break
+        if now > 0:
+            high = t
+        else:
+            low = t
+        if not square + curvature > 0:  # squares of a step that is too short for them
+            break
+        t -= now / (square + curvature)
+        if not low < t < high:
+            t = 0.5 * (low + high) if high < INFINITY else 2 * low
+    return t
+
+
+# ------------------------------------------------------------------------------------------ the steps
+
+
+cdef class Curvature:
+    """The sum of C_k y_k y_k^T over the free patterns, kept from step to step.
+
+    Parameters
+    ----------
+    patterns : Patterns
+    C : ndarray of float64, shape (m,)
+
+    Attributes
+    ----------
+    held : ndarray of int8, shape (m,)
+        1 for the patterns in the sum.
+    """
+
+    cdef Patterns patterns
+    cdef const double[::1] C
+    cdef readonly object held
+    cdef int8_t[::1] is_held
+    cdef double[:, ::1] sum, room   # the lower triangle counts
+    cdef double[:, ::1] block       # patterns as dense rows, where they are dense
+    cdef double[::1] values         # room for a row's elements
+    cdef int32_t[::1] columns
+    cdef double rho
+    cdef bint is_dense
+
+    def __init__(self, Patterns patterns not None, const double[::1] C):
+        cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
+        self.patterns, self.C, self.rho = patterns, C, sqrt(patterns.sqrho)
+        self.held = np.zeros(m, dtype=np.int8)
+        self.is_held = self.held
+        self.sum, self.room = np.zeros((n, n)), np.empty((n, n))
+        self.values = np.empty(patterns.rows.longest() + 1)
+        self.columns = np.empty(patterns.rows.longest() + 1, dtype=np.int32)
+        self.is_dense = patterns.rows.n_nonzero() > DENSE * m * n
+        self.block = np.empty((min(BLOCK, m) if self.is_dense else 0, n))
+
+    @property
+    def matrix(self):
+        """The sum: ndarray of float64, shape (n, n), of which the lower triangle counts."""
+        return np.asarray(self.sum)
+
+    def py_update(self, const int32_t[::1] members, const int8_t[::1] free):
+        self.update(members, free)
+
+    def py_solve(self, double factor, double[::1] vector):
+        return self.solve(factor, vector)
+
+    cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
+        """Add the members that have become free, and take away those that no longer are."""
+        cdef Py_ssize_t i, k, n, n_rows
+        cdef bint adding
+        if not self.is_dense:
+            for i in range(members.shape[0]):
+                k = members[i]
+                if free[i] != self.is_held[k]:
+                    self.is_held[k] = free[i]
+                    n = self._elements(k)
+                    add_outer(&self.values[0], &self.columns[0], n, self.C[k] if free[i] else -self.C[k],
+                              &self.sum[0, 0], self.sum.shape[1])
+            return
+        for adding in range(2):
+            n_rows = 0
+            for i in range(members.shape[0]):
+                k = members[i]
+                if free[i] == adding and self.is_held[k] != adding:
+                    self.is_held[k] = adding
+                    self._write(k, n_rows)
+                    n_rows += 1
+                if n_rows == self.block.shape[0] or (n_rows and i + 1 == members.shape[0]):
+                    self._add_block(n_rows, 1 if adding else -1)
+                    n_rows = 0
+
+    cdef Py_ssize_t _elements(self, Py_ssize_t k) noexcept nogil:
+        """Find the elements of pattern k, its label left out."""
+        cdef Py_ssize_t n = nonzeros(self.patterns.rows, k, &self.values[0], &self.columns[0])
+        if self.rho > 0:
+            self.values[n], self.columns[n] = self.rho, <int32_t> self.patterns.rows.n_features
+            n += 1
+        return n
+
+    cdef void _write(self, Py_ssize_t k, Py_ssize_t row) noexcept nogil:
+        """Write sqrt(C_k) y_k, its label left out, into a row of the block."""
+        cdef Py_ssize_t j, n = self._elements(k)
+        cdef double factor = sqrt(self.C[k])
+        self.block[row, :] = 0
+        for j in range(n):
+            self.block[row, self.columns[j]] += factor * self.values[j]
+
+    cdef void _add_block(self, Py_ssize_t n_rows, double sign) noexcept nogil:
+        # The lower triangle by rows is the upper one by columns, as BLAS wants it.
+        cdef int n = <int> self.sum.shape[0], k = <int> n_rows
+        cdef double one = 1
+        dsyrk(b"U", b"N", &n, &k, &sign, &self.block[0, 0], &n, &one, &self.sum[0, 0], &n)
+
+    cdef bint solve(self, double factor, double[::1] vector) noexcept nogil:
+        """Solve (I + factor * the sum) x = vector, in place; False if rounding does not allow it."""
+        cdef Py_ssize_t i, j
+        cdef int n = <int> self.sum.shape[0], one = 1, trouble
+        for i in range(n):
+            for j in range(i):
+                self.room[i, j] = factor * self.sum[i, j]
+            self.room[i, i] = 1 + factor * self.sum[i, i]
+        dposv(b"U", &n, &one, &self.room[0, 0], &n, &vector[0], &n, &trouble)
+        if trouble != 0:
+            return False
+        for i in range(n):
+            if not isfinite(vector[i]):
+                return False
+        return True
+
+
+cdef class Objective:
+    """The objective as a function of what some patterns contribute, the others' dual variables held.
 
     Parameters
     ----------
     patterns : Patterns
     members : ndarray of int32
-    width : ndarray of float64
-        sigma_k of every member; negative: it is taken away.
-    out : ndarray of float64, shape (n, n)
+        The patterns, ascending.
+    others : ndarray of float64, shape (n,)
+        sum_k alpha_k y_k over the other patterns.
+    w : ndarray of float64, shape (n,)
+        Where it starts.
+    products, centre, C : ndarrays of float64
+        Of the members: w.y_k, c_k and C_k. The first two are changed.
+    factor : float
+        sigma_k is so many C_k.
+    bounded : bool
+        True: U_k is C_k, and the loss is rounded off.
+    curvature : Curvature
+
+    Attributes
+    ----------
+    w : ndarray of float64, shape (n,)
+    factor : float
+    dual : ndarray of float64
+        The members' dual variables that belong to w.
+    gap : float
+        Distance of the primal and the dual value.
     """
-    cdef Py_ssize_t i, n, d = patterns.rows.n_features
-    cdef Py_ssize_t room = patterns.rows.longest() + 1
-    cdef double[::1] values = np.empty(room)
-    cdef int32_t[::1] columns = np.empty(room, dtype=np.int32)
-    cdef double rho = sqrt(patterns.sqrho)
-    with nogil:
-        for i in range(members.shape[0]):
-            n = nonzeros(patterns.rows, members[i], &values[0], &columns[0])
-            if rho > 0:
-                values[n], columns[n] = rho, <int32_t> d
-                n += 1
-            add_outer(&values[0], &columns[0], n, width[i], &out[0, 0], out.shape[1])
+
+    cdef Patterns patterns
+    cdef Curvature curvature
+    cdef const int32_t[::1] members
+    cdef const double[::1] others, C
+    cdef double[::1] weights, products, ahead, centre, alpha
+    cdef double[::1] gradient, step, there
+    cdef int8_t[::1] free
+    cdef double distance
+    cdef bint bounded
+    cdef readonly object w, dual
+    cdef readonly double factor, gap
+
+    def __init__(self, Patterns patterns not None, members, others, w, products, centre, C, double factor,
+                 bint bounded, Curvature curvature not None):
+        self.patterns, self.members, self.others = patterns, members, others
+        self.w, self.products, self.centre, self.C = w.copy(), products, centre, C
+        self.factor, self.bounded, self.curvature = factor, bounded, curvature
+        self.dual = np.empty(len(members))
+        self.weights, self.alpha = self.w, self.dual
+        self.ahead, self.free = np.empty(len(members)), np.empty(len(members), dtype=np.int8)
+        self.gradient, self.step, self.there = np.empty((3, len(w)))
+        with nogil:
+            self._settle()
+
+    def minimise(self, double goal, Py_ssize_t most_steps):
+        """Make Newton steps until the gap is `goal` at most: how many.
+
+        Fewer if no step leads downwards any more: what is left is rounding.
+        """
+        cdef Py_ssize_t n_steps = 0
+        with nogil:
+            while n_steps < most_steps and not self.gap <= goal:
+                # Rounded off as it is, the loss has little left to lose: round it off less.
+                if self.bounded and 0.5 * _dot(self.gradient, self.gradient) <= self.distance:
+                    self.centre[:] = self.alpha
+                    self.factor *= GROWTH
+                    self._settle()
+                if not self._step():
+                    break
+                n_steps += 1
+                with gil:
+                    PyErr_CheckSignals()
+        return n_steps
+
+    cdef void _settle(self) noexcept nogil:
+        """Find what belongs to w."""
+        cdef Py_ssize_t j
+        self.distance = _dual_variables(
+            self.products, self.centre, self.C, self.factor, self.bounded, self.alpha, self.free
+        )
+        for j in range(self.weights.shape[0]):
+            self.gradient[j] = self.weights[j] - self.others[j]
+        _add_combination(self.patterns, self.members, self.alpha, -1, self.gradient)
+        self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.distance
+
+    cdef bint _step(self) noexcept nogil:
+        """Make one Newton step: False if there is none downwards."""
+        cdef Py_ssize_t i, j, n = self.weights.shape[0]
+        cdef double t, downwards, linear = 0
+        self.curvature.update(self.members, self.free)
+        for j in range(n):
+            self.step[j] = -self.gradient[j]
+        if not self.curvature.solve(self.factor, self.step):
+            return False
+        downwards = _dot(self.gradient, self.step)
+        if not downwards < 0:
+            return False
+        for j in range(n):
+            self.there[j] = self.weights[j] + self.step[j]
+            linear += (self.weights[j] - self.others[j]) * self.step[j]
+        _products(self.patterns, self.members, self.there, self.ahead)
+        t = _line_search(
+            self.products, self.ahead, self.centre, self.C, self.factor, self.bounded, linear,
+            _dot(self.step, self.step), -FLAT * downwards
+        )
+        for j in range(n):
+            self.weights[j] = self.there[j] if t == 1 else self.weights[j] + t * self.step[j]
+        for i in range(self.products.shape[0]):
+            self.products[i] = self.ahead[i] if t == 1 else (1 - t) * self.products[i] + t * self.ahead[i]
+        self._settle()
+        return True
 
 
-def dense_rows(Patterns patterns not None, const int32_t[::1] members, const double[::1] factor,
-               double[:, ::1] out):
-    """Write factor_k [x_k, rho] of every member, zeros included, into the first rows of a matrix."""
-    cdef Py_ssize_t i, j, n, d = patterns.rows.n_features
-    cdef Py_ssize_t room = patterns.rows.longest() + 1
-    cdef double[::1] values = np.empty(room)
-    cdef int32_t[::1] columns = np.empty(room, dtype=np.int32)
-    with nogil:
-        out[:members.shape[0]] = 0
-        for i in range(members.shape[0]):
-            n = nonzeros(patterns.rows, members[i], &values[0], &columns[0])
-            for j in range(n):
-                out[i, columns[j]] += factor[i] * values[j]
-            if patterns.sqrho > 0:
-                out[i, d] = factor[i] * sqrt(patterns.sqrho)
+cdef double _dot(const double[::1] a, const double[::1] b) noexcept nogil:
+    cdef double total = 0
+    cdef Py_ssize_t j
+    for j in range(a.shape[0]):
+        total += a[j] * b[j]
+    return total

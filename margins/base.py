@@ -20,7 +20,6 @@ from typing import dataclass_transform
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
@@ -388,8 +387,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             run.train(self.stages(run))
             return run
 
-        generator = check_random_state(self.random_state)
-        seeds = seeds_of(generator, len(positive_codes(len(self.classes_))))
+        seeds = seeds_of(self.random_state, len(positive_codes(len(self.classes_))))
         return one_vs_rest(train, seeds, self.n_jobs)
 
     def _scale(self, run):

@@ -4,14 +4,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from margins._budget import Cache
 from margins._update import WeightVector
 from margins.base import MarginClassifier
 from margins.multiclass import seeds_of
 from margins.parameters import Interval, parameter
-from margins.patterns import binary_patterns, rows_of, stack_rows
+from margins.patterns import binary_patterns, of_each, rows_of, stack_rows
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.streams import OnlineMixin, Stream
 from margins.training import Stage
@@ -101,7 +100,7 @@ class BudgetClassifier(OnlineMixin, MarginClassifier):
         yield Stage(self.online_rules(run.sqradius), presenter=run.cache)
 
     def _stream(self, n_features):
-        (seed,) = seeds_of(check_random_state(self.random_state), 1)
+        (seed,) = seeds_of(self.random_state, 1)
         cache = self._cache(_generator(seed))
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
@@ -110,7 +109,7 @@ class BudgetClassifier(OnlineMixin, MarginClassifier):
         stream.present_rows(
             samples.X,
             patterns.signs,
-            np.broadcast_to(extension, len(patterns)),
+            of_each(extension, len(patterns)),
             samples.kept + self._n_seen,
             patterns.sqrho,
             rules,

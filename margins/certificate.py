@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from margins._slacks import hinge_sums, largest_factor, squared_hinge_sums
+from margins.patterns import of_each
 
 LINE_SEARCH_STEPS = 6
 MOST_PIECES = 100  # of a piecewise quadratic, that a line search may visit
@@ -167,7 +168,7 @@ class SquaredHinge:
             own = products + self.extension * weights.dual
             return _margin_bounds(own, weights.sqnorm, weights)
         dual_scale = weights.dual_sum / weights.sqnorm
-        C = _of_each(self.C, products)
+        C = of_each(self.C, len(products))
         primal, scale, converged = self._line_search(products, sqnorm, C, dual_scale)
         if not converged:
             # No worse than the run's own slacks, which a scale just above 1 / min_k a.y_k outdoes.
@@ -227,7 +228,7 @@ class Hinge:
 
     def bounds(self, products, sqnorm, weights, refit_slacks=True):
         """See `SquaredHinge.bounds`; there are no private coordinates to refit."""
-        C = _of_each(self.C, products)
+        C = of_each(self.C, len(products))
         total = weights.dual_sum
         if not math.isfinite(sqnorm + weights.sqnorm):
             return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # too long for double arithmetic: w = 0 is not
@@ -256,8 +257,3 @@ class Hinge:
             if scale <= 0:
                 break
         return best, best_scale
-
-
-def _of_each(C, products):
-    """The penalty of every pattern: ndarray of float64, of the shape of `products`; not copied."""
-    return np.broadcast_to(np.asarray(C, dtype=float), products.shape)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 
 from margins._lockstep import Lockstep
 from margins._update import Patterns, Readout, WeightVector
@@ -167,7 +167,7 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     for fit in fits:
         companies[fit.company].append(fit)
     for (random_state, shuffle, training_set), company in companies.items():
-        seed = seeds_of(check_random_state(random_state), 1)[0]
+        seed = seeds_of(random_state, 1)[0]
         size = 8 * training_set.rows.n_features * len(company[0].wants)
         for batch in gen_batches(len(company), max(1, MEMORY // size)):
             _train(company[batch], seed, shuffle)

@@ -1,7 +1,11 @@
 """One-vs-rest: one binary problem per class, over one shared matrix."""
 
+import functools
+from numbers import Integral
+
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.utils import check_random_state
 
 
 def positive_codes(n_classes):
@@ -9,18 +13,31 @@ def positive_codes(n_classes):
     return [1] if n_classes == 2 else list(range(n_classes))
 
 
-def seeds_of(generator, n_problems):
+def seeds_of(random_state, n_problems):
     """A seed for each binary problem, drawn before any starts: results do not depend on threads.
 
     Parameters
     ----------
-    generator : numpy.random.RandomState
+    random_state : int, numpy.random.RandomState or None
+        As scikit-learn's.
     n_problems : int
 
     Returns
     -------
     list of int
     """
+    if isinstance(random_state, Integral):
+        return list(_seeds_of_integer(int(random_state), n_problems))
+    return _draw(check_random_state(random_state), n_problems)
+
+
+@functools.lru_cache
+def _seeds_of_integer(seed, n_problems):
+    # Making a generator takes longer than an epoch of a small fit.
+    return tuple(_draw(check_random_state(seed), n_problems))
+
+
+def _draw(generator, n_problems):
     return generator.randint(np.iinfo(np.int32).max, size=n_problems).tolist()
 
 

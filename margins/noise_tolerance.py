@@ -20,7 +20,6 @@ import math
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils import check_random_state
 
 from margins._voting import count_votes, tail_errors
 from margins.base import MarginClassifier
@@ -177,7 +176,7 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
     def _train_all(self, samples, fit):
         """Train all binary problems, in one order: one thread takes them through the data together."""
         make = self._run_maker(samples, fit)
-        seeds = seeds_of(check_random_state(self.random_state), 1)
+        seeds = seeds_of(self.random_state, 1)
         seeds *= len(positive_codes(len(self.classes_)))
 
         def train(index, seed):

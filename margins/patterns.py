@@ -124,9 +124,26 @@ def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):
     """
     m = rows.n_rows
     labels = np.where(positive, np.int8(1), np.int8(-1))
-    return Patterns(
-        rows, labels, sqnorms, sqrho, np.broadcast_to(extension, m), np.broadcast_to(upper, m)
-    )
+    return Patterns(rows, labels, sqnorms, sqrho, of_each(extension, m), of_each(upper, m))
+
+
+def of_each(value, m):
+    """What is the same for all patterns, or is given for each.
+
+    Parameters
+    ----------
+    value : float or ndarray of float64, shape (m,)
+    m : int
+
+    Returns
+    -------
+    ndarray of float64, shape (m,)
+        Not copied: with stride 0, if the value is the same for all.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return value
+    # As np.broadcast_to does it, in a tenth of the time, which small fits feel.
+    return np.ndarray((m,), buffer=np.array(value, dtype=float), strides=(0,))
 
 
 def stack_rows(above, below):

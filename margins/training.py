@@ -17,6 +17,7 @@ from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.callbacks import Watch
 from margins.certificate import NOTHING, Certificate
 from margins.orders import by_tiles, rows_per_chunk
+from margins.patterns import of_each
 
 # How many patterns all runs are shown before the next ones, when they share one pass over the data:
 # what these patterns need (their rows, or rows of a kernel matrix) is still in a cache then.
@@ -196,7 +197,7 @@ class Run:
 
     def bound_dual(self, upper):
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
-        self.patterns = self.patterns.with_limits(upper=np.broadcast_to(upper, len(self.patterns)))
+        self.patterns = self.patterns.with_limits(upper=of_each(upper, len(self.patterns)))
 
     def certify(self):
         """Compute the certificate of the hypothesis as it is: one pass over all patterns."""

@@ -21,10 +21,10 @@ from threadpoolctl import ThreadpoolController
 import margins
 from margins import newton
 from margins._newton import (
-    add_to_hessian,
+    Curvature,
     combination,
-    dense_rows,
     dual_variables,
+    line_search,
     movable,
     products,
     slope,
@@ -85,13 +85,9 @@ def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_need_no_mor
         (np.ones(10), np.array([0, 1, 0, 1, 0] * 2), np.array([0, 5, 10])), shape=(2, 2)
     )
     X.has_canonical_format = True
-    patterns = patterns_of(X, np.array([1, -1]), 0.0)
-    members, room = np.arange(2, dtype=np.int32), np.zeros((2, 2))
-    dense_rows(patterns, members, np.ones(2), room)
-    assert_array_equal(room, [[3, 2], [3, 2]])
-    out = np.zeros((2, 2))
-    add_to_hessian(patterns, members, np.ones(2), out)
-    assert np.isfinite(out).all()
+    curvature = Curvature(patterns_of(X, np.array([1, -1]), 0.0), np.ones(2))
+    curvature.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
+    assert_array_equal(np.tril(curvature.matrix), [[18, 0], [12, 8]])
 
 
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
@@ -108,20 +104,15 @@ def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones
     assert_array_equal(products(patterns, members, vector), some @ vector)
     dual = (members % 3).astype(float)
     assert_array_equal(combination(patterns, members, dual), dual @ some)
-    width = members + 1.0
-    hessian = (some.T * width) @ some
-    for sign in (1, -1):
-        out = np.full((n, n), 7.0)
-        add_to_hessian(patterns, members, sign * width, out)
-        assert_array_equal(np.tril(out), np.tril(7 + sign * hessian))
-        assert_array_equal(np.triu(out, 1), np.triu(np.full((n, n), 7.0), 1))
-    rows = np.full((len(members) + 1, n), 5.0)
-    dense_rows(patterns, members, width, rows)
-    assert_array_equal(rows[:-1], width[:, None] * some * y[members, None])  # labels left out
-    assert_array_equal(rows[-1], 5)
-    half = np.sqrt(width)
-    dense_rows(patterns, members, half, rows)
-    assert_allclose(rows[:-1].T @ rows[:-1], hessian, rtol=1e-13)
+    C = (np.arange(12) % 3 + 1.0) ** 2  # whose roots are exact
+    curvature = Curvature(patterns, C)
+    curvature.py_update(members, np.ones(len(members), dtype=np.int8))
+    hessian = (some.T * C[members]) @ some
+    assert_array_equal(np.tril(curvature.matrix), np.tril(hessian))
+    assert_array_equal(np.triu(curvature.matrix, 1), 0)
+    curvature.py_update(members[::2].copy(), np.zeros(len(members[::2]), dtype=np.int8))
+    some = some[1::2]
+    assert_array_equal(np.tril(curvature.matrix), np.tril((some.T * C[members[1::2]]) @ some))
 
 
 def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():
@@ -191,23 +182,26 @@ def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
 
 
 @pytest.mark.parametrize("rho", [0.0, 3.0])
-@pytest.mark.parametrize("dense", [False, True])
-def test_curvature_follows_the_free_patterns(dense, rho):
-    X, y = integers(m=600)
+@pytest.mark.parametrize("d", [5, 40])  # one row of 40 holds few numbers that are not 0
+def test_curvature_follows_the_free_patterns(d, rho):
+    X, y = integers(m=600, d=d)
+    X[:, 5:] = 0
     Y, C = oracles.patterns_of(X, y, rho), np.arange(600) % 4 + 1.0
-    curvature = newton.Curvature(patterns_of(X, y, rho), C)
-    curvature._is_dense = dense
+    curvature = Curvature(patterns_of(X, y, rho), C)
     rng = np.random.default_rng(0)
     vector = rng.normal(size=Y.shape[1])
     free = np.zeros(600, dtype=np.int8)
     for _ in range(4):
         members = np.flatnonzero(rng.random(600) < 0.7).astype(np.int32)
         free[members] = rng.random(len(members)) < 0.6
-        curvature.update(members, free[members])
+        curvature.py_update(members, free[members])
         assert_array_equal(curvature.held, free)
         hessian = np.eye(len(vector)) + 0.5 * (Y.T * (C * free)) @ Y
-        assert_allclose(curvature.solve(0.5, vector), np.linalg.solve(hessian, vector), rtol=1e-9)
-    assert curvature.solve(math.nan, vector) is None
+        x = vector.copy()
+        assert curvature.py_solve(0.5, x)
+        assert_allclose(x, np.linalg.solve(hessian, vector), rtol=1e-9)
+    assert not curvature.py_solve(math.nan, x)
+    assert not curvature.py_solve(0.5, np.full(len(vector), math.inf))
 
 
 def test_newton_steps_serve_where_the_hessian_is_no_larger_than_the_patterns():
@@ -398,7 +392,8 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
 @quiet
 @each_loss
 @pytest.mark.parametrize("max_iter", [1, 2, 3])
-def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(max_iter, loss, capsys):
+def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(max_iter, loss, capsys, monkeypatch):
+    monkeypatch.setattr(newton, "MOST_STEPS", 1)
     X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
@@ -426,13 +421,15 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
 
 def tire(monkeypatch, n_steps):
     """From the next Newton step but `n_steps` on there are none."""
-    solve, left = newton.Curvature.solve, [n_steps]
+    left = [n_steps]
 
-    def solve_or_not(self, factor, vector):
-        left[0] -= 1
-        return solve(self, factor, vector) if left[0] >= 0 else None
+    class Tired(newton.Objective):
+        def minimise(self, goal, most_steps):
+            made = super().minimise(goal, min(most_steps, left[0]))
+            left[0] -= made
+            return made
 
-    monkeypatch.setattr(newton.Curvature, "solve", solve_or_not)
+    monkeypatch.setattr(newton, "Objective", Tired)
     return left
 
 
@@ -595,9 +592,23 @@ def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
 
 
 def test_line_search_along_a_step_without_a_square_ends():
-    step = np.array([1e-170])
-    found = newton.Objective.__new__(newton.Objective)
-    found.w, found._others, found.gradient = np.zeros(1), np.ones(1), np.array([-1.0])
-    found._margins = found._centre = found._C = np.zeros(1)
-    found.factor, found._bounded = 1.0, True
-    assert found._line_search(step, np.zeros(1)) == 1
+    nothing = np.zeros(1)
+    assert line_search(nothing, nothing, nothing, nothing, 1.0, True, -1e-170, 0.0, 1e-171) == 1
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_line_search_ends_where_the_slope_is_flat(bounded):
+    Y, patterns, C, centre, rng = pieces(bounded, 300)
+    everyone, factor = np.arange(300, dtype=np.int32), 1.7
+    for scale in (1e-3, 1.0, 1e3):
+        r, w = rng.normal(size=(2, Y.shape[1]))
+        alpha = np.clip(centre + factor * C * (1 - Y @ w), 0, C if bounded else math.inf)
+        gradient = w - r - alpha @ Y
+        step = -scale * gradient
+        flat = -0.1 * gradient @ step
+        p, ahead = products(patterns, everyone, w), products(patterns, everyone, w + step)
+        linear, square = (w - r) @ step, step @ step
+        t = line_search(p, ahead, centre, C, factor, bounded, linear, square, flat)
+        pull, _ = slope(p, ahead, centre, C, factor, bounded, t)
+        assert abs(linear + t * square - pull) <= flat * (1 + 1e-9)
+        assert t > 0

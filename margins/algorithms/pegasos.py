@@ -8,6 +8,7 @@ from margins._batches import MiniBatches
 from margins.base import LARGEST_C, SMALLEST_C, MarginClassifier
 from margins.certificate import HardMargin, Hinge
 from margins.parameters import BOOLEAN, Interval, OneOf, optional, parameter
+from margins.patterns import of_each
 from margins.rules import (
     Additive,
     ConstantDecay,
@@ -99,7 +100,7 @@ class Pegasos(OnlineMixin, MarginClassifier):
             if self.batch_size == 1:
                 return Rules(Mistake(), Additive(most=1), ConstantDecay(0.0))
             return Rules(Mistake(), SubgradientStep(1.0), HarmonicDecay())
-        C = np.broadcast_to(run.problem.C, len(run.patterns))
+        C = of_each(run.problem.C, len(run.patterns))
         mean = float(np.mean(C))
         weight = None if np.all(mean == C) else C / mean
         # The mean, because |w|^2 <= sum_k C_k is what is known of the optimum.
