@@ -124,6 +124,16 @@ def movable(const double[::1] products, const double[::1] dual, const double[::1
     return members[:n]
 
 
+def mean_distance(const double[::1] a, const double[::1] b):
+    """The mean of |a_k - b_k|; not finite if a number is not."""
+    cdef double total = 0
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(a.shape[0]):
+            total += fabs(a[k] - b[k])
+    return total / a.shape[0]
+
+
 def dual_variables(const double[::1] products, const double[::1] centre, const double[::1] penalty,
                    double factor, bint bounded, double[::1] dual, int8_t[::1] free):
     """Compute the dual variables that belong to a weight vector, and say which are free.

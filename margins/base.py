@@ -293,7 +293,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         """C of every pattern: a float, or an array if they differ."""
         with np.errstate(over="ignore"):
             C = float(self.C) * weight
-        for value in (np.min(C), np.max(C)):
+        for value in (C,) if isinstance(C, float) else (C.min(), C.max()):
             if not (SMALLEST_C <= value <= LARGEST_C or math.isinf(self.C)):
                 raise ValueError(
                     f"C of {type(self).__name__}, times the weight of a pattern, must be in "

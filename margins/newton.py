@@ -22,13 +22,13 @@ import math
 
 import numpy as np
 
-from margins._newton import Curvature, Objective, combination, movable, products
+from margins._newton import Curvature, Objective, combination, mean_distance, movable, products
 from margins.certificate import Hinge
 from margins.patterns import of_each
 from margins.threads import one_thread
 
 # The hinge loss is rounded off over a width of 1 / factor around 1; the first factor.
-FIRST_FACTOR = 1.0
+FIRST_FACTOR = 2.0
 
 # An epoch ends when what is left to gain is this share of what is asked for.
 LEFT_OF_ASKED = 0.5
@@ -81,9 +81,10 @@ class NewtonEpochs:
         self._everyone = np.arange(m, dtype=np.int32)
         self.bounded = isinstance(run.problem, Hinge)
         self.C = np.ascontiguousarray(of_each(run.problem.C, m))
-        self.w = run.primal_scale * weights.weights
+        self.w = np.empty(self.patterns.rows.n_features + (self._rho > 0))
+        np.multiply(weights.weights, run.primal_scale, out=self.weights)
         if self._rho > 0:
-            self.w = np.append(self.w, run.primal_scale * self._rho * weights.label_sum)
+            self.w[-1] = run.primal_scale * self._rho * weights.label_sum
         self.margins = products(self.patterns, self._everyone, self.w)
         if run.dual_scale > 0:
             weights.rescale(run.dual_scale)
@@ -149,20 +150,15 @@ class NewtonEpochs:
         """
         m = len(self.patterns)
         self._keep_best(run)
-        members = movable(
-            self.margins, self.alpha, self.C, self.bounded, self.curvature.held, self._band
-        )
-        rest = self.alpha.copy()
-        rest[members] = 0
-        others = combination(self.patterns, self._everyone, rest)
+        members, others = self._members()
         # What is asked for, in units of the objective.
         gap = run.eps if self.bounded else 1 / (1 - run.eps) ** 2 - 1
-        with np.errstate(all="ignore"), one_thread:  # what is not finite is refused
+        with one_thread:
             objective = self._objective(members, others)
             goal = max(LEFT_OF_ASKED * gap * run.certificate.dual, self._left * objective.gap)
             n_steps = objective.minimise(goal, MOST_STEPS)
-            margins = products(self.patterns, self._everyone, objective.w)
-            band = float(np.abs(margins - self.margins).mean())
+        margins = products(self.patterns, self._everyone, objective.w)
+        band = mean_distance(margins, self.margins)
         n_visits = m + n_steps * len(members)
         if n_steps == 0 or not math.isfinite(objective.gap + band):
             self._end(run)
@@ -179,6 +175,17 @@ class NewtonEpochs:
             return len(members), n_visits
         self._end(run)
         return 0, n_visits
+
+    def _members(self):
+        """The patterns that the epoch concerns, and what the others contribute."""
+        if math.isinf(self._band):
+            return self._everyone, np.zeros(len(self.w))
+        members = movable(
+            self.margins, self.alpha, self.C, self.bounded, self.curvature.held, self._band
+        )
+        rest = self.alpha.copy()
+        rest[members] = 0
+        return members, combination(self.patterns, self._everyone, rest)
 
     def _objective(self, members, others):
         """The objective as a function of what the members contribute."""

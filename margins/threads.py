@@ -9,7 +9,7 @@ from threadpoolctl import ThreadpoolController
 @functools.cache
 def _libraries():
     """The linear algebra libraries of this process; looking for them takes longer than a small fit."""
-    return ThreadpoolController().select(user_api="blas")
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 class _OneThread:
@@ -26,14 +26,18 @@ class _OneThread:
     def __enter__(self):
         with self._lock:
             if self._n_within == 0:
-                self._limits = _libraries().limit(limits=1)
+                # `ThreadpoolController.limit` would look at more than these numbers, at each epoch.
+                self._before = [library.get_num_threads() for library in _libraries()]
+                for library in _libraries():
+                    library.set_num_threads(1)
             self._n_within += 1
 
     def __exit__(self, *trouble):
         with self._lock:
             self._n_within -= 1
             if self._n_within == 0:
-                self._limits.restore_original_limits()
+                for library, n_threads in zip(_libraries(), self._before, strict=True):
+                    library.set_num_threads(n_threads)
 
 
 one_thread = _OneThread()

@@ -19,9 +19,8 @@ FINEST = 1e-12
 # 18, 22.
 BOUNDED_BEFORE_RUN = 0.1
 
-# Plain epochs before Newton steps. The hinge loss, which they must round off, wants a better start: with
-# one epoch and with two, Adult within 1 % takes 10 and 6 epochs in all.
-OPENING, OPENING_BOUNDED = 1, 2
+# Plain epochs before Newton steps.
+OPENING = 1
 
 
 class UnlearningMarginPerceptron(SoftMarginClassifier):
@@ -34,7 +33,7 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
     Runs start with b chosen so that the accuracy is guaranteed before the run; if the certificate
     should not confirm eps, b is doubled and the run goes on from where it is.
 
-    Where features are few, visits only begin: an epoch or two find the patterns that matter, and Newton
+    Where features are few, visits only begin: an epoch finds the patterns that matter, and Newton
     steps finish what they have begun, many dual variables at once. `coef_` and `dual_coef_` then are a
     primal and a dual solution of their own, one at the optimum: half of the squared distance of `coef_`
     from the sum of alpha_k y_k is at most the difference of their objectives.
@@ -76,14 +75,13 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         else:
             b = delta_b * (1 - accuracy) / accuracy
         newton = self.newton and run.prove_early and serves(run.patterns, run.problem)
-        opening = OPENING_BOUNDED if bounded else OPENING
         while True:
             if bounded:
                 run.bound_dual(b * run.problem.C)
             rules = Rules(Unlearning(b, delta_b), Additive(), NoShrink())
             if newton:
                 newton = False
-                yield Stage(rules, epochs=opening)
+                yield Stage(rules, epochs=OPENING)
                 if run.finished:
                     return
                 yield Stage(joint=NewtonEpochs(run))
