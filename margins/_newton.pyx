@@ -45,7 +45,7 @@ cdef double FLAT = 0.1
 cdef int MOST_SLOPES = 30
 
 # Patterns whose share of non-zero elements is larger are multiplied as dense ones, in blocks.
-cdef double DENSE = 0.2
+cdef double DENSE = 0.15
 
 
 # ---------------------------------------------------------------------------- sums over some patterns
@@ -313,12 +313,12 @@ cdef class Curvature:
 
     def __init__(self, Patterns patterns not None, const double[::1] C):
         cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
+        cdef Py_ssize_t longest = patterns.rows.longest() + 1
         self.patterns, self.C, self.rho = patterns, C, sqrt(patterns.sqrho)
         self.held = np.zeros(m, dtype=np.int8)
         self.is_held = self.held
         self.sum, self.room = np.zeros((n, n)), np.empty((n, n))
-        self.values = np.empty(patterns.rows.longest() + 1)
-        self.columns = np.empty(patterns.rows.longest() + 1, dtype=np.int32)
+        self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
         self.is_dense = patterns.rows.n_nonzero() > DENSE * m * n
         self.block = np.empty((min(BLOCK, m) if self.is_dense else 0, n))
 

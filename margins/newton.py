@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from margins._newton import Curvature, Objective, combination, mean_distance, movable, products
-from margins.certificate import Hinge
+from margins.certificate import HardMargin, Hinge
 from margins.patterns import of_each
 from margins.threads import one_thread
 
@@ -54,7 +54,7 @@ def serves(patterns, problem):
     problem : HardMargin, SquaredHinge or Hinge
         A hard margin has no objective to step along.
     """
-    if patterns.rows.is_kernel or not hasattr(problem, "C"):
+    if patterns.rows.is_kernel or isinstance(problem, HardMargin):
         return False
     n = patterns.rows.n_features + (patterns.sqrho > 0)
     # Patterns are counted before their elements are.
