@@ -6,6 +6,8 @@ s_k = max(0, 1 - c p_k), return the loss at c w and the sums of which its deriva
     squared_hinge_sums   sum C_k s_k^2,   sum C_k s_k p_k,         sum over s_k > 0 of C_k p_k^2
     hinge_sums           sum C_k s_k,     sum over s_k > 0 of C_k p_k
 
+and the c that is best, as far as a line search finds it.
+
 Sums run over blocks, whose sums are added: rounding then is that of hundreds of additions, not of
 hundreds of thousands.
 
@@ -15,6 +17,11 @@ Source: Panagiotakopoulos & Tsampouka (2010), (24); (2011), section 2.
 from libc.math cimport INFINITY
 
 cdef Py_ssize_t BLOCK = 256
+
+
+# Steps of a line search for the hinge loss, and pieces of a piecewise quadratic that one may visit.
+cdef int HINGE_STEPS = 6
+cdef int MOST_PIECES = 100
 
 
 def squared_hinge_sums(const double[::1] products, const double[:] C, double factor):
@@ -33,25 +40,79 @@ def squared_hinge_sums(const double[::1] products, const double[:] C, double fac
     loss, pull, curvature : float
         ``sum C s**2``, ``sum C s p`` and the sum of ``C p**2`` over the patterns with s > 0.
     """
-    cdef double loss = 0, pull = 0, curvature = 0, a, b, c, p, slack
-    cdef Py_ssize_t k = 0, end
+    cdef double loss, pull, curvature
     with nogil:
-        while k < products.shape[0]:
-            end = min(k + BLOCK, products.shape[0])
-            a = b = c = 0
-            while k < end:
-                p = products[k]
-                slack = 1 - factor * p
-                if slack <= 0:
-                    slack = p = 0
-                a += C[k] * slack * slack
-                b += C[k] * slack * p
-                c += C[k] * p * p
-                k += 1
-            loss += a
-            pull += b
-            curvature += c
+        _squared_hinge_sums(products, C, factor, &loss, &pull, &curvature)
     return loss, pull, curvature
+
+
+cdef void _squared_hinge_sums(
+    const double[::1] products, const double[:] C, double factor, double* loss, double* pull, double* curvature
+) noexcept nogil:
+    cdef double a, b, c, p, slack
+    cdef Py_ssize_t k = 0, end
+    loss[0] = pull[0] = curvature[0] = 0
+    while k < products.shape[0]:
+        end = min(k + BLOCK, products.shape[0])
+        a = b = c = 0
+        while k < end:
+            p = products[k]
+            slack = 1 - factor * p
+            if slack <= 0:
+                slack = p = 0
+            a += C[k] * slack * slack
+            b += C[k] * slack * p
+            c += C[k] * p * p
+            k += 1
+        loss[0] += a
+        pull[0] += b
+        curvature[0] += c
+
+
+def squared_hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor):
+    """Minimise f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2, from `factor` on.
+
+    f is convex and piecewise quadratic, and its slope is concave, since slacks only vanish as c grows:
+    Newton's method hops from piece to piece, from too large a factor at once to one that is too small
+    (perhaps a worse one), and then upwards.
+
+    Parameters
+    ----------
+    products, C
+        As those of `squared_hinge_sums`.
+    sqnorm : float
+        |w|^2.
+    factor : float
+
+    Returns
+    -------
+    objective, factor : float
+        Any factor is valid: the best one seen, and f there.
+    converged : bool
+    """
+    cdef double best = INFINITY, best_factor = factor, before = INFINITY
+    cdef double value, pull, curvature, slope, step
+    cdef int i
+    cdef bint converged = False
+    with nogil:
+        for i in range(MOST_PIECES):
+            _squared_hinge_sums(products, C, factor, &value, &pull, &curvature)
+            value += 0.5 * factor * factor * sqnorm
+            if value >= before:
+                break
+            if value < best:
+                best, best_factor = value, factor
+            slope = factor * sqnorm - 2 * pull
+            curvature = sqnorm + 2 * curvature
+            step = slope / curvature if curvature > 0 else 0
+            if slope * step <= 1e-12 * value:  # twice what the step can still gain
+                converged = True
+                break
+            if factor == 0 and step >= 0:
+                break
+            before = value if step < 0 else INFINITY
+            factor = max(factor - step, 0)
+    return best, best_factor, converged
 
 
 def hinge_sums(const double[::1] products, const double[:] C, double factor):
@@ -67,23 +128,59 @@ def hinge_sums(const double[::1] products, const double[:] C, double factor):
     loss, pull : float
         ``sum C s`` and the sum of ``C p`` over the patterns with s > 0.
     """
-    cdef double loss = 0, pull = 0, a, b, p, slack
-    cdef Py_ssize_t k = 0, end
+    cdef double loss, pull
     with nogil:
-        while k < products.shape[0]:
-            end = min(k + BLOCK, products.shape[0])
-            a = b = 0
-            while k < end:
-                p = products[k]
-                slack = 1 - factor * p
-                if slack <= 0:
-                    slack = p = 0
-                a += C[k] * slack
-                b += C[k] * p
-                k += 1
-            loss += a
-            pull += b
+        _hinge_sums(products, C, factor, &loss, &pull)
     return loss, pull
+
+
+cdef void _hinge_sums(
+    const double[::1] products, const double[:] C, double factor, double* loss, double* pull
+) noexcept nogil:
+    cdef double a, b, p, slack
+    cdef Py_ssize_t k = 0, end
+    loss[0] = pull[0] = 0
+    while k < products.shape[0]:
+        end = min(k + BLOCK, products.shape[0])
+        a = b = 0
+        while k < end:
+            p = products[k]
+            slack = 1 - factor * p
+            if slack <= 0:
+                slack = p = 0
+            a += C[k] * slack
+            b += C[k] * p
+            k += 1
+        loss[0] += a
+        pull[0] += b
+
+
+def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor):
+    """Look for the least f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k), from `factor` on.
+
+    Parameters
+    ----------
+    products, C, sqnorm, factor
+        As those of `squared_hinge_minimum`.
+
+    Returns
+    -------
+    objective, factor : float
+        Any factor is valid: the best one seen, and f there.
+    """
+    cdef double best = INFINITY, best_factor = factor, value, pull
+    cdef int i
+    with nogil:
+        for i in range(HINGE_STEPS):
+            _hinge_sums(products, C, factor, &value, &pull)
+            value += 0.5 * (factor * factor) * sqnorm
+            if not value < best:
+                break
+            best, best_factor = value, factor
+            factor = pull / sqnorm if sqnorm > 0 else 0
+            if factor <= 0:
+                break
+    return best, best_factor
 
 
 def largest_factor(const double[::1] dual, const double[:] C):

@@ -21,11 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margins._slacks import hinge_sums, largest_factor, squared_hinge_sums
+from margins._slacks import hinge_minimum, largest_factor, squared_hinge_minimum, squared_hinge_sums
 from margins.patterns import of_each
-
-LINE_SEARCH_STEPS = 6
-MOST_PIECES = 100  # of a piecewise quadratic, that a line search may visit
 
 
 @dataclass(frozen=True)
@@ -169,46 +166,16 @@ class SquaredHinge:
             return _margin_bounds(own, weights.sqnorm, weights)
         dual_scale = weights.dual_sum / weights.sqnorm
         C = of_each(self.C, len(products))
-        primal, scale, converged = self._line_search(products, sqnorm, C, dual_scale)
+        primal, scale, converged = squared_hinge_minimum(products, C, sqnorm, dual_scale)
         if not converged:
             # No worse than the run's own slacks, which a scale just above 1 / min_k a.y_k outdoes.
             smallest = float(np.min(products + self.extension * weights.dual))
             if smallest > 0:
-                other = self._objective(products, sqnorm, C, (1 + 1e-15) / smallest)[0]
-                if other < primal:
-                    primal, scale = other, (1 + 1e-15) / smallest
+                other = (1 + 1e-15) / smallest
+                objective = 0.5 * other * other * sqnorm + squared_hinge_sums(products, C, other)[0]
+                if objective < primal:
+                    primal, scale = objective, other
         return Bounds(primal, 0.5 * weights.dual_sum * dual_scale, scale, dual_scale)
-
-    def _objective(self, products, sqnorm, C, scale):
-        """f(scale), and half of what its loss adds to its slope (downwards) and to its curvature."""
-        loss, pull, curvature = squared_hinge_sums(products, C, scale)
-        return 0.5 * scale**2 * sqnorm + loss, pull, curvature
-
-    def _line_search(self, products, sqnorm, C, scale):
-        """Minimise f, from `scale` on: (objective, scale, converged).
-
-        f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2 is convex and piecewise quadratic, and its
-        slope is concave, since slacks only vanish as c grows: Newton's method hops from piece to
-        piece, from too large a scale at once to one that is too small (perhaps a worse one), and then
-        upwards. Any scale is valid; the best one seen is returned.
-        """
-        best, best_scale, before = math.inf, scale, math.inf
-        for _ in range(MOST_PIECES):
-            value, pull, curvature = self._objective(products, sqnorm, C, scale)
-            if value >= before:
-                return best, best_scale, False
-            if value < best:
-                best, best_scale = value, scale
-            slope = scale * sqnorm - 2 * pull
-            curvature = sqnorm + 2 * curvature
-            step = slope / curvature if curvature > 0 else 0.0
-            if slope * step <= 1e-12 * value:  # twice what the step can still gain
-                return best, best_scale, True
-            if scale == 0 and step >= 0:
-                return best, best_scale, False
-            before = value if step < 0 else math.inf
-            scale = max(scale - step, 0.0)
-        return best, best_scale, False
 
 
 class Hinge:
@@ -241,19 +208,5 @@ class Hinge:
         starts = {dual_scale}
         if sqnorm > 0 and weights.sqnorm > 0:
             starts.add(dual_scale * math.sqrt(weights.sqnorm / sqnorm))
-        best, best_scale = min(self._line_search(products, sqnorm, C, scale) for scale in starts)
+        best, best_scale = min(hinge_minimum(products, C, sqnorm, scale) for scale in starts)
         return Bounds(best, dual, best_scale, dual_scale)
-
-    def _line_search(self, products, sqnorm, C, scale):
-        """Look for the least objective of a multiple of w, from `scale` on: (objective, scale)."""
-        best, best_scale = math.inf, scale
-        for _ in range(LINE_SEARCH_STEPS):
-            loss, pull = hinge_sums(products, C, scale)
-            value = 0.5 * (scale * scale) * sqnorm + loss  # scale**2 would raise OverflowError
-            if value >= best:
-                break
-            best, best_scale = value, scale
-            scale = pull / sqnorm if sqnorm > 0 else 0.0
-            if scale <= 0:
-                break
-        return best, best_scale

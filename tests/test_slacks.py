@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from margins._slacks import hinge_sums, largest_factor, squared_hinge_sums
+from margins._slacks import (
+    hinge_minimum,
+    hinge_sums,
+    largest_factor,
+    squared_hinge_minimum,
+    squared_hinge_sums,
+)
 
 
 def problem(m):
@@ -52,3 +58,32 @@ def test_largest_factor_keeps_dual_variables_within_their_bounds():
     assert largest_factor(np.array([0.0, 2.0, 5.0]), np.array([0.0, 3.0, 5.0])) == 1.0
     assert largest_factor(np.array([0.0, 2.0, 1.0]), np.array([0.0, 3.0, 5.0])) == 1.5
     assert largest_factor(np.zeros(3), np.ones(3)) == math.inf
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_minima_are_those_of_the_objective(seed):
+    rng = np.random.default_rng(seed)
+    p, C = rng.normal(0.3, 1, 50) * 10.0 ** rng.integers(-3, 4), rng.random(50) + 0.01
+    sqnorm = float(10.0 ** rng.uniform(-3, 3))
+
+    def objective(factor, power):
+        return 0.5 * factor**2 * sqnorm + (C * np.maximum(1 - factor * p, 0) ** power).sum()
+
+    for start in (0.0, 1e-3, 1.0, 1e3):
+        value, factor, converged = squared_hinge_minimum(p, C, sqnorm, start)
+        assert value == pytest.approx(objective(factor, 2), rel=1e-12)
+        _, pull, curvature = squared_hinge_sums(p, C, factor)
+        slope = factor * sqnorm - 2 * pull
+        assert converged or (factor == 0 and slope > 0)
+        assert slope**2 <= 1e-11 * value * (sqnorm + 2 * curvature) or (factor == 0 and slope > 0)
+        value, factor = hinge_minimum(p, C, sqnorm, start)
+        assert value == pytest.approx(objective(factor, 1), rel=1e-12)
+        assert value <= objective(start, 1) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("minimum", [squared_hinge_minimum, hinge_minimum])
+def test_what_overflows_is_no_minimum(minimum):
+    p, C = np.array([1.0, -1.0]), np.ones(2)
+    assert minimum(p, C, 1e200, 1e200)[0] >= 2 * (1 - 1e-12)
+    assert minimum(p, C, 0.0, 0.0)[0] <= 2
+    assert minimum(np.array([math.nan, 1.0]), C, 1.0, 1.0)[0] == math.inf
