@@ -19,8 +19,11 @@ FINEST = 1e-12
 # 18, 22.
 BOUNDED_BEFORE_RUN = 0.1
 
-# Plain epochs before Newton steps.
+# Plain epochs before Newton steps. The hinge loss takes many of these: where the gap is at most so many
+# times eps, two more epochs of visits mostly prove it (Web within 1 %: 51 times, and 30 ms instead of
+# 61; spambase: 23 times, 2.5 ms instead of 4.3).
 OPENING = 1
+NEAR, NEAR_EPOCHS = 60, 2
 
 
 class UnlearningMarginPerceptron(SoftMarginClassifier):
@@ -74,6 +77,7 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
             b = most / self.C
         else:
             b = delta_b * (1 - accuracy) / accuracy
+        schedule = UNLEARNING_BOUNDED if bounded else UNLEARNING
         newton = self.newton and run.prove_early and serves(run.patterns, run.problem)
         while True:
             if bounded:
@@ -81,17 +85,15 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
             rules = Rules(Unlearning(b, delta_b), Additive(), NoShrink())
             if newton:
                 newton = False
-                yield Stage(rules, epochs=OPENING)
-                if run.finished:
-                    return
-                yield Stage(joint=NewtonEpochs(run))
-                if run.finished:
-                    return
+                for stage in _newton_stages(run, rules, schedule[0][1]):
+                    yield stage
+                    if run.finished:
+                        return
                 # What they could not finish: a.y_k = b where the margin is 1. Dual variables may now
                 # shrink by many powers of 10, and a would keep their roundings.
                 run.weights.rescale(b)
                 run.sums_afresh = True
-            for last, levels in UNLEARNING_BOUNDED if bounded else UNLEARNING:
+            for last, levels in schedule:
                 if run.n_epochs < last:
                     epochs = None if math.isinf(last) else last - run.n_epochs
                     yield Stage(rules, levels, epochs=epochs)
@@ -102,3 +104,11 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
             # Twice as fine: a and b grow, delta_b does not.
             run.weights.rescale(2)
             b = max(2 * b, run.sqradius)
+
+
+def _newton_stages(run, rules, levels):
+    """A beginning by visits, and Newton steps."""
+    yield Stage(rules, epochs=OPENING)
+    if isinstance(run.problem, Hinge) and run.certificate.gap <= NEAR * run.eps:
+        yield Stage(rules, levels, epochs=NEAR_EPOCHS)
+    yield Stage(joint=NewtonEpochs(run))
