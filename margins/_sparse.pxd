@@ -146,6 +146,17 @@ cdef inline void _dense_axpy(
 cdef inline void _csr_axpy(
     const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, double c, double[::1] v
 ) noexcept nogil:
+    # Four at a time are read before one is written: for all that is known, writing might change them.
+    cdef Py_ssize_t j, k, l, m
+    cdef double w, x, y, z
+    while i + 3 < stop:
+        j, k, l, m = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
+        w, x, y, z = c * values[i], c * values[i + 1], c * values[i + 2], c * values[i + 3]
+        v[j] += w
+        v[k] += x
+        v[l] += y
+        v[m] += z
+        i += 4
     while i < stop:
         v[columns[i]] += c * values[i]
         i += 1
