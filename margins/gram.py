@@ -64,6 +64,8 @@ def _column_blocks(X):
         for begin in range(0, d, width):
             yield X[:, begin : begin + width].astype(np.float64, copy=False)
         return
+    # Looked at afresh: who writes to `indices`, to permute columns, leaves the flag of X as it was.
+    X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     if not X.has_sorted_indices:
         X = X.sorted_indices()
     arrays, read = csr_arrays(X), np.zeros(m, dtype=np.int64)

@@ -26,6 +26,7 @@ LAYOUTS = {
     "CSR": sparse.csr_array,
     "CSR of float32, int64": lambda X: with_indices(sparse.csr_matrix(X.astype(np.float32)), np.int64),
     "CSR, unsorted": lambda X: unsorted(sparse.csr_array(X)),
+    "CSR, unsorted, but flagged": lambda X: flagged(unsorted(sparse.csr_array(X))),
     "CSR, elements stored twice": lambda X: doubled(sparse.csr_array(X)),
 }
 
@@ -38,6 +39,11 @@ def with_indices(X, dtype):
 def unsorted(X):
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(X.indptr, X.indptr[1:], strict=False)])
     return sparse.csr_array((X.data[order], X.indices[order], X.indptr), shape=X.shape)
+
+
+def flagged(X):
+    X.has_sorted_indices = X.has_canonical_format = True  # though it may be untrue
+    return X
 
 
 def doubled(X):
