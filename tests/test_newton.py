@@ -547,6 +547,14 @@ def test_an_optimum_before_the_first_step_is_proven_by_its_own_dual_variables(se
     assert one.converged_ and one.n_iter_ < 10
 
 
+@each_loss
+@pytest.mark.parametrize("newton", [False, True])
+def test_rows_that_are_all_0_leave_weights_of_0_and_a_proof(newton, loss):
+    one = Mpu(loss=loss, newton=newton, fit_intercept=False).fit(np.zeros((6, 2)), [0, 1] * 3)
+    assert one.converged_ and not one.coef_.any()
+    assert_allclose(one.certificates_[0].dual, 6)
+
+
 def weighted_clouds(seed):
     """Penalties that spread over 20 powers of 10."""
     rng = np.random.default_rng(seed)
