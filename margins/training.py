@@ -252,8 +252,9 @@ class Run:
 
     def conclude(self):
         """Say what has been reached."""
+        over_gram = self.features is not None
         self.leave_gram()
-        if self.eps is None or not (self.prove_early and self.finished):
+        if over_gram or self.eps is None or not (self.prove_early and self.finished):
             self.certify()  # there is none yet, or it is of earlier weights
         if self.trouble is None:
             self.converged = self.finished
