@@ -315,6 +315,14 @@ cdef class Patterns:
             (None if self.bonus is None else np.asarray(self.bonus)) if bonus is None else bonus,
         )
 
+    def over(self, Rows rows not None):
+        """The same patterns as rows of another matrix, of the same inner products."""
+        return Patterns(
+            rows, np.asarray(self.labels), np.asarray(self.sqnorms), self.sqrho,
+            np.asarray(self.extension), np.asarray(self.upper),
+            None if self.bonus is None else np.asarray(self.bonus),
+        )
+
     @property
     def signs(self):
         """The labels -1 and +1, int8, shape (m,)."""
@@ -358,6 +366,13 @@ cdef class WeightVector:
     def copy(self):
         """A weight vector of its own, equal to this one."""
         return _restore(np.array(self.v), None if self.beta is None else np.array(self.beta), self.state)
+
+    def over(self, Patterns patterns not None):
+        """A weight vector of its own, of the same dual variables, over `patterns.over` of its own."""
+        result = _restore(np.zeros(patterns.rows.n_features), np.array(self.beta), self.state)
+        result.sum_afresh(patterns)
+        result.recompute(patterns)
+        return result
 
     def clear(self):
         """Make it 0, its clock and counts too."""

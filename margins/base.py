@@ -342,6 +342,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
     def _run_maker(self, samples, fit):
         """How a run is made: ``make(index, seed)``, in the thread that trains it."""
         rows = self._rows(samples.X)
+        features = rows_of(samples.X) if rows.is_kernel and self.kernel_ == LINEAR else None
         sqnorms = rows.sqnorms()
         self._settle(sqnorms)
         sqrho = self._sqrho
@@ -373,6 +374,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
                 seed=seed,
                 report=print if self.verbose else None,
                 keep_dual=self._leaves_dual or rows.is_kernel,
+                features=features,
                 watch=fit.watch(index),
             )
 
@@ -439,10 +441,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             self._set_support(samples, support)
             return
         self.coef_ = np.stack(
-            [
-                scale * _weights(run, hypothesis, samples.X)
-                for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
-            ]
+            [scale * hypothesis.weights for hypothesis, scale in zip(hypotheses, scales, strict=True)]
         )
         if runs[0].keep_dual and self._leaves_dual:
             self.dual_coef_ = np.zeros((len(runs), samples.n_samples))
@@ -503,13 +502,6 @@ def kept_if_refused(estimator):
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
-
-
-def _weights(run, hypothesis, X):
-    """The weights of the features: ndarray of float64, shape (n_features,)."""
-    if run.patterns.rows.is_kernel:  # of their Gram matrix, and there are none yet
-        return safe_sparse_dot(run.patterns.signs * hypothesis.dual, X)
-    return hypothesis.weights
 
 
 def _reached(run):

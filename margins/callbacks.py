@@ -116,6 +116,7 @@ class Fit:
 
     def _fitted(self, run):
         run = copy.copy(run)  # who looks on changes nothing
+        run.leave_gram()
         run.certify()
         estimator = copy.copy(self._estimator)
         estimator._forget()

@@ -3,7 +3,8 @@
 What an algorithm learns of a pattern are inner products with others. Where patterns are few and each
 has many features, as in microarrays, the m x m matrix of all of them is soon computed and small beside
 X. Over its rows an inspection reads one number and an update adds m, however many features there are;
-the weights are summed up at the end, from the dual variables.
+the weights are summed up at the end, from the dual variables (`margins.training.Run.leave_gram`), and
+what is proven is proven of them.
 """
 
 import numpy as np
@@ -63,6 +64,8 @@ def _column_blocks(X):
         for begin in range(0, d, width):
             yield X[:, begin : begin + width].astype(np.float64, copy=False)
         return
+    # Looked at afresh: who writes to `indices`, to permute columns, leaves the flag of X as it was.
+    X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     if not X.has_sorted_indices:
         X = X.sorted_indices()
     arrays, read = csr_arrays(X), np.zeros(m, dtype=np.int64)

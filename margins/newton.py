@@ -101,9 +101,8 @@ class NewtonEpochs:
         self._least, self._n_vain = math.inf, 0
         self._best_value, self._best = -math.inf, None
 
-    def _keep_best(self, run):
-        """Keep the run's dual variables if none have proven more."""
-        weights, scale = run.weights, run.dual_scale  # which makes them feasible
+    def _keep_best(self, weights, scale):
+        """Keep these dual variables, which `scale` makes feasible, if none have proven more."""
         value = scale * weights.dual_sum - 0.5 * scale * scale * weights.sqnorm
         if value > self._best_value:
             self._best_value, self._best = value, scale * weights.dual
@@ -149,7 +148,7 @@ class NewtonEpochs:
             it is worth: one of every pattern, and at each step one of each pattern concerned.
         """
         m = len(self.patterns)
-        self._keep_best(run)
+        self._keep_best(run.weights, run.dual_scale)
         members, others = self._members()
         # What is asked for, in units of the objective.
         gap = run.eps if self.bounded else 1 / (1 - run.eps) ** 2 - 1
@@ -160,7 +159,7 @@ class NewtonEpochs:
         margins = products(self.patterns, self._everyone, objective.w)
         band = mean_distance(margins, self.margins)
         n_visits = m + n_steps * len(members)
-        if n_steps == 0 or not math.isfinite(objective.gap + band):
+        if not math.isfinite(objective.gap + band):
             self._end(run)
             return 0, n_visits
         self._band = band
@@ -171,8 +170,10 @@ class NewtonEpochs:
         run.weights.assign(self.patterns, self.alpha)
         self._n_vain = 0 if objective.gap < self._least else self._n_vain + 1
         self._least = min(self._least, objective.gap)
-        if self._n_vain < PATIENCE:
+        # Without a step w may be the optimum, which its dual variables are to prove.
+        if n_steps > 0 and self._n_vain < PATIENCE:
             return len(members), n_visits
+        self._keep_best(run.weights, 1.0)
         self._end(run)
         return 0, n_visits
 

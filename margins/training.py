@@ -13,11 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from margins._activeset import ActiveSets, Level
+from margins._sparse import Rows as Features
 from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.callbacks import Watch
 from margins.certificate import NOTHING, Certificate
 from margins.orders import by_tiles, rows_per_chunk
 from margins.patterns import of_each
+
+# Squared norms that differ more are not the same but for rounding.
+SAME = 1e-9
 
 # How many patterns all runs are shown before the next ones, when they share one pass over the data:
 # what these patterns need (their rows, or rows of a kernel matrix) is still in a cache then.
@@ -105,6 +109,8 @@ class Run:
         True: keep the dual variables.
     watch : margins.callbacks.Watch or None
         Told of every full epoch; may end the run.
+    features : margins._sparse.Rows or None
+        Of `patterns` that are rows of their Gram matrix: X, by which the run is to end.
     theta : float
         The score of a pattern is ``l_k (a.y_k) - theta``; the rules must say the same.
     sums_afresh : bool
@@ -139,6 +145,7 @@ class Run:
     report: Callable[[str], None] | None
     keep_dual: bool
     watch: Watch | None = None
+    features: Features | None = None
     theta: float = 0.0
     sums_afresh: bool = False
     shuffle: str = "epochs"
@@ -199,6 +206,22 @@ class Run:
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
         self.patterns = self.patterns.with_limits(upper=of_each(upper, len(self.patterns)))
 
+    def leave_gram(self):
+        """Go on over X itself, if it was its Gram matrix so far.
+
+        Where rows are long beside the margin, the products with a weight vector are small sums of large
+        inner products, whose rounding no certificate could tell from a proof.
+        """
+        if self.features is None:
+            return
+        before = self.weights.sqnorm
+        self.patterns = self.patterns.over(self.features)
+        self.weights = self.weights.over(self.patterns)
+        self._chunk = rows_per_chunk(self.features)
+        self.features = None
+        if not abs(self.weights.sqnorm - before) <= SAME * before:
+            self._best_dual = 0.0
+
     def certify(self):
         """Compute the certificate of the hypothesis as it is: one pass over all patterns."""
         weights, hypothesis, patterns = self.weights, self.hypothesis, self.patterns
@@ -229,7 +252,9 @@ class Run:
 
     def conclude(self):
         """Say what has been reached."""
-        if self.eps is None or not (self.prove_early and self.finished):
+        over_gram = self.features is not None
+        self.leave_gram()
+        if over_gram or self.eps is None or not (self.prove_early and self.finished):
             self.certify()  # there is none yet, or it is of earlier weights
         if self.trouble is None:
             self.converged = self.finished
@@ -319,6 +344,9 @@ class Run:
         certified = self.eps is not None and (self.prove_early or self.clean)
         if certified:
             self.certify()
+            if self.finished and self.features is not None:
+                self.leave_gram()
+                self.certify()
         mistakes = self._n_changed + self._n_refused
         self.history.append(
             Epoch(

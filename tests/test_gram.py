@@ -26,6 +26,7 @@ LAYOUTS = {
     "CSR": sparse.csr_array,
     "CSR of float32, int64": lambda X: with_indices(sparse.csr_matrix(X.astype(np.float32)), np.int64),
     "CSR, unsorted": lambda X: unsorted(sparse.csr_array(X)),
+    "CSR, unsorted, but flagged": lambda X: flagged(unsorted(sparse.csr_array(X))),
     "CSR, elements stored twice": lambda X: doubled(sparse.csr_array(X)),
 }
 
@@ -38,6 +39,11 @@ def with_indices(X, dtype):
 def unsorted(X):
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(X.indptr, X.indptr[1:], strict=False)])
     return sparse.csr_array((X.data[order], X.indices[order], X.indptr), shape=X.shape)
+
+
+def flagged(X):
+    X.has_sorted_indices = X.has_canonical_format = True  # though it may be untrue
+    return X
 
 
 def doubled(X):
@@ -122,6 +128,47 @@ def test_primal_objective_is_that_of_the_weights():
         * np.sum((np.append(X, np.ones((12, 1)), axis=1).T @ (one.dual_coef_[0] * (2 * y - 1))) ** 2),
         rtol=1e-9,
     )
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("C", [math.inf, 2e7, 1.0])
+@pytest.mark.parametrize("name", ["cramma", "micra", "mpu", "pdm"])
+def test_certificate_is_that_of_the_weights_where_rows_are_long_beside_the_margin(name, C, offset):
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((6, 100)), np.arange(6) % 2
+    X[:, :30] += offset  # products with a weight vector: small sums of large inner products
+    assert gram.serves(X)
+    one = make(name, C=C).fit(X, y)
+    weights, bias = one.coef_[0].astype(np.longdouble), np.longdouble(one.intercept_[0])
+    margins_ = (2 * y - 1) * (X.astype(np.longdouble) @ weights + bias)
+    sqnorm = weights @ weights + bias**2
+    certificate = one.certificates_[0]
+    if math.isinf(C):
+        assert_allclose(certificate.margin, float(margins_.min() / np.sqrt(sqnorm)), rtol=1e-6)
+    else:
+        objective = sqnorm / 2 + C * np.sum(np.maximum(1 - margins_, 0) ** 2)
+        assert_allclose(certificate.primal, float(objective), rtol=1e-6)
+
+
+def test_a_callback_sees_the_weights_of_the_features():
+    pytest.importorskip("sklearn.callback")
+    X, y = few()
+    seen = []
+
+    class Onlooker:
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, context, estimator, **_): ...
+        def on_fit_task_end(self, context, estimator, *, fitted_estimator):
+            seen.append(fitted_estimator)
+
+    last = make("pdm", eps=0.001).set_callbacks(Onlooker()).fit(X, y)
+    assert len(seen) > 2
+    for one in seen:
+        assert one.coef_.shape == (1, 300)
+        assert_allclose(one.coef_ @ X.T + one.intercept_, [one.decision_function(X)])
+    assert_array_equal(seen[-1].coef_, last.coef_)
+    assert last.certificates_ == make("pdm", eps=0.001).fit(X, y).certificates_
 
 
 def test_samples_of_weight_0_are_left_out(without):

@@ -536,6 +536,25 @@ def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
         assert fit(X, y, loss=loss, C=C, eps=1e-5, max_iter=60).converged_
 
 
+@each_loss
+@pytest.mark.parametrize("seed", range(8))
+def test_an_optimum_before_the_first_step_is_proven_by_its_own_dual_variables(seed, loss):
+    rng = np.random.default_rng(seed)
+    X, y = np.round(rng.standard_normal((40, 1))), rng.integers(0, 2, 40)
+    # With one weight the certificate's line search is at the optimum, be it 0, where visits have left
+    # the dual variables far from theirs.
+    one = Mpu(loss=loss, C=30.0, fit_intercept=False, eps=1e-7, random_state=0).fit(X, y)
+    assert one.converged_ and one.n_iter_ < 10
+
+
+@each_loss
+@pytest.mark.parametrize("newton", [False, True])
+def test_rows_that_are_all_0_leave_weights_of_0_and_a_proof(newton, loss):
+    one = Mpu(loss=loss, newton=newton, fit_intercept=False).fit(np.zeros((6, 2)), [0, 1] * 3)
+    assert one.converged_ and not one.coef_.any()
+    assert_allclose(one.certificates_[0].dual, 6)
+
+
 def weighted_clouds(seed):
     """Penalties that spread over 20 powers of 10."""
     rng = np.random.default_rng(seed)

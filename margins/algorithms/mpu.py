@@ -70,7 +70,7 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         if accuracy is None:
             accuracy = BOUNDED_BEFORE_RUN * self.eps if bounded else self.eps
         accuracy = max(accuracy, FINEST)
-        delta_b = self.delta_b * run.sqradius
+        delta_b = self.delta_b * (run.sqradius or 1.0)  # 0: all rows are, which the hinge loss allows
         if bounded:
             # Remark 4: b such that the largest dual variable is an integer multiple of 1 / b.
             most = math.floor(self.C * delta_b * (2 + accuracy) / accuracy) + 1
