@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from margins._activeset import ActiveSets, Level
-from margins._sparse import Rows as Features
+from margins._sparse import Rows
 from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.callbacks import Watch
 from margins.certificate import NOTHING, Certificate
@@ -145,7 +145,7 @@ class Run:
     report: Callable[[str], None] | None
     keep_dual: bool
     watch: Watch | None = None
-    features: Features | None = None
+    features: Rows | None = None
     theta: float = 0.0
     sums_afresh: bool = False
     shuffle: str = "epochs"
