@@ -7,9 +7,9 @@ Newton step costs a few passes, and a handful of steps is all it takes.
 An epoch here looks at all patterns once, as any full epoch does, and leaves out those that will most
 likely stay where they are: the dual variable at a bound, and the margin further from 1 than the last
 epoch has moved margins. Over the others it minimises the objective by Newton steps, until little is
-left to gain. The steps move a weight vector w, the primal side; the dual variables
-that belong to w become those of the run, so the certificate holds as after any other epoch, and at the
-optimum the two sides are one.
+left to gain. The steps move a weight vector w, the primal side; the dual variables that belong to w
+become those of the run, so the certificate holds as after any other epoch, and at the optimum the two
+sides are one. The squared hinge loss mostly needs one such epoch.
 
 The hinge loss has a kink: it is rounded off around the dual variables found so far, less and less (the
 augmented Lagrangian method).
