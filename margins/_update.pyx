@@ -317,11 +317,9 @@ cdef class Patterns:
 
     def over(self, Rows rows not None):
         """The same patterns as rows of another matrix, of the same inner products."""
-        return Patterns(
-            rows, np.asarray(self.labels), np.asarray(self.sqnorms), self.sqrho,
-            np.asarray(self.extension), np.asarray(self.upper),
-            None if self.bonus is None else np.asarray(self.bonus),
-        )
+        cdef Patterns result = self.with_limits()
+        result.rows = rows
+        return result
 
     @property
     def signs(self):

@@ -207,13 +207,13 @@ class Run:
         self.patterns = self.patterns.with_limits(upper=of_each(upper, len(self.patterns)))
 
     def leave_gram(self):
-        """Go on over X itself, if it was its Gram matrix so far.
+        """Go on over X itself, if it was its Gram matrix so far: True if it was.
 
         Where rows are long beside the margin, the products with a weight vector are small sums of large
         inner products, whose rounding no certificate could tell from a proof.
         """
         if self.features is None:
-            return
+            return False
         before = self.weights.sqnorm
         self.patterns = self.patterns.over(self.features)
         self.weights = self.weights.over(self.patterns)
@@ -221,6 +221,7 @@ class Run:
         self.features = None
         if not abs(self.weights.sqnorm - before) <= SAME * before:
             self._best_dual = 0.0
+        return True
 
     def certify(self):
         """Compute the certificate of the hypothesis as it is: one pass over all patterns."""
@@ -252,9 +253,7 @@ class Run:
 
     def conclude(self):
         """Say what has been reached."""
-        over_gram = self.features is not None
-        self.leave_gram()
-        if over_gram or self.eps is None or not (self.prove_early and self.finished):
+        if self.leave_gram() or self.eps is None or not (self.prove_early and self.finished):
             self.certify()  # there is none yet, or it is of earlier weights
         if self.trouble is None:
             self.converged = self.finished
@@ -344,8 +343,7 @@ class Run:
         certified = self.eps is not None and (self.prove_early or self.clean)
         if certified:
             self.certify()
-            if self.finished and self.features is not None:
-                self.leave_gram()
+            if self.finished and self.leave_gram():
                 self.certify()
         mistakes = self._n_changed + self._n_refused
         self.history.append(
