@@ -304,7 +304,8 @@ cdef class Curvature:
     cdef const double[::1] C
     cdef readonly object held
     cdef int8_t[::1] is_held
-    cdef double[:, ::1] sum, room   # the lower triangle counts
+    # Two triangles in one array: the sum in [i, j], its Cholesky factor in [j, i + 1], j <= i.
+    cdef double[:, ::1] sum
     cdef double[:, ::1] block       # patterns as dense rows, where they are dense
     cdef double[::1] values         # room for a row's elements
     cdef int32_t[::1] columns
@@ -317,15 +318,15 @@ cdef class Curvature:
         self.patterns, self.C, self.rho = patterns, C, sqrt(patterns.sqrho)
         self.held = np.zeros(m, dtype=np.int8)
         self.is_held = self.held
-        self.sum, self.room = np.zeros((n, n)), np.empty((n, n))
+        self.sum = np.zeros((n, n + 1))
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
         self.is_dense = patterns.rows.n_nonzero() > DENSE * m * n
         self.block = np.empty((min(BLOCK, m) if self.is_dense else 0, n))
 
     @property
     def matrix(self):
-        """The sum: ndarray of float64, shape (n, n), of which the lower triangle counts."""
-        return np.asarray(self.sum)
+        """The lower triangle of the sum: ndarray of float64, shape (n, n)."""
+        return np.tril(np.asarray(self.sum)[:, :-1])
 
     def py_update(self, const int32_t[::1] members, const int8_t[::1] free):
         self.update(members, free)
@@ -376,19 +377,20 @@ cdef class Curvature:
 
     cdef void _add_block(self, Py_ssize_t n_rows, double sign) noexcept nogil:
         # The lower triangle by rows is the upper one by columns, as BLAS wants it.
-        cdef int n = <int> self.sum.shape[0], k = <int> n_rows
+        cdef int n = <int> self.sum.shape[0], k = <int> n_rows, width = n + 1
         cdef double one = 1
-        dsyrk(b"U", b"N", &n, &k, &sign, &self.block[0, 0], &n, &one, &self.sum[0, 0], &n)
+        dsyrk(b"U", b"N", &n, &k, &sign, &self.block[0, 0], &n, &one, &self.sum[0, 0], &width)
 
     cdef bint solve(self, double factor, double[::1] vector) noexcept nogil:
         """Solve (I + factor * the sum) x = vector, in place; False if rounding does not allow it."""
         cdef Py_ssize_t i, j
-        cdef int n = <int> self.sum.shape[0], one = 1, trouble
+        cdef int n = <int> self.sum.shape[0], one = 1, width = n + 1, trouble
         for i in range(n):
             for j in range(i):
-                self.room[i, j] = factor * self.sum[i, j]
-            self.room[i, i] = 1 + factor * self.sum[i, i]
-        dposv(b"U", &n, &one, &self.room[0, 0], &n, &vector[0], &n, &trouble)
+                self.sum[j, i + 1] = factor * self.sum[i, j]
+            self.sum[i, i + 1] = 1 + factor * self.sum[i, i]
+        # The upper triangle by rows is the lower one by columns, as LAPACK wants it.
+        dposv(b"L", &n, &one, &self.sum[0, 1], &width, &vector[0], &n, &trouble)
         if trouble != 0:
             return False
         for i in range(n):

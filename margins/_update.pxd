@@ -133,6 +133,11 @@ cdef struct Tally:
     Py_ssize_t n_kept       # patterns kept for the next active set
 
 
+cdef inline double whole(double x) noexcept nogil:
+    """The largest integer that is not above x >= 0, at most 2^53: counts stay exact in a double."""
+    return <double> <long long> min(x, 9007199254740992.0)   # `floor` would be a call
+
+
 cdef double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
 cdef double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
 cdef void apply_step(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil

@@ -22,14 +22,13 @@ computed after an update and merely compared at an inspection.
 Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinates: section 2 of 2011.
 """
 
-from libc.math cimport INFINITY, NAN, fabs, floor, isnan, rint
+from libc.math cimport INFINITY, NAN, fabs, floor, isnan
 from margins._sparse cimport axpy, dot, prefetch
 
 import sys
 
 import numpy as np
 
-cdef double MOST_REPETITIONS = 9007199254740992.0  # 2^53: counts stay exact in a double
 cdef double SMALLEST_SCALE = 1e-100
 cdef double LARGEST_SCALE = 1e100
 cdef Py_ssize_t AHEAD = 16   # visits between the request for a row and its use
@@ -236,7 +235,7 @@ cdef class Rules:
         the root across an integer, by search: {mu : still misclassified} is an interval from 0.
         """
         cdef double root, low, high, middle
-        most = min(floor(most), MOST_REPETITIONS)
+        most = whole(most)
         if most <= 1:
             return 1
         if self.closed_form and eta == 1:
@@ -245,9 +244,9 @@ cdef class Rules:
                 return most
             if not isnan(root):
                 root = max(root, 0)
-                low = rint(root)
+                low = whole(root + 0.5)
                 if fabs(root - low) > 1e-9 * max(low, 1):
-                    return floor(root) + 1
+                    return whole(root) + 1
                 if low < 1:
                     return 1 if not self._misclassified_after(1, eta, state, visit) else 2
                 # The root is the integer `low`, or just beside it.

@@ -122,6 +122,10 @@ class HardMargin:
     loss = "squared_hinge"
     extension = 0.0
 
+    def gap_of(self, eps):
+        """The relative duality gap that proves accuracy `eps`, of the margin here."""
+        return 1 / (1 - eps) ** 2 - 1 if eps < 1 else math.inf
+
     def bounds(self, products, sqnorm, weights, refit_slacks=True):
         """See `SquaredHinge.bounds`."""
         return _margin_bounds(products, sqnorm, weights)
@@ -141,6 +145,8 @@ class SquaredHinge:
     def __init__(self, C):
         self.C = C
         self.extension = 1 / (2 * C)
+
+    gap_of = HardMargin.gap_of
 
     def bounds(self, products, sqnorm, weights, refit_slacks=True):
         """The best objectives that the directions of w and alpha attain.
@@ -192,6 +198,10 @@ class Hinge:
 
     def __init__(self, C):
         self.C = C
+
+    def gap_of(self, eps):
+        """The relative duality gap that proves accuracy `eps`: itself."""
+        return eps
 
     def bounds(self, products, sqnorm, weights, refit_slacks=True):
         """See `SquaredHinge.bounds`; there are no private coordinates to refit."""

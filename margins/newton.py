@@ -97,7 +97,7 @@ class NewtonEpochs:
             self.factor, self._left = 2.0, 0.0
             self.alpha = self.factor * self.C * np.maximum(1 - self.margins, 0)
         self._band = math.inf
-        self.curvature = Curvature(self.patterns, self.C)
+        self.curvature = None  # large: not before an epoch is played
         self._least, self._n_vain = math.inf, 0
         self._best_value, self._best = -math.inf, None
 
@@ -148,13 +148,14 @@ class NewtonEpochs:
             it is worth: one of every pattern, and at each step one of each pattern concerned.
         """
         m = len(self.patterns)
+        if self.curvature is None:
+            self.curvature = Curvature(self.patterns, self.C)
         self._keep_best(run.weights, run.dual_scale)
         members, others = self._members()
-        # What is asked for, in units of the objective.
-        gap = run.eps if self.bounded else 1 / (1 - run.eps) ** 2 - 1
+        asked = run.problem.gap_of(run.eps) * run.certificate.dual  # in units of the objective
         with one_thread:
             objective = self._objective(members, others)
-            goal = max(LEFT_OF_ASKED * gap * run.certificate.dual, self._left * objective.gap)
+            goal = max(LEFT_OF_ASKED * asked, self._left * objective.gap)
             n_steps = objective.minimise(goal, MOST_STEPS)
         margins = products(self.patterns, self._everyone, objective.w)
         band = mean_distance(margins, self.margins)

@@ -20,6 +20,7 @@ NAMES = list(ALGORITHMS)
 SHRINKING = {"mpcs", "mpvs", "pa", "pa-i", "pa-ii", "norma", "pegasos", "alma"}
 SHRINKING |= {"second-order-perceptron", "cramma", "micra", "romma", "aggressive-romma"}
 SHRINKING |= {"spa", "ballseptron", "dcd", "adatron"}
+SHRINKING |= {"mpu"}  # extrapolates
 # Read out what is not the last sum of patterns: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_
@@ -476,7 +477,7 @@ MEASUREMENT = """
     perceptron = margins.get("margin-perceptron")
     fits = {
         "binary": lambda X, y: perceptron(max_iter=1, random_state=0).fit(X, y > 0),
-        "hinge": lambda X, y: margins.get("mpu")(loss="hinge", eps=0.9, max_iter=1).fit(X, y > 0),
+        "hinge": lambda X, y: margins.get("mpu")(loss="hinge", max_iter=1, random_state=0).fit(X, y > 0),
         "4 classes": lambda X, y: perceptron(max_iter=1, n_jobs=2).fit(X, y),
     }
     fits["binary"](np.eye(4), np.array([-1, 1, -1, 1]))  # what is loaded once is not counted

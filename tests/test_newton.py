@@ -87,7 +87,7 @@ def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_need_no_mor
     X.has_canonical_format = True
     curvature = Curvature(patterns_of(X, np.array([1, -1]), 0.0), np.ones(2))
     curvature.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
-    assert_array_equal(np.tril(curvature.matrix), [[18, 0], [12, 8]])
+    assert_array_equal(curvature.matrix, [[18, 0], [12, 8]])
 
 
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
@@ -108,11 +108,10 @@ def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones
     curvature = Curvature(patterns, C)
     curvature.py_update(members, np.ones(len(members), dtype=np.int8))
     hessian = (some.T * C[members]) @ some
-    assert_array_equal(np.tril(curvature.matrix), np.tril(hessian))
-    assert_array_equal(np.triu(curvature.matrix, 1), 0)
+    assert_array_equal(curvature.matrix, np.tril(hessian))
     curvature.py_update(members[::2].copy(), np.zeros(len(members[::2]), dtype=np.int8))
     some = some[1::2]
-    assert_array_equal(np.tril(curvature.matrix), np.tril((some.T * C[members[1::2]]) @ some))
+    assert_array_equal(curvature.matrix, np.tril((some.T * C[members[1::2]]) @ some))
 
 
 def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():

@@ -1,7 +1,7 @@
 """Updates: how much of a misclassified pattern is added to the weight vector?"""
 
 from libc.math cimport INFINITY, floor
-from margins._update cimport Rules, State, Step, Thresholds, Update, Visit
+from margins._update cimport Rules, State, Step, Thresholds, Update, Visit, whole
 
 
 cdef class Additive(Update):
@@ -31,12 +31,13 @@ cdef class Additive(Update):
         return f"Additive(eta={self.eta:g}, most={self.most:g})"
 
     cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
-        cdef double room = (visit.upper - visit.dual) / self.eta
+        cdef double room
         rules.shrink.repeat(state, rules.repetitions(self.eta, self.most, state, visit), out)
         out.add *= self.eta
         if out.add > visit.upper - visit.dual:
             # Up to its bound, exactly; what fits is less than the repetitions asked for.
             out.add = visit.upper - visit.dual
+            room = out.add / self.eta
             out.repetitions = min(out.repetitions, max(floor(room), 1))
 
     cdef void unlearn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
@@ -44,7 +45,7 @@ cdef class Additive(Update):
         rules.condition.thresholds(state, &thresholds)
         cdef double excess = visit.product - thresholds.unlearn[visit.positive]
         out.shrink = 1
-        out.repetitions = min(floor(excess / (self.eta * visit.sqnorm)) + 1, self.most)
+        out.repetitions = min(whole(excess / (self.eta * visit.sqnorm)) + 1, self.most)
         if self.eta * out.repetitions > visit.dual:
             out.repetitions = max(floor(visit.dual / self.eta), 1)
             out.add = -visit.dual

@@ -1,0 +1,2 @@
+# cython: language_level=3
+"""Extrapolation: Python functions only; nothing here is called from other kernels."""

@@ -1,0 +1,77 @@
+"""Extrapolated passes: a schedule for dual variables that settle slowly.
+
+A full epoch presents every pattern once, then, again and again and in one order, those whose dual
+variable is between its bounds or has just changed. A few such passes tell where further ones are
+heading (`margins._extrapolation`), and the dual variables go there at once. As soon as these patterns
+have little left to gain, it is the others' turn: the epoch ends.
+
+**Source**: Bertrand & Massias (2021), Anderson acceleration of coordinate descent.
+"""
+
+from margins._activeset import ActiveSets
+from margins._extrapolation import Extrapolation, movable
+
+# So many passes tell where further ones are heading; more of them also keep more vectors in memory.
+PASSES = 5
+# So many extrapolations in an epoch at most.
+STEPS = 6
+# An epoch ends when a pass over its patterns finds less left to gain than this share of what the first
+# one found, or than so many times what is asked for.
+LEFT = 0.2
+LEFT_OF_ASKED = 2.0
+
+
+class ExtrapolatedPasses:
+    """Full epochs of extrapolated passes, for `Stage.presenter`.
+
+    Parameters
+    ----------
+    run : margins.training.Run
+        With private coordinates, or with bounded dual variables.
+    target : float
+        a.y_k is to be this at the margin.
+    """
+
+    def __init__(self, run, target):
+        self._run = run
+        self._target = target
+        self._sets = ActiveSets((), len(run.patterns))
+
+    @property
+    def n_visits(self):
+        """Presentations so far."""
+        return self._sets.n_visits
+
+    def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):
+        """See `ActiveSets.full_epoch`."""
+        before = weights.dual
+        n_changed = self._sets.full_epoch(patterns, weights, rules, order, full_pass_rules, readout)
+        self.n_refused = self._sets.n_refused
+        if n_changed:
+            members = movable(patterns, weights, before, order)
+            self._settle(patterns, weights, rules, members, readout)
+        return n_changed
+
+    def _settle(self, patterns, weights, rules, members, readout):
+        """Present the members until they have little left to gain."""
+        extrapolation = Extrapolation(patterns, weights, members, PASSES, self._target)
+        enough = None
+        for _ in range(STEPS):
+            while extrapolation.n_passes < PASSES:
+                n_changed = self._sets.full_epoch(patterns, weights, rules, members, None, readout)
+                extrapolation.remember()
+                left = extrapolation.gap()
+                if enough is None:
+                    enough = max(LEFT * left, LEFT_OF_ASKED * self._asked(weights))
+                if n_changed == 0 or left <= enough:
+                    break
+            if extrapolation.n_passes > 1:
+                extrapolation.step()
+            if n_changed == 0 or left <= enough:
+                break
+
+    def _asked(self, weights):
+        """The gap to be proven, in units of the objective at functional margin 1."""
+        run = self._run
+        dual = (weights.dual_sum - 0.5 * weights.sqnorm / self._target) / self._target
+        return run.problem.gap_of(run.eps) * dual if dual > 0 else 0.0

@@ -1,0 +1,184 @@
+"""Extrapolated passes: what they compute, and that they never lose what passes have gained."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernels import LAYOUTS, patterns_of, problems
+from numpy.testing import assert_allclose, assert_array_equal
+
+import margins
+import margins.extrapolation
+from margins._extrapolation import Extrapolation, movable
+from margins._update import WeightVector
+from margins.kernels import Kernel
+
+Mpu = margins.get("mpu")
+RHO = 1.0
+
+
+def signed(X, y):
+    """The augmented patterns as rows, labels reflected."""
+    return y[:, np.newaxis] * np.column_stack([X, np.full(len(X), RHO)])
+
+
+def dual_objective(X, y, alpha, delta2, target):
+    """What a step is to increase, at a.y_k = target."""
+    a = alpha @ signed(X, y)
+    return target * alpha.sum() - 0.5 * (a @ a + delta2 * alpha @ alpha)
+
+
+def weights_of(patterns, alpha):
+    weights = WeightVector(patterns.rows.n_features, len(patterns))
+    weights.assign(patterns, alpha)
+    return weights
+
+
+def passed(patterns, members, history, target, room=5):
+    """The weight vector after passes that left these dual variables, and what has looked on."""
+    weights = weights_of(patterns, history[0])
+    extrapolation = Extrapolation(patterns, weights, members, room, target)
+    for alpha in history[1:]:
+        weights.assign(patterns, alpha)
+        extrapolation.remember()
+    return weights, extrapolation
+
+
+def coordinate_passes(X, y, delta2, target, n_passes):
+    """Dual variables before and after passes of coordinate ascent without bounds."""
+    kernel = signed(X, y) @ signed(X, y).T + delta2 * np.eye(len(X))
+    alpha = np.full(len(X), 10.0 * target)
+    history = [alpha.copy()]
+    for _ in range(n_passes):
+        for k in range(len(X)):
+            alpha[k] += (target - kernel[k] @ alpha) / kernel[k, k]
+        history.append(alpha.copy())
+    return history, kernel
+
+
+def three():
+    X = np.array([[3.0, 1, 0], [2, 2, 1], [3, 0, 1]])
+    return X, np.array([1, 1, 1])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_step_goes_to_the_fixed_point_of_the_passes(layout):
+    X, y = three()
+    history, kernel = coordinate_passes(X, y, 0.5, 10.0, 5)
+    patterns = patterns_of(LAYOUTS[layout](X), y, RHO, 0.5)
+    weights, extrapolation = passed(patterns, np.arange(3, dtype=np.int32), history, 10.0)
+    solution = np.linalg.solve(kernel, np.full(3, 10.0))
+    assert (solution > 0).all()
+    assert np.abs(history[-1] - solution).max() > 1e-3
+    extrapolation.step()
+    assert_allclose(weights.dual, solution, rtol=1e-4)
+    assert extrapolation.n_passes == 0
+
+
+def test_step_over_a_kernel_is_that_over_the_patterns():
+    X, y = three()
+    history, _ = coordinate_passes(X, y, 0.5, 10.0, 5)
+    duals = []
+    for rows in (None, Kernel("precomputed").rows(X @ X.T, 200.0)):
+        patterns = patterns_of(X, y, RHO, 0.5)
+        if rows is not None:
+            patterns = patterns.over(rows)
+        weights = WeightVector(patterns.rows.n_features, 3)
+        weights.assign(patterns, history[0])
+        extrapolation = Extrapolation(patterns, weights, np.arange(3, dtype=np.int32), 5, 10.0)
+        for alpha in history[1:]:
+            weights.assign(patterns, alpha)
+            extrapolation.remember()
+        extrapolation.step()
+        duals.append(weights.dual)
+    assert_allclose(*duals, rtol=1e-10)
+
+
+@given(data=st.data())
+def test_step_stays_within_the_bounds_and_never_loses(data):
+    X, y = data.draw(problems())
+    m = len(X)
+    delta2, upper = data.draw(st.sampled_from([(0.5, np.inf), (0.0, 2.0), (0.25, 3.0)]))
+    numbers = st.integers(0, 8).map(lambda n: n / 4)
+    n_passes = data.draw(st.integers(1, 5))
+    history = np.array(
+        data.draw(st.lists(st.lists(numbers, min_size=m, max_size=m), min_size=n_passes + 1, max_size=6))
+    )[: n_passes + 1]
+    members = np.array(
+        data.draw(st.permutations(range(m)))[: data.draw(st.integers(0, m))], dtype=np.int32
+    )
+    others = np.setdiff1d(np.arange(m), members)
+    history[:, others] = history[0, others]
+    patterns = patterns_of(X, y, RHO, delta2, upper)
+    weights, extrapolation = passed(patterns, members, history, 3.0)
+    before = dual_objective(X, y, weights.dual, delta2, 3.0)
+    extrapolation.step()
+    alpha = weights.dual
+    assert_array_equal(alpha[others], history[0, others])
+    assert (alpha >= 0).all()
+    assert (alpha <= upper).all()
+    assert dual_objective(X, y, alpha, delta2, 3.0) >= before - 1e-9 * (1 + abs(before))
+    # Everything else says the same as the dual variables.
+    again = weights_of(patterns, alpha)
+    assert_allclose(weights.weights, again.weights, atol=1e-9)
+    for name in ("label_sum", "dual_sum", "sqnorm"):
+        assert_allclose(getattr(weights, name), getattr(again, name), rtol=1e-9, atol=1e-9)
+
+
+def test_gap_is_what_the_last_pass_found():
+    X, y = three()
+    sqnorms = (signed(X, y) ** 2).sum(axis=1)
+    history = np.array([[1.0, 2, 0], [1.5, 1, 0], [1, 1, 0.5]])
+    change = history[2] - history[1]
+    members = np.array([2, 0], dtype=np.int32)
+    _, extrapolation = passed(patterns_of(X, y, RHO, 0.5), members, history, 4.0)
+    lack = (change * (sqnorms + 0.5))[members] / 4
+    # C = 1 / (2 Delta^2) = 1: C lack^2.
+    assert_allclose(extrapolation.gap(), (lack**2).sum())
+    _, extrapolation = passed(patterns_of(X, y, RHO, 0.0, 3.0), members, history, 4.0)
+    lack = change[members] * sqnorms[members] / 4
+    room = np.where(lack > 0, 3 - history[2, members], -history[2, members]) / 4
+    assert_allclose(extrapolation.gap(), lack @ room)
+
+
+def test_movable_are_those_between_their_bounds_and_those_that_have_moved():
+    X = np.ones((6, 1))
+    patterns = patterns_of(X, [1, -1, 1, -1, 1, -1], RHO, 0.0, 2.0)
+    weights = weights_of(patterns, np.array([0.0, 0, 1, 2, 2, 1]))
+    before = np.array([0.0, 1, 1, 2, 1, 2])
+    order = np.array([5, 4, 3, 2, 1, 0], dtype=np.int32)
+    assert_array_equal(movable(patterns, weights, before, order), [5, 4, 2, 1])
+    assert_array_equal(movable(patterns, weights, before, order[2:3]), [])
+
+
+def test_without_a_pass_or_a_change_nothing_happens():
+    X, y = three()
+    patterns = patterns_of(X, y, RHO, 0.5)
+    members = np.arange(3, dtype=np.int32)
+    for history in ([np.ones(3)], [np.ones(3)] * 4):
+        weights, extrapolation = passed(patterns, members, history, 4.0)
+        extrapolation.step()
+        assert_array_equal(weights.dual, 1)
+        assert weights.t == len(history)
+
+
+class Still(Extrapolation):
+    """Looks on, and goes nowhere."""
+
+    def step(self):
+        pass
+
+
+def test_extrapolation_settles_what_passes_alone_take_long_for(monkeypatch):
+    # The private coordinate is short beside the patterns: two that are equal settle in many small steps.
+    generator = np.random.default_rng(2)
+    X = generator.integers(-3, 4, (12, 300)).astype(float)
+    X[4] = X[5]
+    y = np.arange(12) % 2
+    visits = {}
+    for kind in (Extrapolation, Still):
+        monkeypatch.setattr(margins.extrapolation, "Extrapolation", kind)
+        fit = Mpu(eps=1e-3, random_state=0).fit(X, y)
+        assert fit.converged_
+        visits[kind] = fit.n_visits_
+    assert 10 * visits[Extrapolation] < visits[Still]
