@@ -369,11 +369,12 @@ cdef class Curvature:
 
     cdef void _write(self, Py_ssize_t k, Py_ssize_t row) noexcept nogil:
         """Write sqrt(C_k) y_k, its label left out, into a row of the block."""
-        cdef Py_ssize_t j, n = self._elements(k)
+        cdef Py_ssize_t d = self.patterns.rows.n_features
         cdef double factor = sqrt(self.C[k])
         self.block[row, :] = 0
-        for j in range(n):
-            self.block[row, self.columns[j]] += factor * self.values[j]
+        axpy(self.patterns.rows, k, factor, self.block[row, :d])
+        if self.rho > 0:
+            self.block[row, d] = factor * self.rho
 
     cdef void _add_block(self, Py_ssize_t n_rows, double sign) noexcept nogil:
         # The lower triangle by rows is the upper one by columns, as BLAS wants it.

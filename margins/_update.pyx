@@ -336,7 +336,7 @@ cdef class Patterns:
     @property
     def max_sqnorm(self):
         """R^2, the largest squared norm of an augmented and extended pattern."""
-        return float(np.max(np.asarray(self.sqnorms) + np.asarray(self.extension)))
+        return float((np.asarray(self.sqnorms) + np.asarray(self.extension)).max())
 
 
 cdef class WeightVector:

@@ -291,8 +291,11 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
 
     def _penalties(self, weight):
         """C of every pattern: a float, or an array if they differ."""
-        with np.errstate(over="ignore"):
+        if isinstance(weight, float):
             C = float(self.C) * weight
+        else:
+            with np.errstate(over="ignore"):
+                C = float(self.C) * weight
         for value in (C,) if isinstance(C, float) else (C.min(), C.max()):
             if not (SMALLEST_C <= value <= LARGEST_C or math.isinf(self.C)):
                 raise ValueError(
@@ -440,7 +443,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             self.dual_coef_ = signed[:, support]
             self._set_support(samples, support)
             return
-        self.coef_ = np.stack(
+        self.coef_ = np.array(
             [scale * hypothesis.weights for hypothesis, scale in zip(hypotheses, scales, strict=True)]
         )
         if runs[0].keep_dual and self._leaves_dual:

@@ -18,8 +18,7 @@ Source: Panagiotakopoulos & Tsampouka (2010), (13), (20), (24); (2011), (4) and 
 
 import math
 from dataclasses import dataclass
-
-import numpy as np
+from typing import NamedTuple
 
 from margins._slacks import hinge_minimum, largest_factor, squared_hinge_minimum, squared_hinge_sums
 from margins.patterns import of_each
@@ -84,8 +83,7 @@ class Certificate:
         return self.gap <= eps if loss == "hinge" else self.fraction >= 1 - eps
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(NamedTuple):
     """A primal and a dual value, and the factors by which a and alpha attain them."""
 
     primal: float
@@ -175,7 +173,7 @@ class SquaredHinge:
         primal, scale, converged = squared_hinge_minimum(products, C, sqnorm, dual_scale)
         if not converged:
             # No worse than the run's own slacks, which a scale just above 1 / min_k a.y_k outdoes.
-            smallest = float(np.min(products + self.extension * weights.dual))
+            smallest = float((products + self.extension * weights.dual).min())
             if smallest > 0:
                 other = (1 + 1e-15) / smallest
                 objective = 0.5 * other * other * sqnorm + squared_hinge_sums(products, C, other)[0]

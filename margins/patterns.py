@@ -74,16 +74,15 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
     """
     if len(sqnorms) > MOST_PATTERNS:
         raise ValueError(f"X must have at most {MOST_PATTERNS} samples. Got {len(sqnorms)}.")
-    check_lengths(sqnorms)
-    largest = np.max(sqnorms)
+    largest = check_lengths(sqnorms)
     if hard_margin and 0 < largest < SMALLEST_SQNORM:
         raise ValueError(
             "X is too small: with C=inf the largest squared norm of a row must be 0 or at least "
             f"{SMALLEST_SQNORM:g}. Got {largest:g}. Scale the features."
         )
     sqnorms = sqnorms + sqrho
-    shortest = int(np.argmin(sqnorms))
-    if hard_margin and not zero_rows and not sqnorms[shortest] >= SMALLEST_SQNORM:
+    if hard_margin and not zero_rows and not sqnorms.min() >= SMALLEST_SQNORM:
+        shortest = np.argmin(sqnorms)
         raise ValueError(
             f"Row {shortest} of X is zero (squared norm {sqnorms[shortest]:g}), so no hyperplane "
             "through the origin classifies it. With C=inf give fit_intercept=True, a finite C, or X "
@@ -93,13 +92,14 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
 
 
 def check_lengths(sqnorms):
-    """Raise ValueError if a row is too long for double arithmetic, given |x_k|^2."""
-    longest = int(np.argmax(sqnorms))
-    if not sqnorms[longest] <= LARGEST_SQNORM:
+    """The largest |x_k|^2; ValueError if a row is too long for double arithmetic."""
+    largest = sqnorms.max()
+    if not largest <= LARGEST_SQNORM:
         raise ValueError(
-            f"Row {longest} of X is too long: its squared norm must be at most {LARGEST_SQNORM:g}. "
-            f"Got {sqnorms[longest]:g}. Scale the features."
+            f"Row {np.argmax(sqnorms)} of X is too long: its squared norm must be at most "
+            f"{LARGEST_SQNORM:g}. Got {largest:g}. Scale the features."
         )
+    return largest
 
 
 def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):

@@ -27,8 +27,9 @@ class _OneThread:
         with self._lock:
             if self._n_within == 0:
                 # `ThreadpoolController.limit` would look at more than these numbers, at each epoch.
-                self._before = [library.get_num_threads() for library in _libraries()]
-                for library in _libraries():
+                before = [(library, library.get_num_threads()) for library in _libraries()]
+                self._before = [(library, n_threads) for library, n_threads in before if n_threads != 1]
+                for library, _ in self._before:
                     library.set_num_threads(1)
             self._n_within += 1
 
@@ -36,7 +37,7 @@ class _OneThread:
         with self._lock:
             self._n_within -= 1
             if self._n_within == 0:
-                for library, n_threads in zip(_libraries(), self._before, strict=True):
+                for library, n_threads in self._before:
                     library.set_num_threads(n_threads)
 
 

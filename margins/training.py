@@ -28,8 +28,7 @@ SAME = 1e-9
 SLICE = 512
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """How to go on.
 
     Attributes

@@ -1,7 +1,6 @@
 """ALMA, the approximate large margin algorithm."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -144,7 +143,7 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         run.prove_early = True  # of `certificates_`: they refit slacks, whatever ends the fit
         for stage in super().stages(run):
             while not run.clean:
-                yield replace(stage, epochs=1)
+                yield stage._replace(epochs=1)
                 # What only wants a margin has it, also where patterns are still within the threshold.
                 if self.stop == "certificate" and self._proves(run):
                     run.clean = True
