@@ -44,8 +44,10 @@ cdef double GROWTH = 2
 cdef double FLAT = 0.1
 cdef int MOST_SLOPES = 30
 
-# Patterns whose share of non-zero elements is larger are multiplied as dense ones, in blocks.
+# Patterns whose share of non-zero elements is larger are multiplied as dense ones, in blocks, which
+# pays for features that are not few.
 cdef double DENSE = 0.15
+cdef Py_ssize_t FEW = 16
 
 
 # ---------------------------------------------------------------------------- sums over some patterns
@@ -320,7 +322,7 @@ cdef class Curvature:
         self.is_held = self.held
         self.sum = np.zeros((n, n + 1))
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
-        self.is_dense = patterns.rows.n_nonzero() > DENSE * m * n
+        self.is_dense = n > FEW and patterns.rows.n_nonzero() > DENSE * m * n
         self.block = np.empty((min(BLOCK, m) if self.is_dense else 0, n))
 
     @property
