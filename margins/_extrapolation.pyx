@@ -25,7 +25,7 @@ import numpy as np
 cdef double RIDGE = 1e-12
 
 
-def movable(Patterns patterns not None, WeightVector a not None, const double[::1] before,
+def unsettled(Patterns patterns not None, WeightVector a not None, const double[::1] before,
             const int32_t[::1] order):
     """The patterns of `order` that further passes may concern, in that order: ndarray of int32.
 

@@ -9,7 +9,7 @@ have little left to gain, it is the others' turn: the epoch ends.
 """
 
 from margins._activeset import ActiveSets
-from margins._extrapolation import Extrapolation, movable
+from margins._extrapolation import Extrapolation, unsettled
 
 # So many passes tell where further ones are heading; more of them also keep more vectors in memory.
 PASSES = 5
@@ -48,7 +48,7 @@ class ExtrapolatedPasses:
         n_changed = self._sets.full_epoch(patterns, weights, rules, order, full_pass_rules, readout)
         self.n_refused = self._sets.n_refused
         if n_changed:
-            members = movable(patterns, weights, before, order)
+            members = unsettled(patterns, weights, before, order)
             self._settle(patterns, weights, rules, members, readout)
         return n_changed
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import margins
 import margins.extrapolation
-from margins._extrapolation import Extrapolation, movable
+from margins._extrapolation import Extrapolation, unsettled
 from margins._update import WeightVector
 from margins.kernels import Kernel
 
@@ -141,14 +141,14 @@ def test_gap_is_what_the_last_pass_found():
     assert_allclose(extrapolation.gap(), lack @ room)
 
 
-def test_movable_are_those_between_their_bounds_and_those_that_have_moved():
+def test_unsettled_are_those_between_their_bounds_and_those_that_have_moved():
     X = np.ones((6, 1))
     patterns = patterns_of(X, [1, -1, 1, -1, 1, -1], RHO, 0.0, 2.0)
     weights = weights_of(patterns, np.array([0.0, 0, 1, 2, 2, 1]))
     before = np.array([0.0, 1, 1, 2, 1, 2])
     order = np.array([5, 4, 3, 2, 1, 0], dtype=np.int32)
-    assert_array_equal(movable(patterns, weights, before, order), [5, 4, 2, 1])
-    assert_array_equal(movable(patterns, weights, before, order[2:3]), [])
+    assert_array_equal(unsettled(patterns, weights, before, order), [5, 4, 2, 1])
+    assert_array_equal(unsettled(patterns, weights, before, order[2:3]), [])
 
 
 def test_without_a_pass_or_a_change_nothing_happens():
