@@ -150,7 +150,7 @@ cdef class Extrapolation:
             self.change[i] = wanted - self.alpha[n, i]
         return True
 
-    cdef void _move(self) noexcept nogil:
+    cdef int _move(self) except -1 nogil:
         """Add a share of the change to the dual variables, that of the largest dual objective."""
         cdef double total = 0, label_sum = 0, along, square, share, c
         cdef Py_ssize_t i, j, k
@@ -176,9 +176,11 @@ cdef class Extrapolation:
             for j in range(self.u.shape[0]):
                 along += self.a.state.scale * self.a.v[j] * self.u[j]
                 square += self.u[j] * self.u[j]
+        with gil:
+            self.patterns.rows.check()   # a row of a kernel may have been refused: then u is not whole
         share = self.target * total - along
         if not (share > 0 and square > 0):
-            return
+            return 0
         share = min(share / square, 1)
         c = share / self.a.state.scale
         for j in range(self.u.shape[0]):
@@ -194,3 +196,4 @@ cdef class Extrapolation:
         self.a.state.sqnorm += share * (2 * along + share * square)
         self.a.state.t += 1
         self.a.state.n_updates += 1
+        return 0

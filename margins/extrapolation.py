@@ -8,6 +8,8 @@ have little left to gain, it is the others' turn: the epoch ends.
 **Source**: Bertrand & Massias (2021), Anderson acceleration of coordinate descent.
 """
 
+import math
+
 from margins._activeset import ActiveSets
 from margins._extrapolation import Extrapolation, unsettled
 
@@ -16,9 +18,11 @@ PASSES = 5
 # So many extrapolations in an epoch at most.
 STEPS = 6
 # An epoch ends when a pass over its patterns finds less left to gain than this share of what the first
-# one found, or than so many times what is asked for.
+# one found, or than so many times what is asked for. What a pass finds is a guess at the gap, and too
+# hopeful where an epoch has left more than SLOW of it: half as much is to be left from then on.
 LEFT = 0.2
-LEFT_OF_ASKED = 2.0
+LEFT_OF_ASKED = 1.0
+SLOW = 0.8
 
 
 class ExtrapolatedPasses:
@@ -36,6 +40,8 @@ class ExtrapolatedPasses:
         self._run = run
         self._target = target
         self._sets = ActiveSets((), len(run.patterns))
+        self._left_of_asked = LEFT_OF_ASKED
+        self._least_gap = math.inf
 
     @property
     def n_visits(self):
@@ -44,6 +50,10 @@ class ExtrapolatedPasses:
 
     def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):
         """See `ActiveSets.full_epoch`."""
+        gap = math.inf if self._run.certificate is None else self._run.certificate.gap
+        if gap > SLOW * self._least_gap:
+            self._left_of_asked *= 0.5
+        self._least_gap = min(self._least_gap, gap)
         before = weights.dual
         n_changed = self._sets.full_epoch(patterns, weights, rules, order, full_pass_rules, readout)
         self.n_refused = self._sets.n_refused
@@ -62,7 +72,7 @@ class ExtrapolatedPasses:
                 extrapolation.remember()
                 left = extrapolation.gap()
                 if enough is None:
-                    enough = max(LEFT * left, LEFT_OF_ASKED * self._asked(weights))
+                    enough = max(LEFT * left, self._left_of_asked * self._asked(weights))
                 if n_changed == 0 or left <= enough:
                     break
             if extrapolation.n_passes > 1:

@@ -182,3 +182,51 @@ def test_extrapolation_settles_what_passes_alone_take_long_for(monkeypatch):
         assert fit.converged_
         visits[kind] = fit.n_visits_
     assert 10 * visits[Extrapolation] < visits[Still]
+
+
+class Stop(Exception):
+    """What a kernel raises."""
+
+
+def test_what_a_kernel_raises_is_never_lost():
+    # Few rows fit into the cache, so that extrapolating asks for rows, and may be the last to do so.
+    generator = np.random.default_rng(2)
+    X = generator.normal(size=(20, 4))
+    y = X[:, 0] + generator.normal(size=20) > 0
+    calls = 0
+
+    def fit(last):
+        def kernel(A, B):
+            nonlocal calls
+            calls += 1
+            if calls == last:
+                raise Stop
+            return (A @ B.T + 1) ** 2
+
+        Mpu(kernel=kernel, cache_size=1e-4, loss="hinge", eps=0.1, random_state=0).fit(X, y)
+
+    fit(last=None)
+    n_calls = calls
+    assert n_calls > 50
+    for last in range(1, n_calls + 1):
+        calls = 0
+        with pytest.raises(Stop):
+            fit(last)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("params", [{"eps": 1.0}, {"before_run": 1.0}])
+def test_thresholds_of_zero_are_a_beginning(params, kernel):
+    X, y = three()
+    fit = Mpu(newton=False, kernel=kernel, random_state=0, **params).fit(X, [0, 1, 1])
+    assert fit.converged_
+
+
+@pytest.mark.parametrize("seed", [12, 26, 35])
+def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
+    # They begin at a bound of 5e7, and end where the margin is hard: 1,000 epochs were not enough.
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(3, 17)) * 10.0 ** generator.integers(-2, 3, size=17)
+    fit = Mpu(loss="hinge", C=5e7, eps=1e-6, newton=False, random_state=0).fit(X, [0, 1, 0])
+    assert fit.converged_
+    assert fit.n_iter_ < 200

@@ -118,7 +118,8 @@ def _newton_stages(run, rules):
 
 def _visiting_stages(run, rules):
     """Visits, until a full epoch changes nothing."""
-    if run.prove_early and not isinstance(run.problem, HardMargin):
+    if run.prove_early and rules.condition.b > 0 and not isinstance(run.problem, HardMargin):
+        run.sums_afresh = not run.patterns.rows.is_kernel
         yield Stage(rules, presenter=ExtrapolatedPasses(run, rules.condition.b))
         return
     for last, levels in UNLEARNING_BOUNDED if isinstance(run.problem, Hinge) else UNLEARNING:
