@@ -79,21 +79,21 @@ def combination(Patterns patterns not None, const int32_t[::1] members, const do
     result = np.zeros(patterns.rows.n_features + (patterns.sqrho > 0))
     cdef double[::1] out = result
     with nogil:
-        _add_combination(patterns, members, dual, 1, out)
+        _add_combination(patterns, members, dual, out)
     return result
 
 
 cdef void _add_combination(
-    Patterns patterns, const int32_t[::1] members, const double[::1] dual, double sign, double[::1] out
+    Patterns patterns, const int32_t[::1] members, const double[::1] dual, double[::1] out
 ) noexcept nogil:
-    """Add +- sum_k alpha_k y_k over the members."""
+    """Add sum_k alpha_k y_k over the members."""
     cdef Py_ssize_t i, k, d = patterns.rows.n_features
     cdef double[::1] v = out[:d]
     cdef double c, label_sum = 0
     for i in range(members.shape[0]):
         if dual[i] > 0:
             k = members[i]
-            c = sign * dual[i] * patterns.labels[k]
+            c = dual[i] * patterns.labels[k]
             axpy(patterns.rows, k, c, v)
             label_sum += c
     if patterns.sqrho > 0:
@@ -414,7 +414,7 @@ cdef class Objective:
         sum_k alpha_k y_k over the other patterns.
     w : ndarray of float64, shape (n,)
         Where it starts.
-    products, centre, C : ndarrays of float64
+    margins, centre, C : ndarrays of float64
         Of the members: w.y_k, c_k and C_k. The first two are changed.
     factor : float
         sigma_k is so many C_k.
@@ -428,6 +428,12 @@ cdef class Objective:
     factor : float
     dual : ndarray of float64
         The members' dual variables that belong to w.
+    combination : ndarray of float64, shape (n,)
+        sum_k alpha_k y_k over the members, summed afresh for every w.
+    margins : ndarray of float64
+        w.y_k of the members.
+    is_exact : bool
+        False: `margins` were found along a line, and have its rounding.
     gap : float
         Distance of the primal and the dual value.
     """
@@ -437,22 +443,25 @@ cdef class Objective:
     cdef const int32_t[::1] members
     cdef const double[::1] others, C
     cdef double[::1] weights, products, ahead, centre, alpha
-    cdef double[::1] gradient, step, there
+    cdef double[::1] pull, gradient, step, there
     cdef int8_t[::1] free
     cdef double distance
     cdef bint bounded
-    cdef readonly object w, dual
+    cdef readonly object w, dual, combination, margins
     cdef readonly double factor, gap
+    cdef readonly bint is_exact
 
-    def __init__(self, Patterns patterns not None, members, others, w, products, centre, C, double factor,
+    def __init__(self, Patterns patterns not None, members, others, w, margins, centre, C, double factor,
                  bint bounded, Curvature curvature not None):
         self.patterns, self.members, self.others = patterns, members, others
-        self.w, self.products, self.centre, self.C = w.copy(), products, centre, C
+        self.w, self.margins, self.centre, self.C = w.copy(), margins, centre, C
         self.factor, self.bounded, self.curvature = factor, bounded, curvature
-        self.dual = np.empty(len(members))
-        self.weights, self.alpha = self.w, self.dual
+        self.dual, self.combination = np.empty(len(members)), np.empty(len(w))
+        self.weights, self.products = self.w, self.margins
+        self.alpha, self.pull = self.dual, self.combination
         self.ahead, self.free = np.empty(len(members)), np.empty(len(members), dtype=np.int8)
         self.gradient, self.step, self.there = np.empty((3, len(w)))
+        self.is_exact = True
         with nogil:
             self._settle()
 
@@ -482,9 +491,10 @@ cdef class Objective:
         self.distance = _dual_variables(
             self.products, self.centre, self.C, self.factor, self.bounded, self.alpha, self.free
         )
+        self.pull[:] = 0
+        _add_combination(self.patterns, self.members, self.alpha, self.pull)
         for j in range(self.weights.shape[0]):
-            self.gradient[j] = self.weights[j] - self.others[j]
-        _add_combination(self.patterns, self.members, self.alpha, -1, self.gradient)
+            self.gradient[j] = self.weights[j] - self.others[j] - self.pull[j]
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.distance
 
     cdef bint _step(self) noexcept nogil:
@@ -509,6 +519,7 @@ cdef class Objective:
         )
         for j in range(n):
             self.weights[j] = self.there[j] if t == 1 else self.weights[j] + t * self.step[j]
+        self.is_exact = t == 1
         for i in range(self.products.shape[0]):
             self.products[i] = self.ahead[i] if t == 1 else (1 - t) * self.products[i] + t * self.ahead[i]
         self._settle()

@@ -22,7 +22,7 @@ computed after an update and merely compared at an inspection.
 Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinates: section 2 of 2011.
 """
 
-from libc.math cimport INFINITY, NAN, fabs, floor, isnan
+from libc.math cimport INFINITY, NAN, fabs, floor, isnan, sqrt
 from margins._sparse cimport axpy, dot, prefetch
 
 import sys
@@ -381,19 +381,27 @@ cdef class WeightVector:
         start.label_sum = start.sqnorm = start.dual_sum = start.t = start.n_updates = 0
         self.state = start
 
-    def assign(self, Patterns patterns not None, const double[::1] dual not None):
+    def assign(self, Patterns patterns not None, const double[::1] dual not None,
+               const double[::1] combination=None):
         """Make the dual variables these, and a their sum: one update of all patterns at once.
 
         Parameters
         ----------
         dual : ndarray of float64, shape (m,)
             alpha >= 0.
+        combination : ndarray of float64, shape (n_features,) or, with an augmentation, one more, optional
+            sum_k alpha_k y_k, if it has been summed already. Not over the rows of a kernel.
         """
+        cdef Py_ssize_t d = self.v.shape[0]
         self.beta[:] = dual
         self.state.scale = 1
         self.state.t += 1
         self.state.n_updates += 1
-        self.sum_afresh(patterns)
+        if combination is None:
+            self.sum_afresh(patterns)
+        else:
+            self.v[:] = combination[:d]
+            self.state.label_sum = combination[d] / sqrt(patterns.sqrho) if patterns.sqrho > 0 else 0
         self.recompute(patterns)
 
     def sum_afresh(self, Patterns patterns not None):

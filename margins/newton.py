@@ -70,7 +70,7 @@ class NewtonEpochs:
     Parameters
     ----------
     run : margins.training.Run
-        With a certificate.
+        With a certificate, of the weight vector as it is.
     """
 
     def __init__(self, run):
@@ -85,7 +85,7 @@ class NewtonEpochs:
         np.multiply(weights.weights, run.primal_scale, out=self.weights)
         if self._rho > 0:
             self.w[-1] = run.primal_scale * self._rho * weights.label_sum
-        self.margins = products(self.patterns, self._everyone, self.w)
+        self.margins = run.primal_scale * run.products
         if run.dual_scale > 0:
             weights.rescale(run.dual_scale)
             run.dual_scale = 1.0
@@ -157,7 +157,10 @@ class NewtonEpochs:
             objective = self._objective(members, others)
             goal = max(LEFT_OF_ASKED * asked, self._left * objective.gap)
             n_steps = objective.minimise(goal, MOST_STEPS)
-        margins = products(self.patterns, self._everyone, objective.w)
+        if members is self._everyone and objective.is_exact:
+            margins = objective.margins
+        else:
+            margins = products(self.patterns, self._everyone, objective.w)
         band = mean_distance(margins, self.margins)
         n_visits = m + n_steps * len(members)
         if not math.isfinite(objective.gap + band):
@@ -166,9 +169,9 @@ class NewtonEpochs:
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, objective.factor
         self.alpha[members] = objective.dual
-        # Summed afresh: w less the gradient holds what sums and differences of earlier vectors have
-        # lost, and the certificate would be false.
-        run.weights.assign(self.patterns, self.alpha)
+        # Their sums, not w less the gradient, which holds what sums and differences of earlier vectors
+        # have lost: the certificate would be false.
+        run.weights.assign(self.patterns, self.alpha, others + objective.combination)
         self._n_vain = 0 if objective.gap < self._least else self._n_vain + 1
         self._least = min(self._least, objective.gap)
         # Without a step w may be the optimum, which its dual variables are to prove.
@@ -197,7 +200,7 @@ class NewtonEpochs:
             members,
             others,
             self.w,
-            self.margins[members],
+            self.margins[members],  # a copy
             centre,
             self.C[members],
             self.factor,

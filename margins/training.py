@@ -125,6 +125,9 @@ class Run:
     history : list of Epoch
     certificate : Certificate or None
         Of the last full epoch at whose end it was computed.
+    products : ndarray of float64, shape (m,), or None
+        Those of the hypothesis it is of, with all patterns: w.y_k - theta l_k, private coordinates left
+        out.
     n_epochs : int
     n_visits : int
         Presentations of a pattern.
@@ -153,6 +156,7 @@ class Run:
     readout: Readout | None = field(init=False, default=None)
     history: list[Epoch] = field(init=False, default_factory=list)
     certificate: Certificate | None = field(init=False, default=None)
+    products: np.ndarray | None = field(init=False, default=None)
     n_epochs: int = field(init=False, default=0)
     n_visits: int = field(init=False, default=0)
     clean: bool = field(init=False, default=False)
@@ -225,7 +229,8 @@ class Run:
     def certify(self):
         """Compute the certificate of the hypothesis as it is: one pass over all patterns."""
         weights, hypothesis, patterns = self.weights, self.hypothesis, self.patterns
-        products = hypothesis.products(patterns)
+        self.products = None  # not two of them at a time
+        self.products = products = hypothesis.products(patterns)
         sqnorm = hypothesis.ordinary_sqnorm(patterns)
         if self.theta == 0:
             bounds = self.problem.bounds(products, sqnorm, weights, refit_slacks=self.prove_early)
