@@ -38,6 +38,9 @@ cdef class Rows:
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
     cdef Py_ssize_t column_step   # 1 for CSR
     cdef Py_ssize_t _n_nonzero    # -1: not counted yet
+    # How many numbers a row of CSR holds that is stored as a dense one: all columns in their order, so
+    # that nobody need look at them. -1: there is none, or one of as many columns that is not in order.
+    cdef readonly Py_ssize_t whole
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil
@@ -79,9 +82,12 @@ cdef inline double _dense_dot(
 
 
 cdef inline double _csr_dot(
-    const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, const double[::1] v
+    const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, Py_ssize_t whole,
+    const double[::1] v
 ) noexcept nogil:
     cdef double a = 0, b = 0, c = 0, d = 0
+    if stop - i == whole:
+        return _dense_dot(values, i, 1, whole, v)
     while i + 3 < stop:
         a += values[i] * v[columns[i]]
         b += values[i + 1] * v[columns[i + 1]]
@@ -114,15 +120,23 @@ cdef inline double dot(Rows rows, Py_ssize_t k, const double[::1] v) noexcept no
     """Inner product of row k with v."""
     if rows.columns32 is not None:
         if rows.values64 is not None:
-            return _csr_dot(rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], v)
+            return _csr_dot(
+                rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.whole, v
+            )
         if rows.values32 is not None:
-            return _csr_dot(rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], v)
+            return _csr_dot(
+                rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.whole, v
+            )
         return _ones_dot(rows.columns32, rows.starts32[k], rows.starts32[k + 1], v)
     if rows.columns64 is not None:
         if rows.values64 is not None:
-            return _csr_dot(rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], v)
+            return _csr_dot(
+                rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.whole, v
+            )
         if rows.values32 is not None:
-            return _csr_dot(rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], v)
+            return _csr_dot(
+                rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.whole, v
+            )
         return _ones_dot(rows.columns64, rows.starts64[k], rows.starts64[k + 1], v)
     if rows.values64 is not None:
         if rows.column_step == 1:
@@ -144,11 +158,15 @@ cdef inline void _dense_axpy(
 
 
 cdef inline void _csr_axpy(
-    const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, double c, double[::1] v
+    const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, Py_ssize_t whole,
+    double c, double[::1] v
 ) noexcept nogil:
     # Four at a time are read before one is written: for all that is known, writing might change them.
     cdef Py_ssize_t j, k, l, m
     cdef double w, x, y, z
+    if stop - i == whole:
+        _dense_axpy(values, i, 1, whole, c, v)
+        return
     while i + 3 < stop:
         j, k, l, m = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
         w, x, y, z = c * values[i], c * values[i + 1], c * values[i + 2], c * values[i + 3]
@@ -174,16 +192,24 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double[::1] v) noexcept
     """Add c times row k to v, in place."""
     if rows.columns32 is not None:
         if rows.values64 is not None:
-            _csr_axpy(rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], c, v)
+            _csr_axpy(
+                rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.whole, c, v
+            )
         elif rows.values32 is not None:
-            _csr_axpy(rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], c, v)
+            _csr_axpy(
+                rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.whole, c, v
+            )
         else:
             _ones_axpy(rows.columns32, rows.starts32[k], rows.starts32[k + 1], c, v)
     elif rows.columns64 is not None:
         if rows.values64 is not None:
-            _csr_axpy(rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], c, v)
+            _csr_axpy(
+                rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.whole, c, v
+            )
         elif rows.values32 is not None:
-            _csr_axpy(rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], c, v)
+            _csr_axpy(
+                rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.whole, c, v
+            )
         else:
             _ones_axpy(rows.columns64, rows.starts64[k], rows.starts64[k + 1], c, v)
     elif rows.values64 is not None:

@@ -1,6 +1,7 @@
 """One pattern of a matrix: dot, axpy, squared norm. The only room that knows dense from CSR.
 
-Dense is CSR without columns, and CSR without values holds nothing but ones. Data may be float32 or
+Dense is CSR without columns, and CSR without values holds nothing but ones. Rows of CSR that store all
+columns, as those of many a dense data set do, are read as dense ones. Data may be float32 or
 float64 with int32 or int64 indices, read-only or memory-mapped; what the kernels compute is always
 double. Nothing here allocates, and nothing needs the GIL once a `Rows` exists.
 
@@ -34,7 +35,7 @@ cdef class Rows:
         self.values64 = self.values32 = None
         self.columns32 = self.columns64 = None
         self.starts32 = self.starts64 = None
-        self._n_nonzero = -1
+        self._n_nonzero = self.whole = -1
         self.n_rows = n_rows
         self.n_features = n_features
         self.row_step = row_step
@@ -49,6 +50,8 @@ cdef class Rows:
                 self.columns32, self.starts32 = columns, starts
             else:
                 self.columns64, self.starts64 = columns, starts
+            if values is not None and has_whole_rows(columns, starts, n_features):
+                self.whole = n_features
 
     @property
     def nbytes(self):
@@ -156,6 +159,21 @@ def all_ones(const value_t[::1] values):
     return i == values.shape[0]
 
 
+def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
+    """True if some row of a CSR matrix stores `n_features` numbers, and all such rows in their order."""
+    cdef Py_ssize_t j, k
+    cdef bint found = False, in_order = True
+    with nogil:
+        for k in range(starts.shape[0] - 1):
+            if starts[k + 1] - starts[k] == n_features:
+                found = True
+                for j in range(n_features):
+                    in_order = in_order & (columns[starts[k] + j] == j)
+                if not in_order:
+                    break
+    return found and in_order
+
+
 def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
     """True if some row of a CSR matrix, sorted or not, stores an element more than once."""
     cdef int64_t[::1] last_row = np.full(n_features, -1, dtype=np.int64)
@@ -172,11 +190,20 @@ def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize
 cdef inline double _sqnorm(
     const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n
 ) noexcept nogil:
-    cdef double total = 0
-    cdef Py_ssize_t j
-    for j in range(n):
-        total += (<double> values[start + j * step]) * values[start + j * step]
-    return total
+    cdef double a = 0, b = 0, c = 0, d = 0  # four sums, as of an inner product
+    cdef Py_ssize_t j = 0
+    while j + 3 < n:
+        a += (<double> values[start]) * values[start]
+        b += (<double> values[start + step]) * values[start + step]
+        c += (<double> values[start + 2 * step]) * values[start + 2 * step]
+        d += (<double> values[start + 3 * step]) * values[start + 3 * step]
+        start += 4 * step
+        j += 4
+    while j < n:
+        a += (<double> values[start]) * values[start]
+        start += step
+        j += 1
+    return (a + b) + (c + d)
 
 
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil:
@@ -204,8 +231,12 @@ cdef Py_ssize_t n_nonzero(Rows rows, Py_ssize_t k) noexcept nogil:
     cdef Py_ssize_t start, n
     extent(rows, k, &start, &n)
     if rows.values64 is not None:
+        if rows.column_step == 1:
+            return _n_nonzero(rows.values64, start, 1, n)
         return _n_nonzero(rows.values64, start, rows.column_step, n)
     if rows.values32 is not None:
+        if rows.column_step == 1:
+            return _n_nonzero(rows.values32, start, 1, n)
         return _n_nonzero(rows.values32, start, rows.column_step, n)
     return n  # all ones
 

@@ -59,6 +59,39 @@ def test_long_rows_use_every_accumulator():
         np.testing.assert_array_equal([rows.py_dot(k, v) for k in range(3)], X @ v)
 
 
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [np.float32, np.float64])
+def test_whole_rows_among_others_are_read_as_dense_ones(value, index):
+    rng = np.random.default_rng(0)
+    dense = rng.integers(1, 10, (6, 7)).astype(value)
+    dense[1, 3] = dense[4, 0] = 0
+    dense[5] = 0
+    X = sparse.csr_array(dense)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    rows = rows_of(X)
+    assert rows.whole == 7
+    v = rng.standard_normal(7)
+    # To the last bit, in the same order: another matrix, of one more column, has no whole rows.
+    wider = rows_of(sparse.csr_array((X.data, X.indices, X.indptr), shape=(6, 8)))
+    assert wider.whole == -1
+    for k in range(6):
+        assert rows.py_dot(k, v) == wider.py_dot(k, np.append(v, 99))
+        w, w_wider = v.copy(), np.append(v, 99)
+        rows.py_axpy(k, 0.1, w)
+        wider.py_axpy(k, 0.1, w_wider)
+        np.testing.assert_array_equal(w, w_wider[:-1])
+
+
+def test_rows_of_all_columns_in_another_order_are_no_whole_ones():
+    X = sparse.csr_array(np.arange(1.0, 10).reshape(3, 3))
+    for flag in (True, False):
+        X.indices[3:6] = [0, 2, 1]
+        X.has_canonical_format = flag  # who writes to `indices` may leave the flag as it was
+        rows = rows_of(X)
+        assert rows.whole == -1
+        assert rows.py_dot(1, np.array([1.0, 10, 100])) == 4 + 500 + 60
+
+
 def test_elements_stored_twice_count_once():
     X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1]), np.array([0, 2, 3])))
     rows = rows_of(X)
