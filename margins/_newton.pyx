@@ -442,8 +442,8 @@ cdef class Objective:
     cdef Curvature curvature
     cdef const int32_t[::1] members
     cdef const double[::1] others, C
-    cdef double[::1] weights, products, ahead, centre, alpha
-    cdef double[::1] pull, gradient, step, there
+    cdef double[::1] weights, products, centre, alpha, pull
+    cdef double[::1] ahead, gradient, step, there   # of what is tried
     cdef int8_t[::1] free
     cdef double distance
     cdef bint bounded
@@ -459,8 +459,11 @@ cdef class Objective:
         self.dual, self.combination = np.empty(len(members)), np.empty(len(w))
         self.weights, self.products = self.w, self.margins
         self.alpha, self.pull = self.dual, self.combination
-        self.ahead, self.free = np.empty(len(members)), np.empty(len(members), dtype=np.int8)
-        self.gradient, self.step, self.there = np.empty((3, len(w)))
+        cdef Py_ssize_t m = len(members), n = len(w)
+        cdef double[::1] room = np.empty(m + 3 * n)
+        self.free = np.empty(m, dtype=np.int8)
+        self.ahead, self.gradient = room[:m], room[m : m + n]
+        self.step, self.there = room[m + n : m + 2 * n], room[m + 2 * n :]
         self.is_exact = True
         with nogil:
             self._settle()

@@ -336,7 +336,12 @@ cdef class Patterns:
     @property
     def max_sqnorm(self):
         """R^2, the largest squared norm of an augmented and extended pattern."""
-        return float((np.asarray(self.sqnorms) + np.asarray(self.extension)).max())
+        cdef double largest = 0
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(self.sqnorms.shape[0]):
+                largest = max(largest, self.sqnorms[k] + self.extension[k])
+        return largest
 
 
 cdef class WeightVector:

@@ -11,11 +11,33 @@ is longer than what memory delivers at once, and its rows are alike, but between
 others. Active sets inherit the order.
 """
 
+import functools
+
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence, SeedSequence
 
 LARGE = 1 << 24  # bytes of rows, about what a cache holds
 CHUNK = 1 << 13  # bytes of the rows that lie side by side
 TILE = 1 << 12  # patterns
+
+
+class _Seed(ISeedSequence):
+    """What a bit generator asks of the seed sequence of an integer, computed once."""
+
+    def __init__(self, seed):
+        self._words = SeedSequence(seed).generate_state(4, np.uint64)
+
+    def generate_state(self, n_words, dtype=np.uint32):
+        """The words, which are those that PCG64 asks for."""
+        return self._words
+
+
+_seed = functools.lru_cache(_Seed)
+
+
+def generator_of(seed):
+    """``numpy.random.default_rng(seed)`` of an integer, in half of the time, which small fits feel."""
+    return np.random.Generator(np.random.PCG64(_seed(seed)))
 
 
 def by_tiles(generator, n, rows_per_chunk):

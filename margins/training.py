@@ -17,7 +17,7 @@ from margins._sparse import Rows
 from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.callbacks import Watch
 from margins.certificate import NOTHING, Certificate
-from margins.orders import by_tiles, rows_per_chunk
+from margins.orders import by_tiles, generator_of, rows_per_chunk
 from margins.patterns import of_each
 
 # Squared norms that differ more are not the same but for rounding.
@@ -169,7 +169,7 @@ class Run:
         m = len(self.patterns)
         self.weights = WeightVector(self.patterns.rows.n_features, m if self.keep_dual else 0)
         self._order = np.arange(m, dtype=np.int32)
-        self._generator = np.random.default_rng(self.seed)
+        self._generator = generator_of(self.seed)
         self._best_dual = 0.0
         self._n_changed = self._n_refused = 0
         self._primal = None

@@ -61,7 +61,8 @@ def _classes(y):
         # Two of them are seen at a glance; looking for any number takes 20 times as long.
         low, high = y.min(), y.max()
         is_high = y == high
-        if low != high and np.all(is_high | (y == low)):
+        n_both = np.count_nonzero(is_high) + np.count_nonzero(y == low)
+        if low != high and n_both == len(y):
             return np.array([low, high]), is_high.astype(np.intp)
     classes = np.unique(y)
     return classes, np.searchsorted(classes, y)  # np.unique would sort y for indices
