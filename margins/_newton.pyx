@@ -161,18 +161,20 @@ def dual_variables(const double[::1] products, const double[::1] centre, const d
         ``sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k)``, what the dual variables lack of
         complementarity; 0 without upper bounds, where alpha_k = sigma_k max(0, 1 - w.y_k).
     """
-    cdef double distance
+    cdef double distance, total
     with nogil:
-        distance = _dual_variables(products, centre, penalty, factor, bounded, dual, free)
+        distance = _dual_variables(products, centre, penalty, factor, bounded, dual, free, &total)
     return distance
 
 
 cdef double _dual_variables(
     const double[::1] products, const double[::1] centre, const double[::1] penalty, double factor,
-    bint bounded, double[::1] dual, int8_t[::1] free
+    bint bounded, double[::1] dual, int8_t[::1] free, double* total
 ) noexcept nogil:
+    """`total` gets what the dual variables add to the dual objective."""
     cdef double distance = 0, slack, alpha, C
     cdef Py_ssize_t i
+    total[0] = 0
     for i in range(products.shape[0]):
         slack, C = 1 - products[i], penalty[i]
         alpha = centre[i] + factor * C * slack
@@ -186,6 +188,9 @@ cdef double _dual_variables(
         dual[i] = alpha
         if bounded:
             distance += (C - alpha if slack > 0 else -alpha) * slack
+            total[0] += alpha
+        else:
+            total[0] += alpha - 0.5 * alpha * slack  # less alpha^2 / (4 C)
     return distance
 
 
@@ -412,6 +417,8 @@ cdef class Objective:
         The patterns, ascending.
     others : ndarray of float64, shape (n,)
         sum_k alpha_k y_k over the other patterns.
+    others_sum : float
+        The sum of their alpha_k, which are 0 without upper bounds.
     w : ndarray of float64, shape (n,)
         Where it starts.
     margins, centre, C : ndarrays of float64
@@ -436,6 +443,8 @@ cdef class Objective:
         False: `margins` were found along a line, and have its rounding.
     gap : float
         Distance of the primal and the dual value.
+    value : float
+        The dual value.
     """
 
     cdef Patterns patterns
@@ -445,15 +454,15 @@ cdef class Objective:
     cdef double[::1] weights, products, centre, alpha, pull
     cdef double[::1] ahead, gradient, step, there   # of what is tried
     cdef int8_t[::1] free
-    cdef double distance
+    cdef double distance, others_sum
     cdef bint bounded
     cdef readonly object w, dual, combination, margins
-    cdef readonly double factor, gap
+    cdef readonly double factor, gap, value
     cdef readonly bint is_exact
 
-    def __init__(self, Patterns patterns not None, members, others, w, margins, centre, C, double factor,
-                 bint bounded, Curvature curvature not None):
-        self.patterns, self.members, self.others = patterns, members, others
+    def __init__(self, Patterns patterns not None, members, others, double others_sum, w, margins,
+                 centre, C, double factor, bint bounded, Curvature curvature not None):
+        self.patterns, self.members, self.others, self.others_sum = patterns, members, others, others_sum
         self.w, self.margins, self.centre, self.C = w.copy(), margins, centre, C
         self.factor, self.bounded, self.curvature = factor, bounded, curvature
         self.dual, self.combination = np.empty(len(members)), np.empty(len(w))
@@ -468,14 +477,14 @@ cdef class Objective:
         with nogil:
             self._settle()
 
-    def minimise(self, double goal, Py_ssize_t most_steps):
-        """Make Newton steps until the gap is `goal` at most: how many.
+    def minimise(self, double share, double enough, Py_ssize_t most_steps):
+        """Make Newton steps until the gap is at most `share` of the dual value, or `enough`: how many.
 
         Fewer if no step leads downwards any more: what is left is rounding.
         """
         cdef Py_ssize_t n_steps = 0
         with nogil:
-            while n_steps < most_steps and not self.gap <= goal:
+            while n_steps < most_steps and not self.gap <= max(enough, share * self.value):
                 # Rounded off as it is, the loss has little left to lose: round it off less.
                 if self.bounded and 0.5 * _dot(self.gradient, self.gradient) <= self.distance:
                     self.centre[:] = self.alpha
@@ -491,13 +500,16 @@ cdef class Objective:
     cdef void _settle(self) noexcept nogil:
         """Find what belongs to w."""
         cdef Py_ssize_t j
+        cdef double total, square = 0
         self.distance = _dual_variables(
-            self.products, self.centre, self.C, self.factor, self.bounded, self.alpha, self.free
+            self.products, self.centre, self.C, self.factor, self.bounded, self.alpha, self.free, &total
         )
         self.pull[:] = 0
         _add_combination(self.patterns, self.members, self.alpha, self.pull)
         for j in range(self.weights.shape[0]):
             self.gradient[j] = self.weights[j] - self.others[j] - self.pull[j]
+            square += (self.others[j] + self.pull[j]) * (self.others[j] + self.pull[j])
+        self.value = total + self.others_sum - 0.5 * square
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.distance
 
     cdef bint _step(self) noexcept nogil:

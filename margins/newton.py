@@ -30,8 +30,9 @@ from margins.threads import one_thread
 # The hinge loss is rounded off over a width of 1 / factor around 1; the first factor.
 FIRST_FACTOR = 2.0
 
-# An epoch ends when what is left to gain is this share of what is asked for.
-LEFT_OF_ASKED = 0.5
+# An epoch ends when what is left to gain is this share of what is asked for. The rest is for what
+# rounding, and patterns that the epoch has left out, may add; steps are few, and each one tells.
+LEFT_OF_ASKED = 0.9
 # Of the hinge loss, which takes many steps, an epoch may also end when so little is left of what was:
 # the next one leaves out more patterns. Larger shares mean more epochs, smaller ones more steps over
 # patterns that others will have replaced. Not so where a step over all of them costs less than an
@@ -151,12 +152,12 @@ class NewtonEpochs:
         if self.curvature is None:
             self.curvature = Curvature(self.patterns, self.C)
         self._keep_best(run.weights, run.dual_scale)
-        members, others = self._members()
-        asked = run.problem.gap_of(run.eps) * run.certificate.dual  # in units of the objective
+        members, others, others_sum = self._members()
         with one_thread:
-            objective = self._objective(members, others)
-            goal = max(LEFT_OF_ASKED * asked, self._left * objective.gap)
-            n_steps = objective.minimise(goal, MOST_STEPS)
+            objective = self._objective(members, others, others_sum)
+            n_steps = objective.minimise(
+                LEFT_OF_ASKED * run.problem.gap_of(run.eps), self._left * objective.gap, MOST_STEPS
+            )
         if members is self._everyone and objective.is_exact:
             margins = objective.margins
         else:
@@ -182,23 +183,24 @@ class NewtonEpochs:
         return 0, n_visits
 
     def _members(self):
-        """The patterns that the epoch concerns, and what the others contribute."""
+        """The patterns that the epoch concerns, and what the others and their alpha sum to."""
         if math.isinf(self._band):
-            return self._everyone, np.zeros(len(self.w))
+            return self._everyone, np.zeros(len(self.w)), 0.0
         members = movable(
             self.margins, self.alpha, self.C, self.bounded, self.curvature.held, self._band
         )
         rest = self.alpha.copy()
         rest[members] = 0
-        return members, combination(self.patterns, self._everyone, rest)
+        return members, combination(self.patterns, self._everyone, rest), float(rest.sum())
 
-    def _objective(self, members, others):
+    def _objective(self, members, others, others_sum):
         """The objective as a function of what the members contribute."""
         centre = self.alpha[members] if self.bounded else np.zeros(len(members))
         return Objective(
             self.patterns,
             members,
             others,
+            others_sum,
             self.w,
             self.margins[members],  # a copy
             centre,

@@ -29,11 +29,11 @@ class Interval:
     integer: bool = False
 
     def contains(self, value):
-        if type(value) is bool:
+        # Of one type most are; asking abstract base classes takes longer.
+        if type(value) is not (int if self.integer else float) and (
+            isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real)
+        ):
             return False
-        if type(value) is not (int if self.integer else float):  # of which most are
-            if not isinstance(value, Integral if self.integer else Real):
-                return False
         if not self.integer:
             try:
                 value = float(value)  # a float32 would carry the ends to its own precision
@@ -65,10 +65,7 @@ class OneOf:
 
     def contains(self, value):
         # The type counts too: 1 is not True, but a NumPy string is a string.
-        for allowed in self.values:
-            if isinstance(value, type(allowed)) and value == allowed:
-                return True
-        return False
+        return any(isinstance(value, type(allowed)) and value == allowed for allowed in self.values)
 
     def __str__(self):
         if len(self.values) == 1:
@@ -100,10 +97,7 @@ class AnyOf:
         object.__setattr__(self, "constraints", constraints)
 
     def contains(self, value):
-        for constraint in self.constraints:
-            if constraint.contains(value):
-                return True
-        return False
+        return any(constraint.contains(value) for constraint in self.constraints)
 
     def __str__(self):
         return " or ".join(str(constraint) for constraint in self.constraints)

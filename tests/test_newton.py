@@ -424,8 +424,8 @@ def tire(monkeypatch, n_steps):
     left = [n_steps]
 
     class Tired(newton.Objective):
-        def minimise(self, goal, most_steps):
-            made = super().minimise(goal, min(most_steps, left[0]))
+        def minimise(self, share, enough, most_steps):
+            made = super().minimise(share, enough, min(most_steps, left[0]))
             left[0] -= made
             return made
 
