@@ -327,7 +327,7 @@ cdef class Curvature:
         self.is_held = self.held
         self.sum = np.zeros((n, n + 1))
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
-        self.is_dense = n > FEW and patterns.rows.n_nonzero() > DENSE * m * n
+        self.is_dense = n > FEW and patterns.rows.has_nonzeros(<Py_ssize_t> (DENSE * m * n) + 1)
         self.block = np.empty((min(BLOCK, m) if self.is_dense else 0, n))
 
     @property

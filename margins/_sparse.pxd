@@ -37,7 +37,6 @@ cdef class Rows:
     cdef readonly bint is_kernel
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
     cdef Py_ssize_t column_step   # 1 for CSR
-    cdef Py_ssize_t _n_nonzero    # -1: not counted yet
     # How many numbers a row of CSR holds that is stored as a dense one: all columns in their order, so
     # that nobody need look at them. -1: there is none, or one of as many columns that is not in order.
     cdef readonly Py_ssize_t whole

@@ -35,7 +35,7 @@ cdef class Rows:
         self.values64 = self.values32 = None
         self.columns32 = self.columns64 = None
         self.starts32 = self.starts64 = None
-        self._n_nonzero = self.whole = -1
+        self.whole = -1
         self.n_rows = n_rows
         self.n_features = n_features
         self.row_step = row_step
@@ -80,15 +80,15 @@ cdef class Rows:
                     most = max(most, self.starts64[k + 1] - self.starts64[k])
         return most
 
-    def n_nonzero(self):
-        """How many numbers are not 0; counted once. Not for kernels."""
+    def has_nonzeros(self, Py_ssize_t least):
+        """True if so many numbers are not 0; counts no further. Not for kernels."""
         cdef Py_ssize_t k, total = 0
-        if self._n_nonzero < 0:
-            with nogil:
-                for k in range(self.n_rows):
-                    total += n_nonzero(self, k)
-            self._n_nonzero = total
-        return self._n_nonzero
+        with nogil:
+            for k in range(self.n_rows):
+                if total >= least:
+                    break
+                total += n_nonzero(self, k)
+        return total >= least
 
     def sqnorms(self):
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""

@@ -59,7 +59,7 @@ def serves(patterns, problem):
         return False
     n = patterns.rows.n_features + (patterns.sqrho > 0)
     # Patterns are counted before their elements are.
-    return n <= len(patterns) and n**2 <= patterns.rows.n_nonzero()
+    return n <= len(patterns) and patterns.rows.has_nonzeros(n**2)
 
 
 class NewtonEpochs:
@@ -93,7 +93,7 @@ class NewtonEpochs:
         if self.bounded:
             self.factor = FIRST_FACTOR
             self.alpha = np.minimum(weights.dual, self.C)
-            self._left = LEFT if self.patterns.rows.n_nonzero() > FEW_ELEMENTS else 0.0
+            self._left = LEFT if self.patterns.rows.has_nonzeros(FEW_ELEMENTS + 1) else 0.0
         else:
             self.factor, self._left = 2.0, 0.0
             self.alpha = self.factor * self.C * np.maximum(1 - self.margins, 0)
@@ -169,7 +169,10 @@ class NewtonEpochs:
             return 0, n_visits
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, objective.factor
-        self.alpha[members] = objective.dual
+        if members is self._everyone:
+            self.alpha = objective.dual
+        else:
+            self.alpha[members] = objective.dual
         # Their sums, not w less the gradient, which holds what sums and differences of earlier vectors
         # have lost: the certificate would be false.
         run.weights.assign(self.patterns, self.alpha, others + objective.combination)
@@ -195,16 +198,20 @@ class NewtonEpochs:
 
     def _objective(self, members, others, others_sum):
         """The objective as a function of what the members contribute."""
-        centre = self.alpha[members] if self.bounded else np.zeros(len(members))
+        # Copies, which steps may change; where it is everyone without a look at who it is.
+        def of(values):
+            return values.copy() if members is self._everyone else values[members]
+
+        centre = of(self.alpha) if self.bounded else np.zeros(len(members))
         return Objective(
             self.patterns,
             members,
             others,
             others_sum,
             self.w,
-            self.margins[members],  # a copy
+            of(self.margins),
             centre,
-            self.C[members],
+            of(self.C),
             self.factor,
             self.bounded,
             self.curvature,
