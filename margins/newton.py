@@ -198,6 +198,7 @@ class NewtonEpochs:
 
     def _objective(self, members, others, others_sum):
         """The objective as a function of what the members contribute."""
+
         # Copies, which steps may change; where it is everyone without a look at who it is.
         def of(values):
             return values.copy() if members is self._everyone else values[members]

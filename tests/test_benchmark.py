@@ -18,7 +18,6 @@ from sklearn.svm import LinearSVC
 
 SET = "breast-cancer"  # ships with scikit-learn
 REPEATS = 3
-pytestmark = pytest.mark.xdist_group("benchmark")  # one process: what is measured is measured once
 OPTIONS = [*("--quick", "--data", SET), *("--repeats", str(REPEATS)), "--without-others"]
 SETTINGS = SimpleNamespace(seed=0, max_iter=1000, repeats=1, quick=True, limit=None)
 

@@ -526,7 +526,6 @@ MEASURED = [
 ]
 
 
-@pytest.mark.xdist_group("peaks")  # measured once
 @pytest.mark.parametrize("case", MEASURED)
 def test_fit_takes_vectors_but_no_copy_of_X(case, peaks):
     peak, size, m, d = peaks[case]
@@ -537,6 +536,5 @@ def test_fit_takes_vectors_but_no_copy_of_X(case, peaks):
     assert 0.15 * size + vectors + 1_000_000 < 0.6 * size
 
 
-@pytest.mark.xdist_group("peaks")
 def test_every_measured_layout_is_asserted(peaks):
     assert set(peaks) == set(MEASURED)

@@ -23,8 +23,6 @@ from pathlib import Path
 import pytest
 from test_readme import blocks
 
-pytestmark = pytest.mark.xdist_group("plugins")  # one environment for all
-
 ROOT = Path(__file__).parents[1]
 PLUGINS = ROOT / "tests/plugins"
 PACKAGES = sorted(path.parent.name for path in PLUGINS.glob("*/pyproject.toml"))
