@@ -40,6 +40,20 @@ def generator_of(seed):
     return np.random.Generator(np.random.PCG64(_seed(seed)))
 
 
+def shuffle(generator, order):
+    """``generator.shuffle(order)``, in less time.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    order : ndarray of int32
+        Shuffled in place. NumPy swaps elements as wide as a pointer in two thirds of the time.
+    """
+    wide = order.astype(np.intp)
+    generator.shuffle(wide)
+    order[:] = wide
+
+
 def by_tiles(generator, n, rows_per_chunk):
     """A random order in tiles: ndarray of int32, shape (n,).
 
@@ -50,7 +64,7 @@ def by_tiles(generator, n, rows_per_chunk):
     rows_per_chunk : int
     """
     chunks = np.arange(-(-n // rows_per_chunk), dtype=np.int32) * np.int32(rows_per_chunk)
-    generator.shuffle(chunks)
+    shuffle(generator, chunks)
     order = (chunks[:, np.newaxis] + np.arange(rows_per_chunk, dtype=np.int32)).ravel()
     if len(order) > n:
         order = order[order < n]
@@ -58,7 +72,7 @@ def by_tiles(generator, n, rows_per_chunk):
     n_full = n - n % TILE
     tiles = order[:n_full].reshape(-1, TILE)
     order[:n_full] = np.take(tiles, generator.permutation(TILE), axis=1).ravel()
-    generator.shuffle(order[n_full:])
+    shuffle(generator, order[n_full:])
     return order
 
 

@@ -17,7 +17,7 @@ from margins._sparse import Rows
 from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.callbacks import Watch
 from margins.certificate import NOTHING, Certificate
-from margins.orders import by_tiles, generator_of, rows_per_chunk
+from margins.orders import by_tiles, generator_of, rows_per_chunk, shuffle
 from margins.patterns import of_each
 
 # Squared norms that differ more are not the same but for rounding.
@@ -317,10 +317,10 @@ class Run:
         if proves and self._chunk > 1:
             return by_tiles(self._generator, len(self.patterns), self._chunk)
         if self.n_epochs == 0 and self.shuffle != "never":
-            self._generator.shuffle(self._order)
+            shuffle(self._generator, self._order)
         order = self._order[self.n_held_out :]
         if self.n_epochs > 0 and self.shuffle == "epochs":
-            self._generator.shuffle(order)
+            shuffle(self._generator, order)
         return order
 
     def present(self, stage, sets, order):

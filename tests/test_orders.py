@@ -29,6 +29,17 @@ def test_a_tile_holds_whole_chunks_from_all_over_in_random_order():
         assert np.mean(np.diff(tile // chunk) == 0) < 0.1  # neighbours are rarely of one chunk
 
 
+@pytest.mark.parametrize("n", [1, 2, 1000])
+def test_generator_and_shuffle_are_those_of_numpy(n):
+    for seed in (0, 7, 2**31 - 2):
+        ours, numpys = orders.generator_of(seed), np.random.default_rng(seed)
+        for _ in range(2):
+            order, expected = (np.arange(n + 3, dtype=np.int32) for _ in range(2))
+            orders.shuffle(ours, order[3:])
+            numpys.shuffle(expected[3:])
+            np.testing.assert_array_equal(order, expected)
+
+
 def test_orders_differ():
     generator = np.random.default_rng(0)
     first, second = (by_tiles(generator, 4 * TILE, 64) for _ in range(2))
