@@ -96,23 +96,26 @@ class NewtonEpochs:
             self._left = LEFT if self.patterns.rows.has_nonzeros(FEW_ELEMENTS + 1) else 0.0
         else:
             self.factor, self._left = 2.0, 0.0
-            self.alpha = self.factor * self.C * np.maximum(1 - self.margins, 0)
+            self.alpha = None  # before the first epoch, nobody asks for those of w
         self._band = math.inf
         self.curvature = None  # large: not before an epoch is played
         self._least, self._n_vain = math.inf, 0
-        self._best_value, self._best = -math.inf, None
+        self._best_value = -math.inf
+        self._best = None  # dual variables, and by what they are to be multiplied
 
     def _keep_best(self, weights, scale):
         """Keep these dual variables, which `scale` makes feasible, if none have proven more."""
         value = scale * weights.dual_sum - 0.5 * scale * scale * weights.sqnorm
         if value > self._best_value:
-            self._best_value, self._best = value, scale * weights.dual
+            self._best_value, self._best = value, (weights.dual, scale)
 
     def _end(self, run):
         """Leave the run the best dual variables: those of a w lost in rounding may be anything."""
         if self._best is not None:
-            best = np.minimum(self._best, self.C) if self.bounded else self._best
-            run.weights.assign(self.patterns, best)
+            dual, scale = self._best
+            dual *= scale
+            run.weights.assign(self.patterns, np.minimum(dual, self.C) if self.bounded else dual)
+            self._best = dual, 1.0
 
     # What a run asks of the weight vector that it reads out.
 

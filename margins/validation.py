@@ -9,6 +9,8 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from margins._sparse import all_ones
+
 DTYPES = (np.float64, np.float32)
 
 
@@ -101,5 +103,7 @@ def _is_ready(X):
         return False
     if X.dtype not in DTYPES or X.ndim != 2 or 0 in X.shape:
         return False
+    if values.ndim == 1 and values.flags.c_contiguous and all_ones(values):
+        return True  # as binary data are: one look at them, which rows need anyway
     with np.errstate(all="ignore"):
         return bool(np.isfinite(values.sum()))  # a sum that overflows is none of all finite numbers
