@@ -71,7 +71,7 @@ class NewtonEpochs:
     Parameters
     ----------
     run : margins.training.Run
-        With a certificate, of the weight vector as it is.
+        With a certificate of the weight vector as it is, or before its first epoch.
     """
 
     def __init__(self, run):
@@ -86,7 +86,7 @@ class NewtonEpochs:
         np.multiply(weights.weights, run.primal_scale, out=self.weights)
         if self._rho > 0:
             self.w[-1] = run.primal_scale * self._rho * weights.label_sum
-        self.margins = run.primal_scale * run.products
+        self.margins = np.zeros(m) if run.products is None else run.primal_scale * run.products
         if run.dual_scale > 0:
             weights.rescale(run.dual_scale)
             run.dual_scale = 1.0
@@ -106,7 +106,7 @@ class NewtonEpochs:
     def _keep_best(self, weights, scale):
         """Keep these dual variables, which `scale` makes feasible, if none have proven more."""
         value = scale * weights.dual_sum - 0.5 * scale * scale * weights.sqnorm
-        if value > self._best_value:
+        if value > self._best_value and weights.dual_sum > 0:
             self._best_value, self._best = value, (weights.dual, scale)
 
     def _end(self, run):
