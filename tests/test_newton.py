@@ -421,7 +421,8 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
 
 
 def tire(monkeypatch, n_steps):
-    """From the next Newton step but `n_steps` on there are none."""
+    """From the next Newton step but `n_steps` on there are none; visits begin, as on larger data."""
+    monkeypatch.setattr("margins.algorithms.mpu.FEW_ELEMENTS", 0)
     left = [n_steps]
 
     class Tired(newton.Objective):
@@ -632,3 +633,17 @@ def test_line_search_ends_where_the_slope_is_flat(bounded):
         pull, _ = slope(p, ahead, centre, C, factor, bounded, t)
         assert abs(linear + t * square - pull) <= flat * (1 + 1e-9)
         assert t > 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_long_rows_among_short_ones_leave_no_rounding_behind(seed):
+    # From w = 0 the Hessian is that of all patterns; of the long ones, once they are classified, it
+    # keeps the rounding, which is more than all short ones together.
+    rng, m = np.random.default_rng(seed), 200
+    X = rng.normal(size=(2 * m, 1))
+    y = X[:, 0] > 0
+    X[:m] *= 1e5
+    X[m:] *= 1e-3
+    y[m:] ^= rng.random(m) < 0.3
+    classifier = fit(X, y, C=1e6, eps=1e-6, fit_intercept=False)
+    assert classifier.converged_ and classifier.n_iter_ <= 4

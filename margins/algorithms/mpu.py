@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from margins.certificate import HardMargin, Hinge
 from margins.extrapolation import ExtrapolatedPasses
 from margins.newton import FEW_ELEMENTS, NewtonEpochs, serves
@@ -115,8 +117,12 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
 def _newton_stages(run, rules):
     """A beginning by visits, where it pays, and Newton steps."""
     bounded, rows = isinstance(run.problem, Hinge), run.patterns.rows
-    if bounded or rows.has_nonzeros(FEW_ELEMENTS + 1):
-        yield Stage(rules, epochs=OPENING)
+    if not bounded and not rows.has_nonzeros(FEW_ELEMENTS + 1):
+        yield Stage(joint=NewtonEpochs(run))
+        # Not finished: with long rows among short ones, what is left of a Hessian of all patterns, when
+        # most have been taken away again, is rounding. Begin anew: visits find those that belong to it.
+        run.weights.assign(run.patterns, np.zeros(len(run.patterns)))
+    yield Stage(rules, epochs=OPENING)
     if bounded and rows.n_features > FEW_FEATURES and run.certificate.gap <= NEAR * run.eps:
         yield Stage(rules, UNLEARNING_BOUNDED[0][1], epochs=NEAR_EPOCHS)
     yield Stage(joint=NewtonEpochs(run))
