@@ -113,9 +113,8 @@ class NewtonEpochs:
         """Leave the run the best dual variables: those of a w lost in rounding may be anything."""
         if self._best is not None:
             dual, scale = self._best
-            dual *= scale
-            run.weights.assign(self.patterns, np.minimum(dual, self.C) if self.bounded else dual)
-            self._best = dual, 1.0
+            best = scale * dual
+            run.weights.assign(self.patterns, np.minimum(best, self.C) if self.bounded else best)
 
     # What a run asks of the weight vector that it reads out.
 

@@ -104,6 +104,6 @@ def _is_ready(X):
     if X.dtype not in DTYPES or X.ndim != 2 or 0 in X.shape:
         return False
     if values.ndim == 1 and values.flags.c_contiguous and all_ones(values):
-        return True  # as binary data are: one look at them, which rows need anyway
+        return True  # of other data the first number that is not 1 tells: only binary ones are read here
     with np.errstate(all="ignore"):
         return bool(np.isfinite(values.sum()))  # a sum that overflows is none of all finite numbers

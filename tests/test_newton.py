@@ -392,9 +392,16 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
 
 @quiet
 @each_loss
-@pytest.mark.parametrize("max_iter", [1, 2])
-def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(max_iter, loss, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    # How few elements need no visits of the squared hinge loss: as many as here, or none.
+    "few, max_iter",
+    [(0, 1), (0, 2), (0, 3), (newton.FEW_ELEMENTS, 1), (newton.FEW_ELEMENTS, 2)],
+)
+def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
+    few, max_iter, loss, capsys, monkeypatch
+):
     monkeypatch.setattr(newton, "MOST_STEPS", 1)
+    monkeypatch.setattr("margins.algorithms.mpu.FEW_ELEMENTS", few)
     X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
@@ -601,7 +608,7 @@ def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
     # The first step has spoilt them.
     X, y = clouds(m=200)
     left = tire(monkeypatch, 1)
-    for max_iter in (2, 3, 4, 5):
+    for max_iter in (3, 4, 5):
         left[0] = 1
         short = fit(X, y, loss=loss, max_iter=max_iter)
         _, given_up = [epoch.mistakes == 0 for epoch in short.learning_curve_[0]][-2:]

@@ -71,7 +71,8 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         True,
         BOOLEAN,
         "Go on by Newton steps after the first epochs, where features are few: their square, the "
-        "intercept counted, at most the number of non-zero elements of X. Not with C = inf, a kernel or "
+        "intercept counted, at most the number of non-zero elements of X. The squared hinge loss of at "
+        "most 20,000 such elements needs no epochs before. Not with C = inf, a kernel or "
         "stop='clean-pass'.",
     )
 
