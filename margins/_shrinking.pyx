@@ -26,6 +26,8 @@ from margins._update cimport Patterns, Rules, Step, Thresholds, Visit, WeightVec
 
 import numpy as np
 
+from margins.orders import shuffle
+
 cdef Py_ssize_t AHEAD = 16   # visits between the request for a row and its use
 cdef Py_ssize_t VISITS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
 
@@ -85,7 +87,7 @@ cdef class ShrinkingPasses:
             # Without violations on one side nothing is known of what is far on that side.
             before.lowest = now.lowest if now.lowest < 0 else -INFINITY
             before.highest = now.highest if now.highest > 0 else INFINITY
-            self._generator.shuffle(members[:n])
+            shuffle(self._generator, members[:n])
             self._pass(patterns, a, rules, n, &before, &now)
         return n_changed
 
