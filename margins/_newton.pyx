@@ -342,9 +342,19 @@ cdef class Curvature:
         return self.solve(factor, vector)
 
     cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
-        """Add the members that have become free, and take away those that no longer are."""
-        cdef Py_ssize_t i, k, n, n_rows
+        """Add the members that have become free, and take away those that no longer are.
+
+        Those held before must be among the members.
+        """
+        cdef Py_ssize_t i, k, n, n_rows, n_leaving = 0, n_staying = 0
         cdef bint adding
+        for i in range(members.shape[0]):
+            if self.is_held[members[i]]:
+                n_leaving += not free[i]
+                n_staying += free[i]
+        if n_leaving > n_staying:  # a sum afresh is less work, and keeps less rounding
+            self.is_held[:] = 0
+            self.sum[:, :] = 0
         if not self.is_dense:
             for i in range(members.shape[0]):
                 k = members[i]

@@ -377,13 +377,14 @@ cdef class WeightVector:
         return result
 
     def clear(self):
-        """Make it 0, its clock and counts too."""
+        """Make it 0, and set its clock back; updates stay counted."""
         cdef State start
         self.v[:] = 0
         if self.beta is not None:
             self.beta[:] = 0
         start.scale = 1
-        start.label_sum = start.sqnorm = start.dual_sum = start.t = start.n_updates = 0
+        start.label_sum = start.sqnorm = start.dual_sum = start.t = 0
+        start.n_updates = self.state.n_updates
         self.state = start
 
     def assign(self, Patterns patterns not None, const double[::1] dual not None,

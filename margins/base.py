@@ -69,7 +69,7 @@ certificates_ : list of Certificate
 dual_coef_ : ndarray of float64, shape (1, n_samples) or (n_classes, n_samples)
     With ``kernel="linear"``: the dual variables alpha_k >= 0, scaled to be feasible (with C < inf,
     or where the algorithm keeps them). `coef_` is proportional to the sum of alpha_k y_k x_k, and
-    after Newton steps (`mpu`) close to it.
+    after Newton steps (`newton`) close to it.
     With another kernel, as SVC's: shape (1, n_support) or (n_classes, n_support), the coefficients
     of K(support vector, x) in the scores, signed by the labels.
 support_ : ndarray of int, shape (n_support,)

@@ -31,12 +31,14 @@ from margins._newton import (
 )
 from margins._update import WeightVector
 from margins.certificate import HardMargin, Hinge, SquaredHinge
+from margins.newton_stages import NewtonClassifier
 from margins.patterns import rows_of
 from margins.threads import one_thread
 from margins.training import Run
 
 Mpu = margins.get("mpu")
 LOSSES = ("squared_hinge", "hinge")
+OTHERS = ("pdm", "pdm-succ", "mpcs", "mpvs")
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 
@@ -110,9 +112,11 @@ def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones
     curvature.py_update(members, np.ones(len(members), dtype=np.int8))
     hessian = (some.T * C[members]) @ some
     assert_array_equal(curvature.matrix, np.tril(hessian))
-    curvature.py_update(members[::2].copy(), np.zeros(len(members[::2]), dtype=np.int8))
-    some = some[1::2]
-    assert_array_equal(curvature.matrix, np.tril((some.T * C[members[1::2]]) @ some))
+    for every in (3, 2, 1):  # a third leaves, then most, the sum of the others afresh, then all
+        free = np.arange(len(members)) % every != 0
+        curvature.py_update(members, free.astype(np.int8))
+        hessian = (some[free].T * C[members[free]]) @ some[free]
+        assert_array_equal(curvature.matrix, np.tril(hessian))
 
 
 def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():
@@ -191,9 +195,9 @@ def test_curvature_follows_the_free_patterns(d, rho):
     rng = np.random.default_rng(0)
     vector = rng.normal(size=Y.shape[1])
     free = np.zeros(600, dtype=np.int8)
-    for _ in range(4):
-        members = np.flatnonzero(rng.random(600) < 0.7).astype(np.int32)
-        free[members] = rng.random(len(members)) < 0.6
+    for share in (0.6, 0.6, 0.2, 0.6):  # the third time most leave
+        members = np.flatnonzero((rng.random(600) < 0.7) | (free == 1)).astype(np.int32)
+        free[members] = rng.random(len(members)) < share
         curvature.py_update(members, free[members])
         assert_array_equal(curvature.held, free)
         hessian = np.eye(len(vector)) + 0.5 * (Y.T * (C * free)) @ Y
@@ -350,7 +354,7 @@ def test_papers_algorithm_visits_only(params, monkeypatch):
     def refuse(run):
         raise AssertionError("Newton steps")
 
-    monkeypatch.setattr("margins.algorithms.mpu.NewtonEpochs", refuse)
+    monkeypatch.setattr("margins.newton_stages.NewtonEpochs", refuse)
     X, y = clouds()
     with pytest.raises(AssertionError, match="Newton steps"):
         fit(X, y)
@@ -401,7 +405,7 @@ def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
     few, max_iter, loss, capsys, monkeypatch
 ):
     monkeypatch.setattr(newton, "MOST_STEPS", 1)
-    monkeypatch.setattr("margins.algorithms.mpu.FEW_ELEMENTS", few)
+    monkeypatch.setattr("margins.newton_stages.FEW_ELEMENTS", few)
     X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
@@ -429,7 +433,7 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
 
 def tire(monkeypatch, n_steps):
     """From the next Newton step but `n_steps` on there are none; visits begin, as on larger data."""
-    monkeypatch.setattr("margins.algorithms.mpu.FEW_ELEMENTS", 0)
+    monkeypatch.setattr("margins.newton_stages.FEW_ELEMENTS", 0)
     left = [n_steps]
 
     class Tired(newton.Objective):
@@ -459,6 +463,82 @@ def test_visits_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
     assert classifier.converged_
     assert classifier.n_iter_ < 60
     assert dual == pytest.approx(duals[-1], rel=1e-12)
+
+
+# ------------------------------------------------------------------------------- the other algorithms
+
+
+def test_who_takes_newton_steps():
+    takers = {n for n in margins.available() if issubclass(margins.get(n), NewtonClassifier)}
+    assert {"mpu", *OTHERS} <= takers
+    assert all(margins.get(name).newton for name in takers)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("few", [0, newton.FEW_ELEMENTS])
+@pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
+def test_other_algorithms_prove_by_newton_steps_what_they_prove_by_visits(
+    name, few, n_classes, weighted, monkeypatch
+):
+    monkeypatch.setattr("margins.newton_stages.FEW_ELEMENTS", few)
+    X, y = clouds(m=200, n_classes=n_classes)
+    C = np.random.default_rng(0).integers(1, 4, len(y)) * 0.7 if weighted else np.ones(len(y))
+    by = {}
+    for steps in (True, False):
+        by[steps] = margins.get(name)(newton=steps, random_state=0).fit(X, y, C)
+        assert by[steps].converged_
+        for i, certificate in enumerate(by[steps].certificates_):
+            primal, dual, *_ = sides(by[steps], X, y, C, "squared_hinge", i)
+            assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+            best = optimum(X, np.where(y == (i if n_classes > 2 else 1), 1, -1), C, "squared_hinge", 1.0)
+            assert dual * (1 - 1e-9) <= certificate.dual <= best * (1 + 1e-8)
+            assert certificate.fraction >= 0.99
+    assert by[True].n_visits_ < by[False].n_visits_
+    assert by[True].n_iter_ <= 3
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_paper_runs_take_no_newton_steps(name):
+    X, y = clouds(m=200)
+    for params in ({"stop": "clean-pass"}, {"C": math.inf, "max_iter": 20}):
+        both = [
+            margins.get(name)(newton=steps, eps=0.125, random_state=0, **params)
+            for steps in (True, False)
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            one, other = (classifier.fit(X, y) for classifier in both)
+        assert one.n_updates_ == other.n_updates_
+        assert_array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("few", [0, newton.FEW_ELEMENTS])
+def test_other_algorithms_begin_anew_if_newton_steps_do_not_finish(name, few, monkeypatch):
+    tire(monkeypatch, 0)
+    monkeypatch.setattr("margins.newton_stages.FEW_ELEMENTS", few)
+    X, y = clouds(m=200)
+    seen = []
+
+    class Watched(margins.get(name)):
+        def stages(self, run):
+            for stage in super().stages(run):
+                state = run.weights
+                seen.append((stage.joint is not None, state.dual_sum, state.t, abs(state.weights).max()))
+                before = state.n_updates
+                yield stage
+                assert run.weights.n_updates >= before
+
+    classifier = Watched(random_state=0).fit(X, y)
+    joint = [i for i, (is_joint, *_) in enumerate(seen) if is_joint]
+    assert joint == ([0, 2] if few else [1])
+    for i in joint:
+        assert seen[i + 1] == (False, 0, 0, 0)
+    assert classifier.converged_
+    primal, dual, *_ = sides(classifier, X, y, 1.0, "squared_hinge")
+    (certificate,) = classifier.certificates_
+    assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+    assert dual * (1 - 1e-9) <= certificate.dual <= primal * (1 + 1e-9)
 
 
 @each_loss

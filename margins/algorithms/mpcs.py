@@ -1,13 +1,13 @@
 """The margin perceptron with constant shrinking."""
 
-from margins.base import MaximumMarginClassifier
+from margins.newton_stages import NewtonClassifier
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
 from margins.schedules import DEEP, EASY_EPOCHS, SHALLOW
 from margins.training import Stage
 
 
-class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
+class ConstantShrinkingMarginPerceptron(NewtonClassifier):
     """The margin perceptron with constant shrinking: forget at a steady rate.
 
     Every update first shrinks the weight vector by ``1 - lam``. With
@@ -18,6 +18,8 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     Gamma need not be known. One full epoch without shrinking gives a margin achieved, a lower bound
     of gamma; lam is chosen for it, and again for the better one whenever a clean full pass does not
     prove eps and b is doubled.
+
+    Where features are few, Newton steps finish what an epoch without shrinking has begun; see `newton`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.1, Remarks 2 and 3.
     """
@@ -38,6 +40,8 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
 
     def stages(self, run):
         b = (0.1 / self.eps if self.b is None else self.b) * run.sqradius
+        yield from self.newton_stages(run, [self._stage(b, 0.0, (), epochs=1)])
+        run.weights.clear()  # not finished: begin anew
         if self.lam is None:
             yield self._stage(b, 0.0, SHALLOW, epochs=1)
         yield self._stage(b, self._rate(b, run), SHALLOW, epochs=EASY_EPOCHS)

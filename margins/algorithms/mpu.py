@@ -2,12 +2,10 @@
 
 import math
 
-import numpy as np
-
 from margins.certificate import HardMargin, Hinge
 from margins.extrapolation import ExtrapolatedPasses
-from margins.newton import FEW_ELEMENTS, NewtonEpochs, serves
-from margins.parameters import BOOLEAN, Interval, optional, parameter
+from margins.newton_stages import NewtonClassifier
+from margins.parameters import Interval, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
 from margins.schedules import UNLEARNING, UNLEARNING_BOUNDED
 from margins.soft_margins import SoftMarginClassifier
@@ -22,18 +20,16 @@ FINEST = 1e-12
 # arcene 148, 82; pcmac 12, 12.
 BOUNDED_BEFORE_RUN = 0.01
 
-# Plain epochs before Newton steps; none where the loss is the squared hinge and elements are few, as one
-# more step, if any, costs less (sonar, C = 1: 1.0 ms, not 1.3). The hinge loss takes many steps: where
-# the gap is at most so many times eps, two more epochs of visits mostly prove it (Web within 1 %: 51
-# times, and 30 ms instead of 61; spambase: 23 times, 2.5 ms instead of 4.3).
-OPENING = 1
+# The hinge loss takes many Newton steps: where the gap after the epoch before them is at most so many
+# times eps, two more epochs of visits mostly prove it (Web within 1 %: 51 times, and 30 ms instead of
+# 61; spambase: 23 times, 2.5 ms instead of 4.3).
 NEAR, NEAR_EPOCHS = 60, 2
 # A step over so few features costs no more than an epoch of visits (shuttle, 9 features: 35 ms, not 39;
 # skin_nonskin, 3: 135, not 171).
 FEW_FEATURES = 16
 
 
-class UnlearningMarginPerceptron(SoftMarginClassifier):
+class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
     """The margin perceptron with unlearning: learn below b, unlearn what was learned above b + delta_b.
 
     Unlike other perceptrons it takes back: a pattern that was added when it was hard and has become
@@ -67,14 +63,6 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         Interval(1, 1e12, "right"),
         "Width of the zone without learning or unlearning, in units of R**2.",
     )
-    newton: bool = parameter(
-        True,
-        BOOLEAN,
-        "Go on by Newton steps after the first epochs, where features are few: their square, the "
-        "intercept counted, at most the number of non-zero elements of X. The squared hinge loss of at "
-        "most 20,000 such elements needs no epochs before. Not with C = inf, a kernel or "
-        "stop='clean-pass'.",
-    )
 
     def stages(self, run):
         bounded = isinstance(run.problem, Hinge)
@@ -89,21 +77,17 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
             b = most / self.C
         else:
             b = delta_b * (1 - accuracy) / accuracy
-        newton = self.newton and run.prove_early and serves(run.patterns, run.problem)
+        rules = _rules_for(run, b, delta_b)
+        unfinished = False
+        for stage in self.newton_stages(run, _opening(run, rules)):
+            yield stage
+            unfinished = True
+        if unfinished:
+            # a.y_k = b where the margin is 1. Dual variables may now shrink by many powers of 10, and a
+            # would keep their roundings.
+            run.weights.rescale(b)
+            run.sums_afresh = True
         while True:
-            if bounded:
-                run.bound_dual(b * run.problem.C)
-            rules = Rules(Unlearning(b, delta_b), Additive(), NoShrink())
-            if newton:
-                newton = False
-                for stage in _newton_stages(run, rules):
-                    yield stage
-                    if run.finished:
-                        return
-                # What they could not finish: a.y_k = b where the margin is 1. Dual variables may now
-                # shrink by many powers of 10, and a would keep their roundings.
-                run.weights.rescale(b)
-                run.sums_afresh = True
             for stage in _visiting_stages(run, rules):
                 yield stage
                 if run.finished:
@@ -113,20 +97,23 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
             # Twice as fine: a and b grow, delta_b does not.
             run.weights.rescale(2)
             b = max(2 * b, run.sqradius)
+            rules = _rules_for(run, b, delta_b)
 
 
-def _newton_stages(run, rules):
-    """A beginning by visits, where it pays, and Newton steps."""
-    bounded, rows = isinstance(run.problem, Hinge), run.patterns.rows
-    if not bounded and not rows.has_nonzeros(FEW_ELEMENTS + 1):
-        yield Stage(joint=NewtonEpochs(run))
-        # Not finished: with long rows among short ones, what is left of a Hessian of all patterns, when
-        # most have been taken away again, is rounding. Begin anew: visits find those that belong to it.
-        run.weights.assign(run.patterns, np.zeros(len(run.patterns)))
-    yield Stage(rules, epochs=OPENING)
-    if bounded and rows.n_features > FEW_FEATURES and run.certificate.gap <= NEAR * run.eps:
+def _rules_for(run, b, delta_b):
+    """The rules of a threshold; the upper bounds of the dual variables are in proportion to it."""
+    if isinstance(run.problem, Hinge):
+        run.bound_dual(b * run.problem.C)
+    return Rules(Unlearning(b, delta_b), Additive(), NoShrink())
+
+
+def _opening(run, rules):
+    """The visits before Newton steps."""
+    yield Stage(rules, epochs=1)
+    bounded = isinstance(run.problem, Hinge)
+    few_features = run.patterns.rows.n_features <= FEW_FEATURES
+    if bounded and not few_features and run.certificate.gap <= NEAR * run.eps:
         yield Stage(rules, UNLEARNING_BOUNDED[0][1], epochs=NEAR_EPOCHS)
-    yield Stage(joint=NewtonEpochs(run))
 
 
 def _visiting_stages(run, rules):

@@ -2,7 +2,7 @@
 
 import math
 
-from margins.base import MaximumMarginClassifier
+from margins.newton_stages import NewtonClassifier
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
 from margins.schedules import DEEP, EASY_EPOCHS, SHALLOWER
@@ -12,7 +12,7 @@ from margins.training import Stage
 LARGEST_N = 1000
 
 
-class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
+class VariableShrinkingMarginPerceptron(OnlineMixin, NewtonClassifier):
     """The margin perceptron with variable shrinking: forget the early patterns, less and less.
 
     Before update t + 1 the weight vector shrinks by ``(t / (t + 1))**n``, so that in the end the
@@ -21,6 +21,8 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     That guarantee is far below what a run reaches, so it starts with modest n and b; whenever a clean
     full pass does not prove eps, b is doubled, n (unless given) raised by one, and the run goes on.
+
+    Where features are few, Newton steps finish what its first epoch has begun; see `newton`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
     """
@@ -45,6 +47,8 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     def stages(self, run):
         n, b = self._start(run.sqradius)
+        yield from self.newton_stages(run, [self._stage(n, b, (), epochs=1)])
+        run.weights.clear()  # not finished: begin anew
         yield self._stage(n, b, SHALLOWER, epochs=EASY_EPOCHS)
         while not run.finished:
             yield self._stage(n, b, DEEP)

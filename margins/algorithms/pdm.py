@@ -2,7 +2,7 @@
 
 import math
 
-from margins.base import MaximumMarginClassifier
+from margins.newton_stages import NewtonClassifier
 from margins.parameters import BOOLEAN, Interval, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.schedules import DEEP, DEEP_OPENING
@@ -10,12 +10,14 @@ from margins.streams import OnlineMixin
 from margins.training import Stage
 
 
-class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
+class DynamicMarginPerceptron(OnlineMixin, NewtonClassifier):
     """The perceptron with dynamic margin: demand ``1 - eps`` of the margin that may still be possible.
 
     A pattern is misclassified when ``a.y <= (1 - eps) |a|**2 / t``, since after t updates ``|a| / t``
     bounds the maximum margin from above. On separable data (and with C < inf all data are) it ends,
     with any share ``1 - eps`` of the maximum margin that is asked for, knowing nothing of the data.
+
+    Where features are few, Newton steps finish what its first epoch has begun; see `newton`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8), Theorem 3.2, section 4.
     """
@@ -31,6 +33,10 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     )
 
     def stages(self, run):
+        # Early multiple updates of alike patterns would inflate |a| / t: none in the first pass.
+        single = Rules(DynamicMargin(self.eps), Additive(most=1), NoShrink())
+        yield from self.newton_stages(run, [Stage(single, epochs=1)])
+        run.weights.clear()  # not finished: begin anew
         if self.successive and self.eps < 0.5:
             accuracy = 0.5
             while accuracy > self.eps:
@@ -38,10 +44,7 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
                 accuracy = max(accuracy / self.eta, self.eps)
             yield self._stage(self.eps)
         else:
-            # Early multiple updates of alike patterns would inflate |a| / t: none in the first pass.
-            condition = DynamicMargin(self.eps)
-            rules = Rules(condition, Additive(), NoShrink())
-            single = Rules(condition, Additive(most=1), NoShrink())
+            rules = Rules(single.condition, Additive(), NoShrink())
             yield Stage(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
             yield Stage(rules, DEEP)
 

@@ -1,0 +1,51 @@
+"""Classifiers that go on by Newton steps, once visits have found the patterns that matter."""
+
+from margins.base import MaximumMarginClassifier
+from margins.certificate import Hinge
+from margins.newton import FEW_ELEMENTS, NewtonEpochs, serves
+from margins.parameters import BOOLEAN, parameter
+from margins.training import Stage
+
+
+class NewtonClassifier(MaximumMarginClassifier):
+    """A maximum-margin classifier whose visits, where features are few, only begin.
+
+    The dual variables that an algorithm has accumulated say which patterns matter, whatever rules have
+    accumulated them. Newton steps then settle how much each of them does, all at once, and prove it.
+    """
+
+    newton: bool = parameter(
+        True,
+        BOOLEAN,
+        "Go on by Newton steps after the first epochs, where features are few: their square, the "
+        "intercept counted, at most the number of non-zero elements of X. The squared hinge loss of at "
+        "most 20,000 such elements needs no epochs before. Not with C = inf, a kernel or "
+        "stop='clean-pass'. False: only visits, by the algorithm's own rules.",
+    )
+
+    def newton_stages(self, run, opening):
+        """A beginning by visits, where it pays, and Newton steps; nothing where these do not serve.
+
+        A run that goes on after them has not been finished, and is to begin anew or to find a scale for
+        the dual variables that they have left.
+
+        Parameters
+        ----------
+        run : margins.training.Run
+        opening : iterable of margins.training.Stage
+            The visits to begin with.
+
+        Yields
+        ------
+        margins.training.Stage
+        """
+        if not (self.newton and run.prove_early and serves(run.patterns, run.problem)):
+            return
+        if not isinstance(run.problem, Hinge) and not run.patterns.rows.has_nonzeros(FEW_ELEMENTS + 1):
+            yield Stage(joint=NewtonEpochs(run))
+            # Not finished: with long rows among short ones, what is left of a Hessian of all patterns,
+            # when most have been taken away again, is rounding. Begin anew: visits find those that
+            # belong to it.
+            run.weights.clear()
+        yield from opening
+        yield Stage(joint=NewtonEpochs(run))
