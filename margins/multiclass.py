@@ -1,10 +1,12 @@
 """One-vs-rest: one binary problem per class, over one shared matrix."""
 
 import functools
+import threading
+from collections import deque
 from numbers import Integral
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from sklearn.utils import check_random_state
 
 
@@ -58,9 +60,45 @@ def one_vs_rest(train, seeds, n_jobs):
     list
         What `train` returned, in the order of the problems.
     """
-    if len(seeds) == 1:
-        return [train(0, seeds[0])]
-    # Shared memory is required, not preferred: a process backend around us would copy X.
-    return Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(train)(index, seed) for index, seed in enumerate(seeds)
-    )
+    n_threads = 1 if len(seeds) == 1 else min(_n_threads(n_jobs), len(seeds))
+    if n_threads == 1:
+        return [train(index, seed) for index, seed in enumerate(seeds)]
+    return _in_threads(train, seeds, n_threads)
+
+
+def _n_threads(n_jobs):
+    # Shared memory is required, not preferred: processes would copy X.
+    backend, of_context = get_active_backend(require="sharedmem")
+    return backend.effective_n_jobs(of_context if n_jobs is None else n_jobs)
+
+
+def _in_threads(train, seeds, n_threads):
+    """Train in threads, each of which takes the next problem when it has finished one.
+
+    Not by joblib.Parallel, which looks only every 10 ms if they are done: small fits are by then.
+    """
+    left, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
+
+    def take_turns():
+        while True:
+            try:
+                index, seed = left.popleft()
+            except IndexError:
+                return
+            try:
+                results[index] = train(index, seed)
+            except BaseException as error:
+                errors[index] = error
+                left.clear()
+
+    threads = [threading.Thread(target=take_turns, daemon=True) for _ in range(n_threads)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        left.clear()  # Ctrl-C: nobody waits for the problems begun, and no other is
+    if errors:
+        raise errors[min(errors)]
+    return results

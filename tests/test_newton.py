@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import threading
 import warnings
 from types import SimpleNamespace
 
@@ -614,6 +615,33 @@ def test_newton_epochs_that_overlap_share_one_limit():
                 pass
             assert all(library["num_threads"] == 1 for library in libraries.info())
         assert [library["num_threads"] for library in libraries.info()] == before
+
+
+def test_whoever_comes_limits_linear_algebra_to_one_thread():
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    before = [library.get_num_threads() for library in libraries]
+    within = []
+
+    def come():
+        with one_thread:
+            within.extend(library.get_num_threads() for library in libraries)
+
+    try:
+        for n_threads in (2, 3):
+            for library in libraries:
+                library.set_num_threads(n_threads)
+                getattr(library, "clear_controlling_thread", int)()
+            come()  # a thread that lives on, and one after the other beside it
+            for _ in range(2):
+                other = threading.Thread(target=come)
+                other.start()
+                other.join()
+            assert [library.get_num_threads() for library in libraries] == [n_threads] * len(libraries)
+    finally:
+        for library, n_threads in zip(libraries, before, strict=True):
+            library.set_num_threads(n_threads)
+            getattr(library, "clear_controlling_thread", int)()
+    assert within == [1] * 6 * len(libraries)
 
 
 @each_loss
