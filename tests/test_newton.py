@@ -32,7 +32,7 @@ from margins._newton import (
 )
 from margins._update import WeightVector
 from margins.certificate import HardMargin, Hinge, SquaredHinge
-from margins.newton_stages import NewtonClassifier
+from margins.newton_stages import NewtonClassifier, need_visits
 from margins.patterns import rows_of
 from margins.threads import one_thread
 from margins.training import Run
@@ -207,6 +207,19 @@ def test_curvature_follows_the_free_patterns(d, rho):
         assert_allclose(x, np.linalg.solve(hessian, vector), rtol=1e-9)
     assert not curvature.py_solve(math.nan, x)
     assert not curvature.py_solve(0.5, np.full(len(vector), math.inf))
+
+
+def test_visits_come_before_steps_unless_they_cost_more():
+    rng = np.random.default_rng(0)
+    for m, d, squared, bounded in [
+        (3000, 8, False, False),
+        (3000, 9, True, True),
+        (2000, 10, False, True),  # 20,000 elements
+        (2001, 10, True, True),
+    ]:
+        patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1))
+        assert need_visits(patterns, SquaredHinge(1.0)) is squared
+        assert need_visits(patterns, Hinge(1.0)) is bounded
 
 
 def test_newton_steps_serve_where_the_hessian_is_no_larger_than_the_patterns():
@@ -398,15 +411,13 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
 @quiet
 @each_loss
 @pytest.mark.parametrize(
-    # How few elements need no visits of the squared hinge loss: as many as here, or none.
-    "few, max_iter",
-    [(0, 1), (0, 2), (0, 3), (newton.FEW_ELEMENTS, 1), (newton.FEW_ELEMENTS, 2)],
+    ("visits", "max_iter"), [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)]
 )
 def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
-    few, max_iter, loss, capsys, monkeypatch
+    visits, max_iter, loss, capsys, monkeypatch
 ):
     monkeypatch.setattr(newton, "MOST_STEPS", 1)
-    monkeypatch.setattr("margins.newton_stages.FEW_ELEMENTS", few)
+    monkeypatch.setattr("margins.newton_stages.need_visits", lambda *_: visits)
     X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
@@ -434,7 +445,7 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
 
 def tire(monkeypatch, n_steps):
     """From the next Newton step but `n_steps` on there are none; visits begin, as on larger data."""
-    monkeypatch.setattr("margins.newton_stages.FEW_ELEMENTS", 0)
+    monkeypatch.setattr("margins.newton_stages.need_visits", lambda *_: True)
     left = [n_steps]
 
     class Tired(newton.Objective):
@@ -476,12 +487,12 @@ def test_who_takes_newton_steps():
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("few", [0, newton.FEW_ELEMENTS])
+@pytest.mark.parametrize("visits", [True, False])
 @pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
 def test_other_algorithms_prove_by_newton_steps_what_they_prove_by_visits(
-    name, few, n_classes, weighted, monkeypatch
+    name, visits, n_classes, weighted, monkeypatch
 ):
-    monkeypatch.setattr("margins.newton_stages.FEW_ELEMENTS", few)
+    monkeypatch.setattr("margins.newton_stages.need_visits", lambda *_: visits)
     X, y = clouds(m=200, n_classes=n_classes)
     C = np.random.default_rng(0).integers(1, 4, len(y)) * 0.7 if weighted else np.ones(len(y))
     by = {}
@@ -514,10 +525,10 @@ def test_paper_runs_take_no_newton_steps(name):
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("few", [0, newton.FEW_ELEMENTS])
-def test_other_algorithms_begin_anew_if_newton_steps_do_not_finish(name, few, monkeypatch):
+@pytest.mark.parametrize("visits", [True, False])
+def test_other_algorithms_begin_anew_if_newton_steps_do_not_finish(name, visits, monkeypatch):
     tire(monkeypatch, 0)
-    monkeypatch.setattr("margins.newton_stages.FEW_ELEMENTS", few)
+    monkeypatch.setattr("margins.newton_stages.need_visits", lambda *_: visits)
     X, y = clouds(m=200)
     seen = []
 
@@ -532,7 +543,7 @@ def test_other_algorithms_begin_anew_if_newton_steps_do_not_finish(name, few, mo
 
     classifier = Watched(random_state=0).fit(X, y)
     joint = [i for i, (is_joint, *_) in enumerate(seen) if is_joint]
-    assert joint == ([0, 2] if few else [1])
+    assert joint == ([1] if visits else [0, 2])
     for i in joint:
         assert seen[i + 1] == (False, 0, 0, 0)
     assert classifier.converged_
