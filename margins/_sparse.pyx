@@ -161,17 +161,18 @@ def all_ones(const value_t[::1] values):
 
 def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
     """True if some row of a CSR matrix stores `n_features` numbers, and all such rows in their order."""
-    cdef Py_ssize_t j, k
-    cdef bint found = False, in_order = True
+    cdef Py_ssize_t k
+    cdef index_t j, differences = 0   # of a column's own type: many are compared at a time
+    cdef bint found = False
     with nogil:
         for k in range(starts.shape[0] - 1):
             if starts[k + 1] - starts[k] == n_features:
                 found = True
-                for j in range(n_features):
-                    in_order = in_order & (columns[starts[k] + j] == j)
-                if not in_order:
+                for j in range(<index_t> n_features):
+                    differences |= columns[starts[k] + j] ^ j
+                if differences != 0:
                     break
-    return found and in_order
+    return found and differences == 0
 
 
 def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
