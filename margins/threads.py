@@ -30,7 +30,7 @@ class _OneThread:
                 before = [(library, library.get_num_threads()) for library in _libraries()]
                 self._before = [(library, n_threads) for library, n_threads in before if n_threads != 1]
                 for library, _ in self._before:
-                    _set(library, 1)
+                    set_n_threads(library, 1)
             self._n_within += 1
 
     def __exit__(self, *trouble):
@@ -38,13 +38,13 @@ class _OneThread:
             self._n_within -= 1
             if self._n_within == 0:
                 for library, n_threads in self._before:
-                    _set(library, n_threads)
+                    set_n_threads(library, n_threads)
 
 
-def _set(library, n_threads):
+def set_n_threads(library, n_threads):
+    """Set the threads of a threadpoolctl.LibController, whichever thread has done so before."""
     library.set_num_threads(n_threads)
-    # From threadpoolctl 3.8 on, OpenBLAS then belongs to the thread that has set it first, for good, and
-    # others would set it in vain.
+    # From threadpoolctl 3.8 on, OpenBLAS then belongs to this thread, and others would set it in vain.
     if hasattr(library, "clear_controlling_thread"):
         library.clear_controlling_thread()
 

@@ -7,7 +7,7 @@ Table 1 runs the algorithms as the paper does, until a full epoch changes nothin
 directional margin of the vector that is left, min_k a.y_k / |a| (from `dual_coef_`). pfm is given the
 margin that the algorithm above it has achieved.
 
-Table 2 runs them as the library does, until the accuracy is proven, and gives the margin of `coef_`:
+Table 2 ends them as the library does, when the accuracy is proven, and gives the margin of `coef_`:
 1 / sqrt(2 J) with J the squared-hinge objective at the best length of the weight vector. LinearSVC
 stops at the largest tol of a grid whose margin is 99 % of the best upper bound that our certificates
 prove (the unit of our ratios), and once more at tol = 0.01, as the paper's DCD-L2 did (the unit of its

@@ -47,6 +47,11 @@ def make(name, **params):
     return algorithm(**params)
 
 
+def by_visits(name):
+    """The parameters that leave an algorithm to its own rules."""
+    return {"newton": False} if issubclass(ALGORITHMS[name], NewtonClassifier) else {}
+
+
 def names_of_parameters(algorithm):
     return [field.name for field in dataclasses.fields(algorithm)]
 
@@ -258,19 +263,25 @@ def test_fit_ignores_a_process_backend_that_surrounds_it():
 @pytest.mark.parametrize("name", NAMES)
 def test_random_state_decides_the_result(name):
     X, y = clouds(n_classes=3)
-    one = make(name, random_state=7, max_iter=30).fit(X, y)
-    assert_same_fit(make(name, random_state=7, max_iter=30).fit(X, y), one)
+    params = {"max_iter": 30, **by_visits(name)}
+    one = make(name, random_state=7, **params).fit(X, y)
+    assert_same_fit(make(name, random_state=7, **params).fit(X, y), one)
     generator = np.random.RandomState(7)
-    assert_same_fit(make(name, random_state=generator, max_iter=30).fit(X, y), one)
+    assert_same_fit(make(name, random_state=generator, **params).fit(X, y), one)
     # A generator goes on; and each seed gives an order of its own.
     for random_state in (generator, 8):
-        other = make(name, random_state=random_state, max_iter=30).fit(X, y)
+        other = make(name, random_state=random_state, **params).fit(X, y)
         if name == AVERAGE:  # a sum has no order but that of its roundings
             assert_allclose(other.coef_, one.coef_, rtol=1e-12)
-        elif issubclass(ALGORITHMS[name], NewtonClassifier):  # has no order for so few
-            assert_same_fit(other, one)
         else:
             assert not np.array_equal(other.decision_function(X), one.decision_function(X))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if by_visits(name)])
+def test_newton_steps_over_so_few_patterns_have_no_order(name):
+    X, y = clouds(n_classes=3)
+    one, other = (make(name, random_state=seed).fit(X, y) for seed in (7, 8))
+    assert_same_fit(other, one)
 
 
 @quiet
@@ -440,10 +451,7 @@ WITH_DUAL_VARIABLES += [("mpu", {"C": math.inf, "max_iter": 20})]
 WITH_DUAL_VARIABLES += [(name, {"C": math.inf}) for name in ("alpha-bound", "lambda-trick")]
 WITH_DUAL_VARIABLES += [("mpu", {"C": C, "loss": "hinge"}) for C in (0.1, 10.0)]
 # Newton steps leave a primal and a dual solution, which are one at the optimum only: test_newton.py.
-WITH_DUAL_VARIABLES = [
-    (name, {**params, "newton": False} if issubclass(ALGORITHMS[name], NewtonClassifier) else params)
-    for name, params in WITH_DUAL_VARIABLES
-]
+WITH_DUAL_VARIABLES = [(name, {**params, **by_visits(name)}) for name, params in WITH_DUAL_VARIABLES]
 
 
 @quiet
@@ -677,9 +685,9 @@ def test_separable_clouds_are_separated_without_a_warning(name):
 def test_warning_names_the_class_without_a_proof(name, stop):
     X, y = clouds(n_classes=3)
     y = np.array(["ant", "bee", "cat"])[y]
-    # By visits: one epoch of Newton steps is enough for data as small.
-    by_visits = {"newton": False} if issubclass(ALGORITHMS[name], NewtonClassifier) else {}
-    classifier = make(name, C=100.0, eps=1e-6, max_iter=1, stop=stop, random_state=0, **by_visits)
+    # One epoch of Newton steps is enough for data as small.
+    params = {"C": 100.0, "eps": 1e-6, "max_iter": 1, "stop": stop, **by_visits(name)}
+    classifier = make(name, random_state=0, **params)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         classifier.fit(X, y)

@@ -34,7 +34,7 @@ from margins._update import WeightVector
 from margins.certificate import HardMargin, Hinge, SquaredHinge
 from margins.newton_stages import NewtonClassifier, need_visits
 from margins.patterns import rows_of
-from margins.threads import one_thread
+from margins.threads import one_thread, set_n_threads
 from margins.training import Run
 
 Mpu = margins.get("mpu")
@@ -640,8 +640,7 @@ def test_whoever_comes_limits_linear_algebra_to_one_thread():
     try:
         for n_threads in (2, 3):
             for library in libraries:
-                library.set_num_threads(n_threads)
-                getattr(library, "clear_controlling_thread", int)()
+                set_n_threads(library, n_threads)
             come()  # a thread that lives on, and one after the other beside it
             for _ in range(2):
                 other = threading.Thread(target=come)
@@ -650,8 +649,7 @@ def test_whoever_comes_limits_linear_algebra_to_one_thread():
             assert [library.get_num_threads() for library in libraries] == [n_threads] * len(libraries)
     finally:
         for library, n_threads in zip(libraries, before, strict=True):
-            library.set_num_threads(n_threads)
-            getattr(library, "clear_controlling_thread", int)()
+            set_n_threads(library, n_threads)
     assert within == [1] * 6 * len(libraries)
 
 
