@@ -448,8 +448,10 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         )
         if runs[0].keep_dual and self._leaves_dual:
             self.dual_coef_ = np.zeros((len(runs), samples.n_samples))
+            # Not by indices where they are all: that takes longer than many a Newton step.
+            kept = slice(None) if len(samples.kept) == samples.n_samples else samples.kept
             for row, run, hypothesis in zip(self.dual_coef_, runs, hypotheses, strict=True):
-                row[samples.kept] = run.dual_scale * hypothesis.dual
+                row[kept] = run.dual_scale * hypothesis.dual
 
     def _set_support(self, samples, support):
         """Set the support to those of the samples."""

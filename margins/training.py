@@ -5,6 +5,7 @@ goes on by them, from where it is, until a full pass changes nothing, or until t
 what was asked.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -168,12 +169,20 @@ class Run:
     def __post_init__(self):
         m = len(self.patterns)
         self.weights = WeightVector(self.patterns.rows.n_features, m if self.keep_dual else 0)
-        self._order = np.arange(m, dtype=np.int32)
-        self._generator = generator_of(self.seed)
         self._best_dual = 0.0
         self._n_changed = self._n_refused = 0
         self._primal = None
         self._chunk = rows_per_chunk(self.patterns.rows)
+
+    # Made when first asked for: Newton steps need neither, and small fits feel it.
+
+    @functools.cached_property
+    def _order(self):
+        return np.arange(len(self.patterns), dtype=np.int32)
+
+    @functools.cached_property
+    def _generator(self):
+        return generator_of(self.seed)
 
     @property
     def sqradius(self):

@@ -61,11 +61,13 @@ def _classes(y):
     """The distinct labels, sorted, and their index for each label."""
     if y.dtype.kind in "biuf":
         # Two of them are seen at a glance; looking for any number takes 20 times as long.
-        low, high = y.min(), y.max()
-        is_high = y == high
-        n_both = np.count_nonzero(is_high) + np.count_nonzero(y == low)
-        if low != high and n_both == len(y):
-            return np.array([low, high]), is_high.astype(np.intp)
+        first = y[0]
+        is_second = y != first
+        second = y[is_second.argmax()]
+        if second != first and np.count_nonzero(y == second) == np.count_nonzero(is_second):
+            if second > first:
+                return np.array([first, second]), is_second.astype(np.intp)
+            return np.array([second, first]), np.logical_not(is_second).astype(np.intp)
     classes = np.unique(y)
     return classes, np.searchsorted(classes, y)  # np.unique would sort y for indices
 

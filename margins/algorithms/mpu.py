@@ -77,9 +77,8 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
             b = most / self.C
         else:
             b = delta_b * (1 - accuracy) / accuracy
-        rules = _rules_for(run, b, delta_b)
         unfinished = False
-        for stage in self.newton_stages(run, _opening(run, rules)):
+        for stage in self.newton_stages(run, _opening(run, b, delta_b)):
             yield stage
             unfinished = True
         if unfinished:
@@ -88,6 +87,7 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
             run.weights.rescale(b)
             run.sums_afresh = True
         while True:
+            rules = _rules_for(run, b, delta_b)
             for stage in _visiting_stages(run, rules):
                 yield stage
                 if run.finished:
@@ -97,7 +97,6 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
             # Twice as fine: a and b grow, delta_b does not.
             run.weights.rescale(2)
             b = max(2 * b, run.sqradius)
-            rules = _rules_for(run, b, delta_b)
 
 
 def _rules_for(run, b, delta_b):
@@ -107,8 +106,9 @@ def _rules_for(run, b, delta_b):
     return Rules(Unlearning(b, delta_b), Additive(), NoShrink())
 
 
-def _opening(run, rules):
+def _opening(run, b, delta_b):
     """The visits before Newton steps."""
+    rules = _rules_for(run, b, delta_b)
     yield Stage(rules, epochs=1)
     bounded = isinstance(run.problem, Hinge)
     cheap = run.patterns.rows.n_features <= CHEAP_FEATURES
