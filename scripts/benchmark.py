@@ -3,10 +3,10 @@
     MARGINS_DATA=... python scripts/benchmark.py [--quick] [--tasks a c] [--json FILE] [--figure PNG]
 
 Whole ``fit`` calls, as users make them, of both sides to the same CSR matrix of float64, in one process,
-on one thread, in alternation: the median of the repeats after one fit to warm up. LinearSVC is tuned in
-its favour: by the largest tol of a grid that reaches what is required, dual or primal, the faster. What
-a solver reaches is computed here, from its weights (contests.py). Ours find it out and prove it, in
-their own time.
+on one thread, in alternation: the median of the repeats after one to warm up, each repeat a fit or, of
+short ones, as many as last 10 ms. LinearSVC is tuned in its favour: by the largest tol of a grid that
+reaches what is required, dual or primal, the faster. What a solver reaches is computed here, from its
+weights (contests.py). Ours find it out and prove it, in their own time.
 
     a  the L1-SVM, C = 1, no intercept, objective within 1e-4 of the optimum
     b  the same within 1 %

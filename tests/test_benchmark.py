@@ -175,7 +175,8 @@ def test_fit_beyond_the_limit_is_given_up_and_its_side_left_out():
     assert len(sides["quick"].wall) == 4 and sides["quick"].trouble is None
 
 
-def test_sides_take_turns_and_begin_in_turn():
+def test_sides_take_turns_and_begin_in_turn(monkeypatch):
+    monkeypatch.setattr(measuring, "TURN", 0)
     order = []
 
     def side(name):
@@ -187,6 +188,21 @@ def test_sides_take_turns_and_begin_in_turn():
 
     measuring.in_alternation({name: side(name) for name in "ab"}, None, None, repeats=2)
     assert "".join(order) == "ab" + "ab" + "ba"
+
+
+def test_short_fits_are_many_in_a_row():
+    made = []
+
+    class Short:
+        def fit(self, X, y):
+            made.append(self)
+            time.sleep(measuring.TURN / 4)
+
+    classifier, wall, cpu, message = measuring.timed(Short, None, None)
+    assert 1 <= len(made) <= 4
+    assert classifier is made[-1] and message is None
+    assert wall >= measuring.TURN / 4
+    assert 0 <= cpu < wall
 
 
 @pytest.mark.skipif(measuring.sys.platform == "win32", reason="the system does not tell")
