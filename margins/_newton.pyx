@@ -37,7 +37,7 @@ from scipy.linalg.cython_lapack cimport dposv
 import numpy as np
 
 cdef enum:
-    BLOCK = 256  # sums of sums: rounding of hundreds of additions, not of millions
+    BLOCK = 256  # as many at a time: sums of sums have the rounding of hundreds of additions, not millions
 
 # Of rounded-off losses: by what `factor` grows.
 cdef double GROWTH = 2
@@ -87,23 +87,21 @@ def combination(Patterns patterns not None, const int32_t[::1] members, const do
     result = np.zeros(patterns.rows.n_features + (patterns.sqrho > 0))
     cdef double[::1] out = result
     with nogil:
-        _add_combination(patterns, members, dual, NULL, out)
+        _add_combination(patterns, members, dual, out)
     return result
 
 
 cdef void _add_combination(
-    Patterns patterns, const int32_t[::1] members, const double[::1] dual, const double* before,
-    double[::1] out
+    Patterns patterns, const int32_t[::1] members, const double[::1] dual, double[::1] out
 ) noexcept nogil:
-    """Add sum_k alpha_k y_k over the members; given their alpha_k `before`, by how much it has grown."""
+    """Add sum_k alpha_k y_k over the members."""
     cdef Py_ssize_t i, k, d = patterns.rows.n_features
     cdef double[::1] v = out[:d]
     cdef double c, label_sum = 0
     for i in range(members.shape[0]):
-        c = dual[i] if before == NULL else dual[i] - before[i]
-        if c != 0:
+        if dual[i] > 0:
             k = members[i]
-            c *= patterns.labels[k]
+            c = dual[i] * patterns.labels[k]
             axpy(patterns.rows, k, c, v)
             label_sum += c
     if patterns.sqrho > 0:
@@ -155,7 +153,7 @@ cdef inline double _positive(double x) noexcept nogil:
     return 0.5 * (x + fabs(x))
 
 
-cdef inline double _is(bint condition) noexcept nogil:
+cdef inline double _one_if(bint condition) noexcept nogil:
     return 1.0 if condition else 0.0
 
 
@@ -214,7 +212,7 @@ cdef double _dual_variables(
     cdef double distances[BLOCK]
     cdef double totals[BLOCK]
     cdef double slack, alpha, C, distance = 0
-    cdef double unbounded = 0 if bounded else UNBOUNDED, lost = 0 if bounded else 0.5
+    cdef double unbounded = 0 if bounded else UNBOUNDED, half = 0 if bounded else 0.5
     cdef Py_ssize_t i, k, n, begin = 0
     total[0] = 0
     while begin < products.shape[0]:
@@ -227,8 +225,8 @@ cdef double _dual_variables(
             alpha = _positive(wanted[i])
             alpha = C if alpha >= C + unbounded else alpha
             dual[k] = alpha
-            distances[i] = C * _positive(slack) - alpha * slack
-            totals[i] = alpha - lost * alpha * slack  # less alpha^2 / (4 C) without upper bounds
+            distances[i] = (C - alpha) * _positive(slack) + alpha * _positive(-slack)
+            totals[i] = alpha - half * alpha * slack  # less alpha^2 / (4 C)
         for i in range(n):
             k = begin + i
             free[k] = (wanted[i] > 0) & (wanted[i] < penalty[k] + unbounded)
@@ -268,7 +266,7 @@ cdef void _slope(
 ) noexcept nogil:
     cdef double pulls[BLOCK]
     cdef double curvatures[BLOCK]
-    cdef double step, alpha, C, unbounded = 0 if bounded else UNBOUNDED
+    cdef double step, wanted, alpha, C, unbounded = 0 if bounded else UNBOUNDED
     cdef Py_ssize_t i, k, n, begin = 0
     pull[0] = curvature[0] = 0
     while begin < products.shape[0]:
@@ -277,9 +275,11 @@ cdef void _slope(
             k = begin + i
             step = ahead[k] - products[k]
             C = penalty[k]
-            alpha = centre[k] + factor * C * (1 - products[k] - t * step)
-            pulls[i] = step * (_positive(alpha) - _positive(alpha - (C + unbounded)))
-            curvatures[i] = C * step * step * (_is(alpha > 0) - _is(alpha >= C + unbounded))
+            wanted = centre[k] + factor * C * (1 - products[k] - t * step)
+            alpha = _positive(wanted)
+            alpha = C if alpha >= C + unbounded else alpha
+            pulls[i] = alpha * step
+            curvatures[i] = C * step * step * (_one_if(wanted > 0) - _one_if(wanted >= C + unbounded))
         pull[0] += _sum(pulls, n)
         curvature[0] += _sum(curvatures, n)
         begin += n
@@ -490,7 +490,7 @@ cdef class Objective:
     dual : ndarray of float64
         The members' dual variables that belong to w.
     combination : ndarray of float64, shape (n,)
-        sum_k alpha_k y_k over the members, after `minimise` summed afresh.
+        sum_k alpha_k y_k over the members, summed afresh for every w.
     margins : ndarray of float64
         w.y_k of the members.
     is_exact : bool
@@ -506,7 +506,6 @@ cdef class Objective:
     cdef const int32_t[::1] members
     cdef const double[::1] others, C
     cdef double[::1] weights, products, centre, alpha, pull
-    cdef double[::1] summed                         # the dual variables that make up `pull`
     cdef double[::1] ahead, gradient, step, there   # of what is tried
     cdef int8_t[::1] free
     cdef double distance, others_sum
@@ -520,7 +519,7 @@ cdef class Objective:
         self.patterns, self.members, self.others, self.others_sum = patterns, members, others, others_sum
         self.w, self.margins, self.centre, self.C = w.copy(), margins, centre, C
         self.factor, self.bounded, self.curvature = factor, bounded, curvature
-        self.dual, self.combination = np.empty(len(members)), np.zeros(len(w))
+        self.dual, self.combination = np.empty(len(members)), np.empty(len(w))
         self.weights, self.products = self.w, self.margins
         self.alpha, self.pull = self.dual, self.combination
         cdef Py_ssize_t m = len(members), n = len(w)
@@ -528,7 +527,6 @@ cdef class Objective:
         self.free = np.empty(m, dtype=np.int8)
         self.ahead, self.gradient = room[:m], room[m : m + n]
         self.step, self.there = room[m + n : m + 2 * n], room[m + 2 * n :]
-        self.summed = np.zeros(max(m, 1) if bounded else 0)  # there always is a first one
         self.is_exact = True
         with nogil:
             self._settle()
@@ -551,8 +549,6 @@ cdef class Objective:
                 n_steps += 1
                 with gil:
                     PyErr_CheckSignals()
-            if self.bounded and n_steps > 0:
-                self._sum_afresh()  # what was added and taken away again has left its rounding
         return n_steps
 
     cdef void _settle(self) noexcept nogil:
@@ -562,20 +558,15 @@ cdef class Objective:
         self.distance = _dual_variables(
             self.products, self.centre, self.C, self.factor, self.bounded, self.alpha, self.free, &total
         )
-        if self.bounded:  # most dual variables are at a bound, and stay there
-            _add_combination(self.patterns, self.members, self.alpha, &self.summed[0], self.pull)
-            self.summed[: self.alpha.shape[0]] = self.alpha
-        else:
-            self._sum_afresh()
+        # Not by how much dual variables have changed (5 % of a fit less): those that went to a large C
+        # and came back would leave their rounding.
+        self.pull[:] = 0
+        _add_combination(self.patterns, self.members, self.alpha, self.pull)
         for j in range(self.weights.shape[0]):
             self.gradient[j] = self.weights[j] - self.others[j] - self.pull[j]
             square += (self.others[j] + self.pull[j]) * (self.others[j] + self.pull[j])
         self.value = total + self.others_sum - 0.5 * square
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.distance
-
-    cdef void _sum_afresh(self) noexcept nogil:
-        self.pull[:] = 0
-        _add_combination(self.patterns, self.members, self.alpha, NULL, self.pull)
 
     cdef bint _step(self) noexcept nogil:
         """Make one Newton step: False if there is none downwards."""

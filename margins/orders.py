@@ -54,6 +54,27 @@ def shuffle(generator, order):
     order[:] = wide
 
 
+def spread(generator, n, size):
+    """Some of n patterns, spread evenly over them, in random order: ndarray of int32, shape (size,).
+
+    One out of each of `size` parts, so that no part of a sorted file is left out; neighbouring parts
+    may share a pattern.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    n : int
+    size : int
+        At most n.
+    """
+    order = generator.random(size)
+    order += np.arange(size)
+    order *= n / size
+    order = np.minimum(order, n - 1).astype(np.int32)
+    shuffle(generator, order)
+    return order
+
+
 def by_tiles(generator, n, rows_per_chunk):
     """A random order in tiles: ndarray of int32, shape (n,).
 

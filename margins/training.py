@@ -18,7 +18,7 @@ from margins._sparse import Rows
 from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.callbacks import Watch
 from margins.certificate import NOTHING, Certificate
-from margins.orders import by_tiles, generator_of, rows_per_chunk, shuffle
+from margins.orders import by_tiles, generator_of, rows_per_chunk, shuffle, spread
 from margins.patterns import of_each
 
 # Squared norms that differ more are not the same but for rounding.
@@ -42,6 +42,9 @@ class Stage(NamedTuple):
         Rules of the pass over all patterns, where they differ from those of the active sets.
     epochs : int, optional
         End the stage after so many full epochs, also without a clean one.
+    n_patterns : int, optional
+        Present only so many patterns in what counts as a full epoch: they are drawn from all over the
+        data, of large data in chunks of rows, and few may come twice. Only with shuffle="epochs".
     presenter : object, optional
         Presents the patterns of an epoch in its own way instead of `ActiveSets`, whose `full_epoch`,
         `n_refused` and `n_visits` it must have.
@@ -60,6 +63,7 @@ class Stage(NamedTuple):
     levels: tuple[Level, ...] = ()
     full_pass_rules: Rules | None = None
     epochs: int | None = None
+    n_patterns: int | None = None
     presenter: object | None = None
     hopeless: Callable[["Run"], str | None] = lambda run: None
     loop: Callable[[np.ndarray], int] | None = None
@@ -285,7 +289,7 @@ class Run:
             self.begin_epoch()
             self._primal = stage.joint
             if stage.joint is None:
-                self.present(stage, sets, self.next_order())
+                self.present(stage, sets, self.next_order(stage.n_patterns))
             else:
                 n_changed, n_visits = stage.joint(self)
                 self._n_changed += n_changed
@@ -316,15 +320,17 @@ class Run:
         if self.watch is not None:
             self.watch.begin_epoch(self.n_epochs + 1)
 
-    def next_order(self):
-        """The order of the next full epoch: ndarray of int32."""
+    def next_order(self, n_patterns=None):
+        """The order of the next full epoch, or of one of `n_patterns` only: ndarray of int32."""
         if self.shuffle == "draws":
             m = len(self.patterns)
             return self._generator.integers(m, size=m, dtype=np.int32)
         # Where a proof ends the fit, the order is a matter of speed alone.
         proves = self.eps is not None and self.shuffle == "epochs" and self.n_held_out == 0
         if proves and self._chunk > 1:
-            return by_tiles(self._generator, len(self.patterns), self._chunk)
+            return by_tiles(self._generator, len(self.patterns), self._chunk)[:n_patterns]
+        if n_patterns is not None and n_patterns < len(self.patterns):
+            return spread(self._generator, len(self.patterns), n_patterns)
         if self.n_epochs == 0 and self.shuffle != "never":
             shuffle(self._generator, self._order)
         order = self._order[self.n_held_out :]

@@ -80,7 +80,7 @@ class Timed:
 
 
 def timed(make, X, y):
-    """A turn of fits: (classifier, wall and CPU seconds of one, words of its ConvergenceWarning or None).
+    """A turn of fits: (classifier, wall and CPU seconds of one, its ConvergenceWarning's words or None).
 
     One fit, or, where fits are short, so many in a row that they last `TURN` together, and their mean:
     a single one of half a millisecond mostly measures what the other side has left in the cache.

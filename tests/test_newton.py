@@ -736,6 +736,37 @@ def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
     assert dual == pytest.approx(short.certificates_[0].dual, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters", "most"),
+    [
+        ("mpu", {"loss": "squared_hinge"}, 1250),
+        ("mpu", {"loss": "hinge"}, 5000),
+        ("pdm", {}, 1250),
+        ("mpcs", {}, 1250),
+        ("mpvs", {}, 1250),
+    ],
+)
+def test_of_the_squared_hinge_loss_a_part_is_visited_before_steps(name, parameters, most):
+    X, y = integers(m=5000, d=20)
+    fit = margins.get(name)(eps=1e-6, random_state=0, **parameters).fit(X, y)
+    assert fit.converged_
+    assert most / 4 < fit.learning_curve_[0][0].mistakes <= most
+    # A run of one epoch presents them all.
+    with pytest.warns(ConvergenceWarning):
+        short = margins.get(name)(eps=1e-6, max_iter=1, random_state=0, **parameters).fit(X, y)
+    assert short.n_visits_ == 5000
+
+
+@pytest.mark.parametrize("slack", [1e6, 1e9, 1e12])
+def test_dual_variables_at_a_bound_are_there_exactly_however_wide_the_slack(slack):
+    C, factor, one = np.array([3.0, 3.0]), 2.0**40, np.ones(2)
+    products, dual, free = np.array([-slack, slack]), np.empty(2), np.empty(2, dtype=np.int8)
+    pull, curvature = slope(products, products + one, 0.5 * C, C, factor, True, 0.0)
+    assert (pull, curvature) == (C[0] * ((1 - slack) + slack), 0)
+    distance = dual_variables(products, 0.5 * C, C, factor, True, dual, free)
+    assert dual.tolist() == [3, 0] and free.tolist() == [0, 0] and distance == 0
+
+
 def test_line_search_along_a_step_without_a_square_ends():
     nothing = np.zeros(1)
     assert line_search(nothing, nothing, nothing, nothing, 1.0, True, -1e-170, 0.0, 1e-171) == 1

@@ -5,7 +5,7 @@ import pytest
 
 import margins
 from margins import orders
-from margins.orders import TILE, by_tiles, rows_per_chunk
+from margins.orders import TILE, by_tiles, rows_per_chunk, spread
 from margins.patterns import rows_of
 
 
@@ -38,6 +38,18 @@ def test_generator_and_shuffle_are_those_of_numpy(n):
             orders.shuffle(ours, order[3:])
             numpys.shuffle(expected[3:])
             np.testing.assert_array_equal(order, expected)
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 1), (10, 10), (1000, 250), (1797, 1000), (100_003, 25_000)])
+def test_some_patterns_are_spread_over_all(n, size):
+    order = spread(np.random.default_rng(0), n, size)
+    assert order.dtype == np.int32
+    assert len(order) == size
+    ordered = np.sort(order)
+    # One of each part.
+    assert np.all(np.arange(size) * n // size <= ordered)
+    assert np.all(ordered <= np.minimum((np.arange(size) + 1) * n / size, n - 1))
+    assert size < 20 or np.any(order != ordered)
 
 
 def test_orders_differ():

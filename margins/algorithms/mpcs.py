@@ -1,6 +1,6 @@
 """The margin perceptron with constant shrinking."""
 
-from margins.newton_stages import NewtonClassifier
+from margins.newton_stages import NewtonClassifier, opening_of
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
 from margins.schedules import DEEP, EASY_EPOCHS, SHALLOW
@@ -19,7 +19,7 @@ class ConstantShrinkingMarginPerceptron(NewtonClassifier):
     of gamma; lam is chosen for it, and again for the better one whenever a clean full pass does not
     prove eps and b is doubled.
 
-    Where features are few, Newton steps finish what an epoch without shrinking has begun; see `newton`.
+    Where features are few, Newton steps finish what visits without shrinking have begun; see `newton`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.1, Remarks 2 and 3.
     """
@@ -40,7 +40,7 @@ class ConstantShrinkingMarginPerceptron(NewtonClassifier):
 
     def stages(self, run):
         b = (0.1 / self.eps if self.b is None else self.b) * run.sqradius
-        yield from self.newton_stages(run, [self._stage(b, 0.0, (), epochs=1)])
+        yield from self.newton_stages(run, [opening_of(run, self._stage(b, 0.0, ()))])
         run.weights.clear()  # not finished: begin anew
         if self.lam is None:
             yield self._stage(b, 0.0, SHALLOW, epochs=1)

@@ -4,7 +4,7 @@ import math
 
 from margins.certificate import HardMargin, Hinge
 from margins.extrapolation import ExtrapolatedPasses
-from margins.newton_stages import NewtonClassifier
+from margins.newton_stages import NewtonClassifier, opening_of
 from margins.parameters import Interval, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
 from margins.schedules import UNLEARNING, UNLEARNING_BOUNDED
@@ -41,10 +41,11 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
     patterns between learning and unlearning tell where further ones are heading, and the dual variables
     go there at once.
 
-    Where features are few, visits only begin: an epoch finds the patterns that matter, and Newton
-    steps finish what they have begun, many dual variables at once. `coef_` and `dual_coef_` then are a
-    primal and a dual solution of their own, one at the optimum: half of the squared distance of `coef_`
-    from the sum of alpha_k y_k is at most the difference of their objectives.
+    Where features are few, visits only begin: a part of the patterns is visited, to find which ones
+    matter, and Newton steps finish what that has begun, many dual variables at once. `coef_` and
+    `dual_coef_` then are a primal and a dual solution of their own, one at the optimum: half of the
+    squared distance of `coef_` from the sum of alpha_k y_k is at most the difference of their
+    objectives.
 
     With C = inf or ``stop="clean-pass"`` patterns are visited one at a time, as in the paper.
 
@@ -109,7 +110,7 @@ def _rules_for(run, b, delta_b):
 def _opening(run, b, delta_b):
     """The visits before Newton steps."""
     rules = _rules_for(run, b, delta_b)
-    yield Stage(rules, epochs=1)
+    yield opening_of(run, Stage(rules))
     bounded = isinstance(run.problem, Hinge)
     cheap = run.patterns.rows.n_features <= CHEAP_FEATURES
     if bounded and not cheap and run.certificate.gap <= NEAR * run.eps:

@@ -2,7 +2,7 @@
 
 import math
 
-from margins.newton_stages import NewtonClassifier
+from margins.newton_stages import NewtonClassifier, opening_of
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
 from margins.schedules import DEEP, EASY_EPOCHS, SHALLOWER
@@ -22,7 +22,7 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, NewtonClassifier):
     That guarantee is far below what a run reaches, so it starts with modest n and b; whenever a clean
     full pass does not prove eps, b is doubled, n (unless given) raised by one, and the run goes on.
 
-    Where features are few, Newton steps finish what its first epoch has begun; see `newton`.
+    Where features are few, Newton steps finish what its first visits have begun; see `newton`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
     """
@@ -47,7 +47,7 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, NewtonClassifier):
 
     def stages(self, run):
         n, b = self._start(run.sqradius)
-        yield from self.newton_stages(run, [self._stage(n, b, (), epochs=1)])
+        yield from self.newton_stages(run, [opening_of(run, self._stage(n, b, ()))])
         run.weights.clear()  # not finished: begin anew
         yield self._stage(n, b, SHALLOWER, epochs=EASY_EPOCHS)
         while not run.finished:

@@ -2,7 +2,7 @@
 
 import math
 
-from margins.newton_stages import NewtonClassifier
+from margins.newton_stages import NewtonClassifier, opening_of
 from margins.parameters import BOOLEAN, Interval, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.schedules import DEEP, DEEP_OPENING
@@ -17,7 +17,7 @@ class DynamicMarginPerceptron(OnlineMixin, NewtonClassifier):
     bounds the maximum margin from above. On separable data (and with C < inf all data are) it ends,
     with any share ``1 - eps`` of the maximum margin that is asked for, knowing nothing of the data.
 
-    Where features are few, Newton steps finish what its first epoch has begun; see `newton`.
+    Where features are few, Newton steps finish what its first visits have begun; see `newton`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8), Theorem 3.2, section 4.
     """
@@ -35,7 +35,7 @@ class DynamicMarginPerceptron(OnlineMixin, NewtonClassifier):
     def stages(self, run):
         # Early multiple updates of alike patterns would inflate |a| / t: none in the first pass.
         single = Rules(DynamicMargin(self.eps), Additive(most=1), NoShrink())
-        yield from self.newton_stages(run, [Stage(single, epochs=1)])
+        yield from self.newton_stages(run, [opening_of(run, Stage(single))])
         run.weights.clear()  # not finished: begin anew
         if self.successive and self.eps < 0.5:
             accuracy = 0.5
