@@ -110,9 +110,9 @@ cdef void _add_combination(
 
 # ------------------------------------------------------------------------------- dual variables, slopes
 #
-# The loops over products are written without branches, which nobody could predict (where an alpha is
-# free, or at which bound): that took 7 nanoseconds a member. Terms are stored, then summed: so
-# compilers take two members at a time.
+# The loops over products are written without branches, which nobody could predict (is an alpha free, or at
+# which bound?), and terms are stored, then summed: so compilers take two members at a time, and one takes
+# 2.5 nanoseconds, not 7.
 
 
 def movable(const double[::1] products, const double[::1] dual, const double[::1] penalty, bint bounded,
