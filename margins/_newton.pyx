@@ -153,6 +153,12 @@ cdef inline double _positive(double x) noexcept nogil:
     return 0.5 * (x + fabs(x))
 
 
+cdef inline double _within(double alpha, double C, double upper) noexcept nogil:
+    """alpha, or the bound that it is beyond: 0 or, from `upper` on, C exactly."""
+    alpha = _positive(alpha)
+    return C if alpha >= upper else alpha
+
+
 cdef inline double _one_if(bint condition) noexcept nogil:
     return 1.0 if condition else 0.0
 
@@ -222,8 +228,7 @@ cdef double _dual_variables(
             slack = 1 - products[k]
             C = penalty[k]
             wanted[i] = centre[k] + factor * C * slack
-            alpha = _positive(wanted[i])
-            alpha = C if alpha >= C + unbounded else alpha
+            alpha = _within(wanted[i], C, C + unbounded)
             dual[k] = alpha
             distances[i] = (C - alpha) * _positive(slack) + alpha * _positive(-slack)
             totals[i] = alpha - half * alpha * slack  # less alpha^2 / (4 C)
@@ -266,7 +271,7 @@ cdef void _slope(
 ) noexcept nogil:
     cdef double pulls[BLOCK]
     cdef double curvatures[BLOCK]
-    cdef double step, wanted, alpha, C, unbounded = 0 if bounded else UNBOUNDED
+    cdef double step, wanted, C, unbounded = 0 if bounded else UNBOUNDED
     cdef Py_ssize_t i, k, n, begin = 0
     pull[0] = curvature[0] = 0
     while begin < products.shape[0]:
@@ -276,9 +281,7 @@ cdef void _slope(
             step = ahead[k] - products[k]
             C = penalty[k]
             wanted = centre[k] + factor * C * (1 - products[k] - t * step)
-            alpha = _positive(wanted)
-            alpha = C if alpha >= C + unbounded else alpha
-            pulls[i] = alpha * step
+            pulls[i] = step * _within(wanted, C, C + unbounded)
             curvatures[i] = C * step * step * (_one_if(wanted > 0) - _one_if(wanted >= C + unbounded))
         pull[0] += _sum(pulls, n)
         curvature[0] += _sum(curvatures, n)

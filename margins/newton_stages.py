@@ -32,9 +32,9 @@ def need_visits(patterns, problem):
 
 def opening_of(run, stage):
     """The visits before Newton steps, by a stage without active sets: margins.training.Stage."""
-    if isinstance(run.problem, Hinge) or run.max_iter == 1:  # no step will tell the rest
-        return stage._replace(epochs=1)
-    return stage._replace(epochs=1, n_patterns=max(int(SHARE * len(run.patterns)), LEAST))
+    all_of_them = isinstance(run.problem, Hinge) or run.max_iter == 1  # then no step tells the rest
+    n_patterns = None if all_of_them else max(int(SHARE * len(run.patterns)), LEAST)
+    return stage._replace(epochs=1, n_patterns=n_patterns)
 
 
 class NewtonClassifier(MaximumMarginClassifier):
