@@ -83,9 +83,10 @@ class NewtonEpochs:
         self.bounded = isinstance(run.problem, Hinge)
         self.C = np.ascontiguousarray(of_each(run.problem.C, m))
         self.w = np.empty(self.patterns.rows.n_features + (self._rho > 0))
-        np.multiply(weights.weights, run.primal_scale, out=self.weights)
+        start = run.hypothesis
+        np.multiply(start.weights, run.primal_scale, out=self.weights)
         if self._rho > 0:
-            self.w[-1] = run.primal_scale * self._rho * weights.label_sum
+            self.w[-1] = run.primal_scale * self._rho * start.label_sum
         self.margins = np.zeros(m) if run.products is None else run.primal_scale * run.products
         if run.dual_scale > 0:
             weights.rescale(run.dual_scale)

@@ -4,6 +4,7 @@ from margins.base import MaximumMarginClassifier
 from margins.certificate import Hinge
 from margins.newton import FEW_ELEMENTS, NewtonEpochs, serves
 from margins.parameters import BOOLEAN, parameter
+from margins.rules import SuffixAverage
 from margins.training import Stage
 
 # So few features that a visit, most of which is not their products, costs more than a pattern's share of
@@ -17,6 +18,11 @@ FEW_FEATURES = 8
 # dual variables are between their bounds; of those not visited nobody knows (with a half visited, and
 # three patterns 1e7 times as long as the others, 5 of 10 fits converged, not 8).
 SHARE, LEAST = 1 / 4, 1000
+
+# Newton steps begin at the mean of so many weight vectors of the second half of the visits. From the
+# last one it mostly is a step more: of the squared hinge loss Adult took 0.85 to 0.92 of the time, usps
+# 0.90 to 0.95, mushrooms 0.86 to 0.99, shuttle 0.92 to 1.03 (8 sets 0.94), of the hinge loss 13 0.96.
+AVERAGED = 16
 
 
 def need_visits(patterns, problem):
@@ -32,16 +38,24 @@ def need_visits(patterns, problem):
 
 def opening_of(run, stage):
     """The visits before Newton steps, by a stage without active sets: margins.training.Stage."""
+    m = len(run.patterns)
     all_of_them = isinstance(run.problem, Hinge) or run.max_iter == 1  # then no step tells the rest
-    n_patterns = None if all_of_them else max(int(SHARE * len(run.patterns)), LEAST)
+    n_patterns = None if all_of_them else min(max(int(SHARE * m), LEAST), m)
     return stage._replace(epochs=1, n_patterns=n_patterns)
+
+
+def mean_of_late(run, stage):
+    """What is read out of the visits before Newton steps: margins.rules.SuffixAverage."""
+    n = stage.n_patterns if stage.n_patterns is not None else len(run.patterns)
+    return SuffixAverage(run.weights, n / 2, max(n / (2 * AVERAGED), 1))
 
 
 class NewtonClassifier(MaximumMarginClassifier):
     """A maximum-margin classifier whose visits, where features are few, only begin.
 
     The dual variables that an algorithm has accumulated say which patterns matter, whatever rules have
-    accumulated them. Newton steps then settle how much each of them does, all at once, and prove it.
+    accumulated them, and the mean of its late weight vectors is a good one to begin with. Newton steps
+    then settle how much each pattern matters, all at once, and prove it.
     """
 
     newton: bool = parameter(
@@ -78,5 +92,9 @@ class NewtonClassifier(MaximumMarginClassifier):
             # when most have been taken away again, is rounding. Begin anew: visits find those that
             # belong to it.
             run.weights.clear()
-        yield from opening
-        yield Stage(joint=NewtonEpochs(run))
+        for n_before, stage in enumerate(opening):
+            run.readout = None if n_before else mean_of_late(run, stage)
+            yield stage
+        steps = NewtonEpochs(run)  # from what has been read out
+        run.readout = None
+        yield Stage(joint=steps)

@@ -3,10 +3,14 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from margins._activeset import ActiveSets
+from margins._update import WeightVector
+from margins.patterns import binary_patterns, rows_of
 from margins.rules import (
     Additive,
     ConstantShrink,
@@ -18,6 +22,7 @@ from margins.rules import (
     Rules,
     Shrink,
     ShrunkThreshold,
+    SuffixAverage,
     Unlearning,
     VariableShrink,
 )
@@ -63,6 +68,14 @@ def test_only_unlearning_has_a_ceiling():
         (lambda: ConstantShrink(1), r"lam of ConstantShrink must be in \[0, 1\)\. Got 1\.0\."),
         (lambda: VariableShrink(-1), r"n of VariableShrink must be an integer in \[0, inf\)\. Got -1\."),
         (lambda: Additive(eta=0), r"eta of Additive must be in \(0, inf\)\. Got 0\.0\."),
+        (
+            lambda: SuffixAverage(WeightVector(1), -1, 1),
+            r"begin of SuffixAverage must be in \[0, inf\)\. Got -1\.0\.",
+        ),
+        (
+            lambda: SuffixAverage(WeightVector(1), 0, math.nan),
+            r"every of SuffixAverage must be in \[1, inf\)\. Got nan\.",
+        ),
         (lambda: Additive(most=0.5), r"most of Additive must be in \[1, inf\]\. Got 0\.5\."),
     ],
 )
@@ -217,3 +230,40 @@ def test_rules_say_what_they_are():
         "VariableShrink(n=1))"
     )
     assert NoShrink().is_identity and not rules.shrink.is_identity
+
+
+@pytest.mark.parametrize("shrink", [NoShrink(), ConstantShrink(0.05), VariableShrink(2)], ids=repr)
+@pytest.mark.parametrize(("begin", "every"), [(0, 1), (7, 2.5), (30, 11.0), (39, 1), (40, 1)])
+@pytest.mark.parametrize("chunk", [1, 3, 40])
+def test_suffix_average_is_the_mean_of_hypotheses_in_force(shrink, begin, every, chunk):
+    """At presentations begin + every, begin + 2 every ..., each rounded up, before their updates."""
+    X = np.random.default_rng(1).normal(size=(10, 3))
+    rows = rows_of(X)
+    patterns = binary_patterns(rows, rows.sqnorms() + 4.0, X[:, 0] > 0.5, 4.0, 0.5, math.inf)
+    order = np.random.default_rng(2).integers(10, size=40, dtype=np.int32)
+
+    def present(readout, n_at_a_time, weights):
+        sets, hypotheses = ActiveSets((), 10), []
+        for first in range(0, 40, n_at_a_time):
+            hypotheses.append([*weights.weights, weights.label_sum])
+            sets.full_epoch(
+                patterns,
+                weights,
+                shrinking(6, shrink),
+                order[first : first + n_at_a_time],
+                None,
+                readout,
+            )
+        return hypotheses
+
+    in_force = present(None, 1, WeightVector(3, 10))
+    due = [math.ceil(begin + i * every) for i in range(1, 41)]
+    taken = [in_force[n - 1] for n in due if n <= 40]
+    weights = WeightVector(3, 10)
+    readout = SuffixAverage(weights, begin, every)
+    present(readout, chunk, weights)
+    mean = readout.hypothesis(weights, patterns)
+    expected = np.mean(taken, axis=0) if taken else [*weights.weights, weights.label_sum]
+    np.testing.assert_allclose([*mean.weights, mean.label_sum], expected, rtol=1e-12)
+    np.testing.assert_array_equal(mean.dual, weights.dual)
+    assert (mean is weights) == (not taken)

@@ -43,6 +43,7 @@ from margins.rules import (
     Shifting,
     ShrunkThreshold,
     SubgradientStep,
+    SuffixAverage,
     UnevenThreshold,
     UnitMargin,
     Unlearning,
@@ -137,12 +138,13 @@ READOUTS = {
     "pocket": Pocket,
     "average": Average,
     "average of presentations": lambda weights: Average(weights, "presentations"),
+    "average of late ones": lambda weights: SuffixAverage(weights, 3, 2.5),
     "journal": lambda weights: Journal(),
 }
 
 
 def test_every_rule_of_ours_is_checked():
-    kinds = {type(rule) for rule in RULES} | {LongestSurvivor, Pocket, Average, Journal}
+    kinds = {type(rule) for rule in RULES} | {LongestSurvivor, Pocket, Average, SuffixAverage, Journal}
     ours = {
         rule
         for rule in vars(margins.rules).values()

@@ -16,7 +16,7 @@ from margins.rules.coordinates import CoordinateStep, UnitMargin
 from margins.rules.decays import ConstantDecay, HarmonicDecay
 from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
 from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
-from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket
+from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket, SuffixAverage
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.updates import Additive
 
@@ -51,6 +51,7 @@ __all__ = [
     "Shrink",
     "ShrunkThreshold",
     "SubgradientStep",
+    "SuffixAverage",
     "UnevenThreshold",
     "UnitMargin",
     "Unlearning",

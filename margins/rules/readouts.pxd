@@ -23,6 +23,13 @@ cdef class Average(Readout):
     cdef double _weight(self) noexcept nogil
 
 
+cdef class SuffixAverage(Readout):
+    cdef readonly double begin, every
+    cdef double presented, n_taken
+    cdef WeightVector total
+    cdef double _due(self) noexcept nogil
+
+
 cdef class Journal(Readout):
     cdef int32_t[::1] _patterns
     cdef int64_t[::1] _votes

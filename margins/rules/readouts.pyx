@@ -7,6 +7,7 @@ past is all that its model needs, so it may be pickled between two chunks of a s
 Source: Khardon & Wachman (2007), section 2; Freund & Schapire (1999); Gallant (1990).
 """
 
+from libc.math cimport floor
 from libc.stdint cimport int32_t, int64_t
 from margins._sparse cimport axpy
 from margins._update cimport Patterns, Readout, Step, Visit, WeightVector, ordinary_product
@@ -176,6 +177,74 @@ cdef class Average(Readout):
             for j in range(mean.beta.shape[0]):
                 mean.beta[j] = (total * mean.beta[j] - self.lag.beta[j]) / total
         mean.state.label_sum = (total * mean.state.label_sum - self.lag.state.label_sum) / total
+        return mean
+
+
+cdef class SuffixAverage(Readout):
+    """The mean of late hypotheses: those in force at every n-th presentation, after the first ones.
+
+    The last hypothesis fits the last patterns too well, and early ones fit none. A few of the late ones
+    tell nearly as much as all, and cost an addition of weights each, not one more of a pattern at every
+    update; updates may shrink. The dual variables are not averaged: they are those of the last one.
+
+    Parameters
+    ----------
+    start : WeightVector
+        The hypothesis before the first update.
+    begin : float
+        How many presentations come before those that count.
+    every : float
+        From one hypothesis that is taken to the next; at least 1.
+
+    Source: Rakhlin, Shamir & Sridharan (2012), Making gradient descent optimal for strongly convex
+    stochastic optimization, section 5.
+    """
+
+    def __init__(self, WeightVector start not None, double begin, double every):
+        if not begin >= 0:
+            raise ValueError(f"begin of SuffixAverage must be in [0, inf). Got {begin!r}.")
+        if not every >= 1:
+            raise ValueError(f"every of SuffixAverage must be in [1, inf). Got {every!r}.")
+        self.begin, self.every = begin, every
+        self.total = WeightVector(start.v.shape[0])
+
+    def __reduce__(self):
+        state = self.total, self.presented, self.n_taken, self.n_right, self.n_presented
+        return type(self), (self.total, self.begin, self.every), state
+
+    def __setstate__(self, state):
+        self.total, self.presented, self.n_taken, self.n_right, self.n_presented = state
+
+    cdef double _due(self) noexcept nogil:
+        """How many of the last presentations take the hypothesis in force."""
+        cdef double past = self.presented + self.n_presented - self.begin
+        return floor(past / self.every) - self.n_taken if past > 0 else 0
+
+    cdef void before_update(
+        self, Patterns patterns, WeightVector a, const Visit* visit, const Step* step
+    ) noexcept nogil:
+        cdef double due = self._due(), factor
+        cdef Py_ssize_t j
+        if due > 0:
+            factor = due * a.state.scale
+            for j in range(a.v.shape[0]):
+                self.total.v[j] += factor * a.v[j]
+            self.total.state.label_sum += factor * a.state.label_sum
+            self.n_taken += due
+        self.presented += self.n_presented
+
+    def hypothesis(self, WeightVector a not None, Patterns patterns not None):
+        cdef double due = self._due(), n = self.n_taken + due
+        cdef WeightVector mean
+        cdef Py_ssize_t j
+        if n == 0:
+            return a
+        mean = self.total.copy()
+        for j in range(mean.v.shape[0]):
+            mean.v[j] = (mean.v[j] + due * a.state.scale * a.v[j]) / n
+        mean.state.label_sum = (mean.state.label_sum + due * a.state.scale * a.state.label_sum) / n
+        if a.beta is not None:
+            mean.beta = a.dual
         return mean
 
 
