@@ -30,14 +30,12 @@ from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memset
 from margins._sparse cimport add_outer, axpy, dot, nonzeros
+from margins._sums cimport BLOCK, sum_of
 from margins._update cimport Patterns
 from scipy.linalg.cython_blas cimport dsyrk
 from scipy.linalg.cython_lapack cimport dposv
 
 import numpy as np
-
-cdef enum:
-    BLOCK = 256  # as many at a time: sums of sums have the rounding of hundreds of additions, not millions
 
 # Of rounded-off losses: by what `factor` grows.
 cdef double GROWTH = 2
@@ -110,9 +108,8 @@ cdef void _add_combination(
 
 # ------------------------------------------------------------------------------- dual variables, slopes
 #
-# The loops over products are written without branches, which nobody could predict (is an alpha free, or at
-# which bound?), and terms are stored, then summed: so compilers take two members at a time, and one takes
-# 2.5 nanoseconds, not 7.
+# The loops over products are written without branches (margins/_sums.pxd): compilers take two members at
+# a time, and one takes 2.5 nanoseconds, not 7.
 
 
 def movable(const double[::1] products, const double[::1] dual, const double[::1] penalty, bint bounded,
@@ -161,21 +158,6 @@ cdef inline double _within(double alpha, double C, double upper) noexcept nogil:
 
 cdef inline double _one_if(bint condition) noexcept nogil:
     return 1.0 if condition else 0.0
-
-
-cdef double _sum(const double* values, Py_ssize_t n) noexcept nogil:
-    cdef double a = 0, b = 0, c = 0, d = 0
-    cdef Py_ssize_t i = 0
-    while i + 3 < n:
-        a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-        i += 4
-    while i < n:
-        a += values[i]
-        i += 1
-    return (a + b) + (c + d)
 
 
 def dual_variables(const double[::1] products, const double[::1] centre, const double[::1] penalty,
@@ -235,8 +217,8 @@ cdef double _dual_variables(
         for i in range(n):
             k = begin + i
             free[k] = (wanted[i] > 0) & (wanted[i] < penalty[k] + unbounded)
-        distance += _sum(distances, n)
-        total[0] += _sum(totals, n)
+        distance += sum_of(distances, n)
+        total[0] += sum_of(totals, n)
         begin += n
     return distance if bounded else 0
 
@@ -283,8 +265,8 @@ cdef void _slope(
             wanted = centre[k] + factor * C * (1 - products[k] - t * step)
             pulls[i] = step * _within(wanted, C, C + unbounded)
             curvatures[i] = C * step * step * (_one_if(wanted > 0) - _one_if(wanted >= C + unbounded))
-        pull[0] += _sum(pulls, n)
-        curvature[0] += _sum(curvatures, n)
+        pull[0] += sum_of(pulls, n)
+        curvature[0] += sum_of(curvatures, n)
         begin += n
     curvature[0] *= factor
 

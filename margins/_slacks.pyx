@@ -8,15 +8,11 @@ s_k = max(0, 1 - c p_k), return the loss at c w and the sums of which its deriva
 
 and the c that is best, as far as a line search finds it.
 
-Sums run over blocks, whose sums are added: rounding then is that of hundreds of additions, not of
-hundreds of thousands.
-
 Source: Panagiotakopoulos & Tsampouka (2010), (24); (2011), section 2.
 """
 
 from libc.math cimport INFINITY
-
-cdef Py_ssize_t BLOCK = 256
+from margins._sums cimport BLOCK, sum_of
 
 
 # Steps of a line search for the hinge loss, and pieces of a piecewise quadratic that one may visit.
@@ -49,24 +45,26 @@ def squared_hinge_sums(const double[::1] products, const double[:] C, double fac
 cdef void _squared_hinge_sums(
     const double[::1] products, const double[:] C, double factor, double* loss, double* pull, double* curvature
 ) noexcept nogil:
-    cdef double a, b, c, p, slack
-    cdef Py_ssize_t k = 0, end
+    cdef double losses[BLOCK]
+    cdef double pulls[BLOCK]
+    cdef double curvatures[BLOCK]
+    cdef double p, slack
+    cdef Py_ssize_t i, n, begin = 0
     loss[0] = pull[0] = curvature[0] = 0
-    while k < products.shape[0]:
-        end = min(k + BLOCK, products.shape[0])
-        a = b = c = 0
-        while k < end:
-            p = products[k]
+    while begin < products.shape[0]:
+        n = min(BLOCK, products.shape[0] - begin)
+        for i in range(n):
+            p = products[begin + i]
             slack = 1 - factor * p
-            if slack <= 0:
-                slack = p = 0
-            a += C[k] * slack * slack
-            b += C[k] * slack * p
-            c += C[k] * p * p
-            k += 1
-        loss[0] += a
-        pull[0] += b
-        curvature[0] += c
+            p = 0 if slack <= 0 else p  # NaN stays what it is
+            slack = 0 if slack <= 0 else slack
+            losses[i] = C[begin + i] * slack * slack
+            pulls[i] = C[begin + i] * slack * p
+            curvatures[i] = C[begin + i] * p * p
+        loss[0] += sum_of(losses, n)
+        pull[0] += sum_of(pulls, n)
+        curvature[0] += sum_of(curvatures, n)
+        begin += n
 
 
 def squared_hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor):
@@ -137,22 +135,23 @@ def hinge_sums(const double[::1] products, const double[:] C, double factor):
 cdef void _hinge_sums(
     const double[::1] products, const double[:] C, double factor, double* loss, double* pull
 ) noexcept nogil:
-    cdef double a, b, p, slack
-    cdef Py_ssize_t k = 0, end
+    cdef double losses[BLOCK]
+    cdef double pulls[BLOCK]
+    cdef double p, slack
+    cdef Py_ssize_t i, n, begin = 0
     loss[0] = pull[0] = 0
-    while k < products.shape[0]:
-        end = min(k + BLOCK, products.shape[0])
-        a = b = 0
-        while k < end:
-            p = products[k]
+    while begin < products.shape[0]:
+        n = min(BLOCK, products.shape[0] - begin)
+        for i in range(n):
+            p = products[begin + i]
             slack = 1 - factor * p
-            if slack <= 0:
-                slack = p = 0
-            a += C[k] * slack
-            b += C[k] * p
-            k += 1
-        loss[0] += a
-        pull[0] += b
+            p = 0 if slack <= 0 else p  # NaN stays what it is
+            slack = 0 if slack <= 0 else slack
+            losses[i] = C[begin + i] * slack
+            pulls[i] = C[begin + i] * p
+        loss[0] += sum_of(losses, n)
+        pull[0] += sum_of(pulls, n)
+        begin += n
 
 
 def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor):

@@ -147,16 +147,26 @@ cdef class Rows:
         axpy(self, k, c, v)
 
 
-def all_ones(const value_t[::1] values):
-    """True if every value is exactly 1; stops at the first that is not."""
-    cdef Py_ssize_t i
+def all_ones(values):
+    """True if every value, contiguous and of float64 or float32, is exactly 1.
+
+    Looks little further than the first that is not.
+    """
+    if values.dtype == np.float64:
+        return _all_are[int64_t](values.view(np.int64), 0x3FF0000000000000)
+    return _all_are[int32_t](values.view(np.int32), 0x3F800000)
+
+
+cdef bint _all_are(const index_t[::1] bits, index_t one) noexcept:
+    cdef Py_ssize_t i, end, begin = 0, n = bits.shape[0]
+    cdef index_t differences = 0   # whole numbers: many are compared at a time
     with nogil:
-        for i in range(values.shape[0]):
-            if values[i] != 1:
-                break
-        else:
-            i = values.shape[0]
-    return i == values.shape[0]
+        while begin < n and differences == 0:
+            end = min(begin + 256, n)
+            for i in range(begin, end):
+                differences |= bits[i] ^ one
+            begin = end
+    return differences == 0
 
 
 def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
