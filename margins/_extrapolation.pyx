@@ -39,9 +39,8 @@ def unsettled(Patterns patterns not None, WeightVector a not None, const double[
         for i in range(order.shape[0]):
             k = order[i]
             alpha = a.state.scale * a.beta[k]
-            if 0 < alpha < patterns.upper[k] or alpha != before[k]:
-                out[n] = <int32_t> k
-                n += 1
+            out[n] = <int32_t> k   # without a branch, which nobody could predict
+            n += ((alpha > 0) & (alpha < patterns.upper[k])) | (alpha != before[k])
     return members[:n]
 
 
@@ -94,19 +93,17 @@ cdef class Extrapolation:
         What a pattern lacked of the target is told by its update.
         """
         cdef Py_ssize_t i, k
-        cdef double total = 0, lack, change, now
+        cdef double total = 0, lack, now
         with nogil:
             for i in range(self.members.shape[0]):
                 k = self.members[i]
                 now = self.alpha[self.n_passes, i]
-                change = now - self.alpha[self.n_passes - 1, i]
-                lack = change * (self.patterns.sqnorms[k] + self.patterns.extension[k])
+                lack = now - self.alpha[self.n_passes - 1, i]
+                lack *= self.patterns.sqnorms[k] + self.patterns.extension[k]
                 if self.patterns.extension[k] > 0:
                     total += 0.5 * lack * lack / self.patterns.extension[k]
-                elif lack > 0:
-                    total += (self.patterns.upper[k] - now) * lack
-                else:
-                    total -= now * lack
+                else:   # what is lacking grows, what is too much falls; which of them nobody could predict
+                    total += lack * (self.patterns.upper[k] - now if lack > 0 else -now)
         return total / (self.target * self.target)
 
     def step(self):

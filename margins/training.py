@@ -18,7 +18,7 @@ from margins._sparse import Rows
 from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.callbacks import Watch
 from margins.certificate import NOTHING, Certificate
-from margins.orders import by_tiles, generator_of, rows_per_chunk, shuffle, spread
+from margins.orders import by_tiles, generator_of, mix, rows_per_chunk, shuffle, spread
 from margins.patterns import of_each
 
 # Squared norms that differ more are not the same but for rounding.
@@ -130,6 +130,9 @@ class Run:
     history : list of Epoch
     certificate : Certificate or None
         Of the last full epoch at whose end it was computed.
+    hopeful : bool
+        False: whoever presents the patterns knows that an epoch is far from the proof, which then is not
+        looked for.
     products : ndarray of float64, shape (m,), or None
         Those of the hypothesis it is of, with all patterns: w.y_k - theta l_k, private coordinates left
         out.
@@ -161,6 +164,7 @@ class Run:
     readout: Readout | None = field(init=False, default=None)
     history: list[Epoch] = field(init=False, default_factory=list)
     certificate: Certificate | None = field(init=False, default=None)
+    hopeful: bool = field(init=False, default=True)
     products: np.ndarray | None = field(init=False, default=None)
     n_epochs: int = field(init=False, default=0)
     n_visits: int = field(init=False, default=0)
@@ -270,6 +274,8 @@ class Run:
 
     def conclude(self):
         """Say what has been reached."""
+        if not self.hopeful:
+            self._sum_afresh()
         if self.leave_gram() or self.eps is None or not (self.prove_early and self.finished):
             self.certify()  # there is none yet, or it is of earlier weights
         if self.trouble is None:
@@ -317,6 +323,7 @@ class Run:
 
     def begin_epoch(self):
         """Tell whom it concerns that a full epoch begins."""
+        self.hopeful = True
         if self.watch is not None:
             self.watch.begin_epoch(self.n_epochs + 1)
 
@@ -325,12 +332,15 @@ class Run:
         if self.shuffle == "draws":
             m = len(self.patterns)
             return self._generator.integers(m, size=m, dtype=np.int32)
-        # Where a proof ends the fit, the order is a matter of speed alone.
-        proves = self.eps is not None and self.shuffle == "epochs" and self.n_held_out == 0
-        if proves and self._chunk > 1:
-            return by_tiles(self._generator, len(self.patterns), self._chunk)[:n_patterns]
-        if n_patterns is not None and n_patterns < len(self.patterns):
-            return spread(self._generator, len(self.patterns), n_patterns)
+        if self.eps is not None and self.shuffle == "epochs" and self.n_held_out == 0:
+            # Where a proof ends the fit, the order is a matter of speed alone.
+            if self._chunk > 1:
+                return by_tiles(self._generator, len(self.patterns), self._chunk, n_patterns)
+            if n_patterns is not None and n_patterns < len(self.patterns):
+                return spread(self._generator, len(self.patterns), n_patterns)
+            if self.prove_early:
+                mix(self._generator, self._order)
+                return self._order
         if self.n_epochs == 0 and self.shuffle != "never":
             shuffle(self._generator, self._order)
         order = self._order[self.n_held_out :]
@@ -356,10 +366,10 @@ class Run:
         """Take stock after a full epoch."""
         self.n_epochs += 1
         self.clean = self._n_changed == 0
-        if self.sums_afresh:
-            self.weights.sum_afresh(self.patterns)
-        self.weights.recompute(self.patterns)
-        certified = self.eps is not None and (self.prove_early or self.clean)
+        proves = self.hopeful or self.n_epochs == self.max_iter
+        certified = self.eps is not None and (self.prove_early or self.clean) and proves
+        if proves:
+            self._sum_afresh()
         if certified:
             self.certify()
             if self.finished and self.leave_gram():
@@ -382,12 +392,20 @@ class Run:
         if self.watch is not None and self.watch.end_epoch(self):
             self.trouble = "a callback stopped it"
 
+    def _sum_afresh(self):
+        """Put right what updates have rounded off."""
+        if self.sums_afresh:
+            self.weights.sum_afresh(self.patterns)
+        self.weights.recompute(self.patterns)
+
     def _progress(self):
         epoch = self.history[-1]
         what = "misclassified" if self._primal is None else "moved at once"
         line = f"epoch {epoch.epoch}: {epoch.mistakes} patterns {what}, {epoch.updates} updates"
-        if self.certificate is not None:
-            line += f", proven fraction {self.certificate.fraction:.6g}, gap {self.certificate.gap:.3g}"
+        if epoch.certificate is not None:
+            line += (
+                f", proven fraction {epoch.certificate.fraction:.6g}, gap {epoch.certificate.gap:.3g}"
+            )
         return line
 
     @property

@@ -26,6 +26,22 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import lsq_linear
 
+
+def mixed(order, state):
+    """`order` as margins.orders.mix permutes it, `state` being the number drawn.
+
+    Steele, Lea & Flood (2014), SplitMix64; Durstenfeld (1964), algorithm 235.
+    """
+    order, word = list(order), 2**64
+    for i in reversed(range(1, len(order))):
+        state = (state + 0x9E3779B97F4A7C15) % word
+        bits = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % word
+        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % word
+        j = ((bits ^ bits >> 31) >> 32) * (i + 1) >> 32
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, dtype=np.int32)
+
+
 PATIENCE = 1_000_000  # single updates; a run that gets there has no end
 
 

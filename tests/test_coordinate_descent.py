@@ -68,11 +68,11 @@ def descend(patterns, upper, orders, eta=None, diagonal=0.0, removes=None, toler
 
 
 def orders_of_fit(m, n_epochs, seed):
-    """As a fit permutes: one order, shuffled again and again."""
+    """As a fit that ends with a proof permutes: one order, mixed again and again."""
     order, generator = np.arange(m, dtype=np.int32), np.random.default_rng(seed)
     for _ in range(n_epochs):
-        generator.shuffle(order)
-        yield order.copy()
+        order = oracles.mixed(order, generator.bit_generator.random_raw())
+        yield order
 
 
 def seed_of(random_state):

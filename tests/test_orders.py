@@ -1,6 +1,9 @@
 """Orders of large data: permutations that keep chunks of rows within reach of each other."""
 
+from collections import Counter
+
 import numpy as np
+import oracles
 import pytest
 
 import margins
@@ -38,6 +41,35 @@ def test_generator_and_shuffle_are_those_of_numpy(n):
             orders.shuffle(ours, order[3:])
             numpys.shuffle(expected[3:])
             np.testing.assert_array_equal(order, expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 1000])
+def test_mixed_orders_are_those_of_the_oracle(n):
+    generator, other = (np.random.default_rng(5) for _ in range(2))
+    order, expected = (np.arange(n, dtype=np.int32) for _ in range(2))
+    for _ in range(3):
+        orders.mix(generator, order)
+        expected = oracles.mixed(expected, other.bit_generator.random_raw())
+        np.testing.assert_array_equal(order, expected)
+
+
+def test_any_mixed_order_is_as_likely_as_another():
+    generator, counts = np.random.default_rng(1), Counter()
+    for _ in range(24_000):
+        order = np.arange(4, dtype=np.int32)
+        orders.mix(generator, order)
+        counts[tuple(order)] += 1
+    assert len(counts) == 24
+    assert max(abs(count - 1000) for count in counts.values()) < 150  # five standard deviations
+
+
+@pytest.mark.parametrize("size", [1, 1000, TILE, 2 * TILE + 99, 5 * TILE + 7])
+def test_some_patterns_come_by_tiles(size):
+    n = 5 * TILE + 7
+    order = by_tiles(np.random.default_rng(0), n, 64, size)
+    assert len(order) == size == len(np.unique(order))
+    assert order.min() >= 0
+    assert order.max() < n
 
 
 @pytest.mark.parametrize(("n", "size"), [(1, 1), (10, 10), (1000, 250), (1797, 1000), (100_003, 25_000)])
