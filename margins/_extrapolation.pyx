@@ -13,7 +13,7 @@ but never loses what the passes have gained.
 Source: Bertrand & Massias (2021), Anderson acceleration of coordinate descent, algorithm 1.
 """
 
-from libc.math cimport isfinite
+from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
 from margins._update cimport Patterns, WeightVector
@@ -93,7 +93,7 @@ cdef class Extrapolation:
         What a pattern lacked of the target is told by its update.
         """
         cdef Py_ssize_t i, k
-        cdef double total = 0, lack, now
+        cdef double total = 0, lack, now, upper
         with nogil:
             for i in range(self.members.shape[0]):
                 k = self.members[i]
@@ -102,8 +102,9 @@ cdef class Extrapolation:
                 lack *= self.patterns.sqnorms[k] + self.patterns.extension[k]
                 if self.patterns.extension[k] > 0:
                     total += 0.5 * lack * lack / self.patterns.extension[k]
-                else:   # what is lacking grows, what is too much falls; which of them nobody could predict
-                    total += lack * (self.patterns.upper[k] - now if lack > 0 else -now)
+                else:   # lack (upper - now) if it lacks, else -lack now: which of them nobody could predict
+                    upper = self.patterns.upper[k]
+                    total += 0.5 * (upper * (lack + fabs(lack))) - lack * now
         return total / (self.target * self.target)
 
     def step(self):
