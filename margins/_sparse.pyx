@@ -67,6 +67,15 @@ cdef class Rows:
             total += 8 * self.columns64.shape[0]
         return total
 
+    @property
+    def n_stored(self):
+        """How many numbers are stored, zeros among them."""
+        if self.columns32 is not None:
+            return self.columns32.shape[0]
+        if self.columns64 is not None:
+            return self.columns64.shape[0]
+        return self.n_rows * self.n_features
+
     def longest(self):
         """The most elements that a row stores: more than there are features if some are stored twice."""
         cdef Py_ssize_t k, most = 0
@@ -83,6 +92,8 @@ cdef class Rows:
     def has_nonzeros(self, Py_ssize_t least):
         """True if so many numbers are not 0; counts no further. Not for kernels."""
         cdef Py_ssize_t k, total = 0
+        if self.n_stored < least:
+            return False
         with nogil:
             for k in range(self.n_rows):
                 if total >= least:
