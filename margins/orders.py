@@ -107,7 +107,7 @@ def by_tiles(generator, n, rows_per_chunk, size=None):
     # One chunk more: that at the end of the file may be shorter.
     chunks = chunks[: size // rows_per_chunk + 2]
     order = (chunks[:, np.newaxis] + np.arange(rows_per_chunk, dtype=np.int32)).ravel()
-    if len(order) > n:
+    if n % rows_per_chunk:
         order = order[order < n]
     order = order[:size]
     # One order for all tiles: their patterns are others, and drawing costs more than presenting.
