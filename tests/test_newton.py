@@ -741,22 +741,22 @@ def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "parameters", "most"),
     [
-        ("mpu", {"loss": "squared_hinge"}, 1250),
-        ("mpu", {"loss": "hinge"}, 5000),
-        ("pdm", {}, 1250),
-        ("mpcs", {}, 1250),
-        ("mpvs", {}, 1250),
+        ("mpu", {"loss": "squared_hinge"}, 2500),
+        ("mpu", {"loss": "hinge"}, 20_000),
+        ("pdm", {}, 2500),
+        ("mpcs", {}, 2500),
+        ("mpvs", {}, 2500),
     ],
 )
 def test_of_the_squared_hinge_loss_a_part_is_visited_before_steps(name, parameters, most):
-    X, y = integers(m=5000, d=20)
+    X, y = integers(m=20_000, d=20)
     fit = margins.get(name)(eps=1e-6, random_state=0, **parameters).fit(X, y)
     assert fit.converged_
     assert most / 4 < fit.learning_curve_[0][0].mistakes <= most
     # A run of one epoch presents them all.
     with pytest.warns(ConvergenceWarning):
         short = margins.get(name)(eps=1e-6, max_iter=1, random_state=0, **parameters).fit(X, y)
-    assert short.n_visits_ == 5000
+    assert short.n_visits_ == 20_000
 
 
 @pytest.mark.parametrize("slack", [1e6, 1e9, 1e12])
