@@ -178,7 +178,7 @@ def products(Rows rows not None, Rows points not None):
 
 def fill_columns(const value_t[::1] values, const index_t[::1] columns, const index_t[::1] starts,
                  int64_t[::1] read, Py_ssize_t begin, double[:, ::1] out):
-    """Write some columns of a CSR matrix, whose rows are sorted, into a dense one of 0.
+    """Write some columns of a CSR matrix into a dense one of 0, if its rows are sorted.
 
     Parameters
     ----------
@@ -189,15 +189,23 @@ def fill_columns(const value_t[::1] values, const index_t[::1] columns, const in
     begin : int
         The first column; columns before it have been read.
     out : ndarray of float64, shape (n_rows, n_columns)
+
+    Returns
+    -------
+    bool
+        False: a row has one of these columns where later ones are; not all of it has been written.
     """
     cdef Py_ssize_t k, i, end = begin + out.shape[1]
+    cdef bint is_sorted = True
     with nogil:
         for k in range(out.shape[0]):
             i = starts[k] + read[k]
-            while i < starts[k + 1] and columns[i] < end:
+            while i < starts[k + 1] and begin <= columns[i] < end:
                 out[k, columns[i] - begin] += values[i]
                 i += 1
+            is_sorted = is_sorted and not (i < starts[k + 1] and columns[i] < begin)
             read[k] = i - starts[k]
+    return is_sorted
 
 
 cdef inline void _enter(

@@ -78,7 +78,8 @@ support_ : ndarray of int, shape (n_support,)
 support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
     Those samples; empty if the kernel is precomputed.
 learning_curve_ : list of lists of margins.training.Epoch
-    For each binary problem and full epoch: epoch, updates so far, mistakes, certificate.
+    For each binary problem and full epoch: epoch, updates so far, mistakes, certificate; None where
+    nobody looked for one: far from the proof, or, with ``stop="clean-pass"``, before a clean pass.
 converged_ : bool
     True if every binary problem ended as it should: with its accuracy proven, or, for algorithms
     without an accuracy, with a full epoch that changed nothing.

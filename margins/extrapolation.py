@@ -3,7 +3,8 @@
 A full epoch presents every pattern once, then, again and again and in one order, those whose dual
 variable is between its bounds or has just changed. A few such passes tell where further ones are
 heading (`margins._extrapolation`), and the dual variables go there at once. As soon as these patterns
-have little left to gain, it is the others' turn: the epoch ends.
+have little left to gain, it is the others' turn: the epoch ends. How much they have left also tells how
+far the proof is: it is looked for where it is near.
 
 **Source**: Bertrand & Massias (2021), Anderson acceleration of coordinate descent.
 """

@@ -47,29 +47,32 @@ def gram_rows(X):
     ValueError
         If a row is too long for double arithmetic.
     """
-    sqnorms = rows_of(X).sqnorms()
-    check_lengths(sqnorms)
     gram = np.zeros((X.shape[0], X.shape[0]))
-    with one_thread:
-        for block in _column_blocks(X):
-            gram += block @ block.T
+    # A sum that overflows is of a row that is too long, which its own square tells.
+    with one_thread, np.errstate(over="ignore", invalid="ignore"):
+        if not _add_products(X, gram):
+            gram[:] = 0
+            # Its flag may deny it: who writes to `indices`, to permute columns, leaves it as it was.
+            _add_products(
+                sparse.csr_array((X.data, X.indices, X.indptr), X.shape).sorted_indices(), gram
+            )
+    sqnorms = gram.diagonal().copy()
+    check_lengths(sqnorms)
     return GramRows(rows_of(gram), sqnorms)
 
 
-def _column_blocks(X):
-    """X, some columns after the other: ndarrays of float64."""
+def _add_products(X, gram):
+    """Add all inner products of rows, some columns after the other; False if columns are not sorted."""
     m, d = X.shape
     width = -(-d // BLOCKS)
-    if not sparse.issparse(X):
-        for begin in range(0, d, width):
-            yield X[:, begin : begin + width].astype(np.float64, copy=False)
-        return
-    # Looked at afresh: who writes to `indices`, to permute columns, leaves the flag of X as it was.
-    X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
-    if not X.has_sorted_indices:
-        X = X.sorted_indices()
-    arrays, read = csr_arrays(X), np.zeros(m, dtype=np.int64)
+    is_sparse = sparse.issparse(X)
+    arrays, read = csr_arrays(X) if is_sparse else None, np.zeros(m, dtype=np.int64)
     for begin in range(0, d, width):
-        block = np.zeros((m, min(width, d - begin)))
-        fill_columns(*arrays, read, begin, block)
-        yield block
+        if is_sparse:
+            block = np.zeros((m, min(width, d - begin)))
+            if not fill_columns(*arrays, read, begin, block):
+                return False
+        else:
+            block = X[:, begin : begin + width].astype(np.float64, copy=False)
+        gram += block @ block.T
+    return True

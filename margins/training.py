@@ -83,7 +83,7 @@ class Epoch(NamedTuple):
         Misclassified patterns of the full pass, by the rules' condition, those included that an upper
         bound kept from being updated. Of an epoch that moved many dual variables at once: how many.
     certificate : Certificate or None
-        What was proven at its end, if it was asked then.
+        What was proven at its end, if it was asked then: not where the proof is known to be far.
     """
 
     epoch: int
