@@ -278,6 +278,10 @@ class Run:
             self._sum_afresh()
         if self.leave_gram() or self.eps is None or not (self.prove_early and self.finished):
             self.certify()  # there is none yet, or it is of earlier weights
+        if not self.hopeful:  # whoever stopped the run did so where nobody had looked for the proof
+            self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
+            if self.finished:
+                self.trouble = None
         if self.trouble is None:
             self.converged = self.finished
             if not self.converged:
@@ -366,9 +370,9 @@ class Run:
         """Take stock after a full epoch."""
         self.n_epochs += 1
         self.clean = self._n_changed == 0
-        proves = self.hopeful or self.n_epochs == self.max_iter
-        certified = self.eps is not None and (self.prove_early or self.clean) and proves
-        if proves:
+        self.hopeful = self.hopeful or self.n_epochs == self.max_iter
+        certified = self.eps is not None and (self.prove_early or self.clean) and self.hopeful
+        if self.hopeful:
             self._sum_afresh()
         if certified:
             self.certify()

@@ -1,16 +1,22 @@
 """Extrapolated passes: what they compute, and that they never lose what passes have gained."""
 
+import math
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import LAYOUTS, patterns_of, problems
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 import margins
 import margins.extrapolation
 from margins._extrapolation import Extrapolation, unsettled
 from margins._update import WeightVector
+from margins.callbacks import Fit
+from margins.extrapolation import ExtrapolatedPasses
 from margins.kernels import Kernel
 
 Mpu = margins.get("mpu")
@@ -182,6 +188,62 @@ def test_extrapolation_settles_what_passes_alone_take_long_for(monkeypatch):
         assert fit.converged_
         visits[kind] = fit.n_visits_
     assert 10 * visits[Extrapolation] < visits[Still]
+
+
+def noisy(seed, m=200):
+    """Two overlapping clouds: with a large C far from separable, and slow."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(m, 6))
+    return X, (X @ generator.normal(size=6) > 0) ^ (generator.random(m) < 0.1)
+
+
+@pytest.mark.parametrize("params", [{"C": 1e4, "eps": 0.5}, {"C": 1e3, "eps": 0.2}])
+def test_proofs_that_are_there_are_found_soon(params, monkeypatch):
+    # What is left to gain is up to a thousand times the gap, which another scale of the weights closes.
+    visits = {}
+    for share in (math.inf, margins.extrapolation.HOPELESS):
+        monkeypatch.setattr(margins.extrapolation, "HOPELESS", share)
+        fits = [Mpu(**params, newton=False, random_state=seed).fit(*noisy(seed)) for seed in range(10)]
+        assert all(fit.converged_ for fit in fits)
+        visits[share] = sum(fit.n_visits_ for fit in fits)
+    assert visits[margins.extrapolation.HOPELESS] < 2 * visits[math.inf]
+
+
+def test_proofs_are_looked_for_where_they_are_near():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 600)) * (generator.random((300, 600)) < 0.05)
+    fit = Mpu(eps=1e-4, random_state=0).fit(X, X @ generator.normal(size=600) > 0)
+    certificates = [epoch.certificate for epoch in fit.learning_curve_[0]]
+    assert fit.converged_
+    assert certificates[0] is not None
+    assert certificates[-1] == fit.certificates_[0]
+    assert 0 < certificates.count(None) < len(certificates) - 1
+
+
+@pytest.mark.parametrize("eps", [1e-9, 0.9])
+def test_who_stops_a_run_where_no_proof_was_looked_for_gets_one(eps, monkeypatch):
+    # The first epoch is taken for hopeless, whatever it has proven.
+    monkeypatch.setattr(ExtrapolatedPasses, "_is_near", lambda passes, weights: False)
+
+    class Impatient:
+        def begin_epoch(self, number):
+            pass
+
+        def end_epoch(self, run):
+            return run.n_epochs == 2
+
+        def end(self):
+            pass
+
+    X, y = noisy(0)
+    monkeypatch.setattr(Fit, "watch", lambda fit, index: Impatient())
+    classifier = Mpu(C=0.1, eps=eps, newton=False, random_state=0)
+    with nullcontext() if eps > 0.5 else pytest.warns(ConvergenceWarning, match="a callback stopped it"):
+        classifier.fit(X, y)
+    first, last = classifier.learning_curve_[0]
+    assert first.certificate is None
+    assert last.certificate == classifier.certificates_[0]
+    assert classifier.converged_ == last.certificate.proves(eps, "squared_hinge") == (eps > 0.5)
 
 
 class Stop(Exception):
