@@ -52,10 +52,9 @@ def gram_rows(X):
     with one_thread, np.errstate(over="ignore", invalid="ignore"):
         if not _add_products(X, gram):
             gram[:] = 0
-            # Its flag may deny it: who writes to `indices`, to permute columns, leaves it as it was.
-            _add_products(
-                sparse.csr_array((X.data, X.indices, X.indptr), X.shape).sorted_indices(), gram
-            )
+            # The flag of X may deny it: who writes to `indices`, to permute columns, leaves it as it was.
+            X = sparse.csr_array((X.data, X.indices, X.indptr), X.shape)
+            _add_products(X.sorted_indices(), gram)
     sqnorms = gram.diagonal().copy()
     check_lengths(sqnorms)
     return GramRows(rows_of(gram), sqnorms)

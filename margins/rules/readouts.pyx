@@ -197,7 +197,7 @@ cdef class SuffixAverage(Readout):
         From one hypothesis that is taken to the next; at least 1.
 
     Source: Rakhlin, Shamir & Sridharan (2012), Making gradient descent optimal for strongly convex
-    stochastic optimization, section 5.
+    stochastic optimization: suffix averaging.
     """
 
     def __init__(self, WeightVector start not None, double begin, double every):
