@@ -52,7 +52,7 @@ def gram_rows(X):
     with one_thread, np.errstate(over="ignore", invalid="ignore"):
         if not _add_products(X, gram):
             gram[:] = 0
-            # The flag of X may deny it: who writes to `indices`, to permute columns, leaves it as it was.
+            # The flag of X may deny it: who permutes columns by writing to `indices` leaves it alone.
             X = sparse.csr_array((X.data, X.indices, X.indptr), X.shape)
             _add_products(X.sorted_indices(), gram)
     sqnorms = gram.diagonal().copy()
