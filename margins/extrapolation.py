@@ -33,7 +33,7 @@ SLOW = 0.8
 # times what was asked for. Every so many epochs one is looked for all the same, and what updates have
 # rounded off is put right; after every one, once gaps have hardly fallen: they tell how much is to be
 # left.
-HOPELESS = 2.0
+FAR = 2.0
 EPOCHS_PER_PROOF = 4
 
 
@@ -57,7 +57,6 @@ class ExtrapolatedPasses:
         self._least_gap = math.inf
         self._left = 0.0  # after the last epoch
         self._gap_of_left = None  # when a gap was last proven
-        self._is_slow = False
         self._n_unproven = 0
 
     @property
@@ -78,7 +77,7 @@ class ExtrapolatedPasses:
             self._n_unproven += 1
             if self._is_near(weights) or self._n_unproven == EPOCHS_PER_PROOF:
                 self._n_unproven = 0
-            self._run.hopeful = self._n_unproven == 0
+            self._run.proof_is_far = self._n_unproven > 0
         return n_changed
 
     def _look_back(self):
@@ -88,16 +87,16 @@ class ExtrapolatedPasses:
         gap = self._run.certificate.gap
         if gap > SLOW * self._least_gap:
             self._left_of_asked *= 0.5
-            self._is_slow = True
         self._least_gap = min(self._least_gap, gap)
         if self._left > 0 and math.isfinite(gap):
             self._gap_of_left = gap / self._left
 
     def _is_near(self, weights):
         """True if the epoch may have come near enough for a proof, or its gap is to be known."""
-        if self._is_slow or self._gap_of_left is None or self._left <= HOPELESS * self._asked(weights):
+        is_slow = self._left_of_asked < LEFT_OF_ASKED
+        if is_slow or self._gap_of_left is None or self._left <= FAR * self._asked(weights):
             return True
-        return self._gap_of_left * self._left <= HOPELESS * self._run.problem.gap_of(self._run.eps)
+        return self._gap_of_left * self._left <= FAR * self._run.problem.gap_of(self._run.eps)
 
     def _settle(self, patterns, weights, rules, members, readout):
         """Present the members until they have little left to gain: about how much."""

@@ -130,9 +130,8 @@ class Run:
     history : list of Epoch
     certificate : Certificate or None
         Of the last full epoch at whose end it was computed.
-    hopeful : bool
-        False: whoever presents the patterns knows that an epoch is far from the proof, which then is not
-        looked for.
+    proof_is_far : bool
+        True: whoever presents the patterns takes the epoch's proof to be far; nobody looks for it.
     products : ndarray of float64, shape (m,), or None
         Those of the hypothesis it is of, with all patterns: w.y_k - theta l_k, private coordinates left
         out.
@@ -164,7 +163,7 @@ class Run:
     readout: Readout | None = field(init=False, default=None)
     history: list[Epoch] = field(init=False, default_factory=list)
     certificate: Certificate | None = field(init=False, default=None)
-    hopeful: bool = field(init=False, default=True)
+    proof_is_far: bool = field(init=False, default=False)
     products: np.ndarray | None = field(init=False, default=None)
     n_epochs: int = field(init=False, default=0)
     n_visits: int = field(init=False, default=0)
@@ -274,11 +273,11 @@ class Run:
 
     def conclude(self):
         """Say what has been reached."""
-        if not self.hopeful:
+        if self.proof_is_far:
             self._sum_afresh()
         if self.leave_gram() or self.eps is None or not (self.prove_early and self.finished):
             self.certify()  # there is none yet, or it is of earlier weights
-        if not self.hopeful:  # whoever stopped the run did so where nobody had looked for the proof
+        if self.proof_is_far:  # whoever stopped the run did so where nobody had looked for the proof
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
             if self.finished:
                 self.trouble = None
@@ -327,7 +326,7 @@ class Run:
 
     def begin_epoch(self):
         """Tell whom it concerns that a full epoch begins."""
-        self.hopeful = True
+        self.proof_is_far = False
         if self.watch is not None:
             self.watch.begin_epoch(self.n_epochs + 1)
 
@@ -370,9 +369,9 @@ class Run:
         """Take stock after a full epoch."""
         self.n_epochs += 1
         self.clean = self._n_changed == 0
-        self.hopeful = self.hopeful or self.n_epochs == self.max_iter
-        certified = self.eps is not None and (self.prove_early or self.clean) and self.hopeful
-        if self.hopeful:
+        self.proof_is_far = self.proof_is_far and self.n_epochs < self.max_iter
+        certified = self.eps is not None and (self.prove_early or self.clean) and not self.proof_is_far
+        if not self.proof_is_far:
             self._sum_afresh()
         if certified:
             self.certify()
@@ -406,10 +405,9 @@ class Run:
         epoch = self.history[-1]
         what = "misclassified" if self._primal is None else "moved at once"
         line = f"epoch {epoch.epoch}: {epoch.mistakes} patterns {what}, {epoch.updates} updates"
-        if epoch.certificate is not None:
-            line += (
-                f", proven fraction {epoch.certificate.fraction:.6g}, gap {epoch.certificate.gap:.3g}"
-            )
+        certificate = epoch.certificate
+        if certificate is not None:
+            line += f", proven fraction {certificate.fraction:.6g}, gap {certificate.gap:.3g}"
         return line
 
     @property

@@ -26,6 +26,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import lsq_linear
 
+PATIENCE = 1_000_000  # single updates; a run that gets there has no end
+
 
 def mixed(order, state):
     """`order` as margins.orders.mix permutes it, `state` being the number drawn.
@@ -40,9 +42,6 @@ def mixed(order, state):
         j = ((bits ^ bits >> 31) >> 32) * (i + 1) >> 32
         order[i], order[j] = order[j], order[i]
     return np.array(order, dtype=np.int32)
-
-
-PATIENCE = 1_000_000  # single updates; a run that gets there has no end
 
 
 # ----------------------------------------------------------------------------------------- patterns

@@ -190,23 +190,23 @@ def test_extrapolation_settles_what_passes_alone_take_long_for(monkeypatch):
     assert 10 * visits[Extrapolation] < visits[Still]
 
 
-def noisy(seed, m=200):
+def noisy(seed):
     """Two overlapping clouds: with a large C far from separable, and slow."""
     generator = np.random.default_rng(seed)
-    X = generator.normal(size=(m, 6))
-    return X, (X @ generator.normal(size=6) > 0) ^ (generator.random(m) < 0.1)
+    X = generator.normal(size=(200, 6))
+    return X, (X @ generator.normal(size=6) > 0) ^ (generator.random(200) < 0.1)
 
 
 @pytest.mark.parametrize("params", [{"C": 1e4, "eps": 0.5}, {"C": 1e3, "eps": 0.2}])
 def test_proofs_that_are_there_are_found_soon(params, monkeypatch):
     # What is left to gain is up to a thousand times the gap, which another scale of the weights closes.
     visits = {}
-    for share in (math.inf, margins.extrapolation.HOPELESS):
-        monkeypatch.setattr(margins.extrapolation, "HOPELESS", share)
+    for share in (math.inf, margins.extrapolation.FAR):
+        monkeypatch.setattr(margins.extrapolation, "FAR", share)
         fits = [Mpu(**params, newton=False, random_state=seed).fit(*noisy(seed)) for seed in range(10)]
         assert all(fit.converged_ for fit in fits)
         visits[share] = sum(fit.n_visits_ for fit in fits)
-    assert visits[margins.extrapolation.HOPELESS] < 2 * visits[math.inf]
+    assert visits[margins.extrapolation.FAR] < 2 * visits[math.inf]
 
 
 def test_proofs_are_looked_for_where_they_are_near():
@@ -222,7 +222,7 @@ def test_proofs_are_looked_for_where_they_are_near():
 
 @pytest.mark.parametrize("eps", [1e-9, 0.9])
 def test_who_stops_a_run_where_no_proof_was_looked_for_gets_one(eps, monkeypatch):
-    # The first epoch is taken for hopeless, whatever it has proven.
+    # The first epoch is taken for far from the proof, whatever it has proven.
     monkeypatch.setattr(ExtrapolatedPasses, "_is_near", lambda passes, weights: False)
 
     class Impatient:
