@@ -20,7 +20,7 @@ NAMES = list(ALGORITHMS)
 SHRINKING = {"mpcs", "mpvs", "pa", "pa-i", "pa-ii", "norma", "pegasos", "alma"}
 SHRINKING |= {"second-order-perceptron", "cramma", "micra", "romma", "aggressive-romma"}
 SHRINKING |= {"spa", "ballseptron", "dcd", "adatron"}
-SHRINKING |= {"mpu"}  # extrapolates
+SHRINKING |= {"mpu"}  # by conjugate steps
 # Read out what is not the last sum of patterns: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_

@@ -3,7 +3,7 @@
 import math
 
 from margins.certificate import HardMargin, Hinge
-from margins.extrapolation import ExtrapolatedPasses
+from margins.conjugate import ConjugatePasses
 from margins.newton_stages import NewtonClassifier, opening_of
 from margins.parameters import Interval, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
@@ -37,9 +37,9 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
     margin to be reached through private coordinates.
 
     Runs start with b chosen so that the accuracy is guaranteed before the run; if the certificate
-    should not confirm eps, b is doubled and the run goes on from where it is. A few passes over the
-    patterns between learning and unlearning tell where further ones are heading, and the dual variables
-    go there at once.
+    should not confirm eps, b is doubled and the run goes on from where it is. Between two passes over
+    the patterns whose dual variables are not settled, these go on, all at once, to the best point that
+    the last pass and the move before it lead to.
 
     Where features are few, visits only begin: a part of the patterns is visited, to find which ones
     matter, and Newton steps finish what that has begun, many dual variables at once. `coef_` and
@@ -50,7 +50,7 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
     With C = inf or ``stop="clean-pass"`` patterns are visited one at a time, as in the paper.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5; the
-    extrapolation: `margins.extrapolation`; the Newton steps: `margins.newton`.
+    conjugate passes: `margins.conjugate`; the Newton steps: `margins.newton`.
     """
 
     before_run: float | None = parameter(
@@ -121,7 +121,7 @@ def _visiting_stages(run, rules):
     """Visits, until a full epoch changes nothing."""
     if run.prove_early and rules.condition.b > 0 and not isinstance(run.problem, HardMargin):
         run.sums_afresh = not run.patterns.rows.is_kernel
-        yield Stage(rules, presenter=ExtrapolatedPasses(run, rules.condition.b))
+        yield Stage(rules, presenter=ConjugatePasses(run, rules.condition.b))
         return
     for last, levels in UNLEARNING_BOUNDED if isinstance(run.problem, Hinge) else UNLEARNING:
         if run.n_epochs < last:

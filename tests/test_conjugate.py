@@ -1,0 +1,402 @@
+"""Conjugate passes: what they compute, and that they never lose what passes have gained."""
+
+import itertools
+import math
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernels import LAYOUTS, patterns_of, problems
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+import margins.conjugate
+import margins.training
+from margins._conjugate import ConjugateSteps, unsettled
+from margins._update import WeightVector
+from margins.callbacks import Fit
+from margins.conjugate import ConjugatePasses
+from margins.kernels import Kernel
+from margins.training import Run
+
+Mpu = margins.get("mpu")
+RHO = 1.0
+
+
+def signed(X, y):
+    """The augmented patterns as rows, labels reflected."""
+    return y[:, np.newaxis] * np.column_stack([X, np.full(len(X), RHO)])
+
+
+def dual_objective(X, y, alpha, delta2, target):
+    """What a step is to increase, at a.y_k = target."""
+    a = alpha @ signed(X, y)
+    return target * alpha.sum() - 0.5 * (a @ a + delta2 * alpha @ alpha)
+
+
+def weights_of(patterns, alpha):
+    weights = WeightVector(patterns.rows.n_features, len(patterns))
+    weights.assign(patterns, alpha)
+    return weights
+
+
+class Oracle:
+    """The steps, over all of the kernel matrix."""
+
+    def __init__(self, X, y, members, delta2, upper, target):
+        self.kernel = signed(X, y) @ signed(X, y).T + delta2 * np.eye(len(X))
+        self.members, self.upper, self.target = members, upper, target
+        self.last = None
+
+    def objective_along(self, alpha, direction):
+        """By how much the objective grows at first, and how its slope falls."""
+        slope = self.target * direction.sum() - alpha @ self.kernel @ direction
+        return slope, direction @ self.kernel @ direction
+
+    def step(self, before, now):
+        """The dual variables after a step, a pass having made them `now`."""
+        free = np.zeros(len(now), dtype=bool)
+        free[self.members] = (now > 0)[self.members] & (now < self.upper)[self.members]
+        d = np.where(free, now - before, 0.0)
+        directions = [d] if self.last is None else [d, np.where(free, self.last, 0.0)]
+        gram = np.array([[u @ self.kernel @ v for v in directions] for u in directions])
+        slopes = np.array([self.objective_along(now, u)[0] for u in directions])
+        if len(directions) == 2 and not np.linalg.det(gram) > 1e-10 * gram[0, 0] * gram[1, 1]:
+            directions, gram, slopes = directions[:1], gram[:1, :1], slopes[:1]
+        change = np.zeros(len(now))
+        if gram[0, 0] > 0:
+            wanted = now + np.linalg.solve(gram, slopes) @ directions
+            within = np.where(free, np.clip(wanted, 0, self.upper), now) - now
+            slope, fall = self.objective_along(now, within)
+            if slope > 0 and fall > 0:
+                change = min(slope / fall, 1) * within
+        self.last = d + change
+        return now + change
+
+
+def follow(patterns, X, y, members, history, delta2, upper, target):
+    """The weight vector after steps, which the oracle replays, passes having added these changes.
+
+    What would leave the bounds stays at them.
+    """
+    weights = weights_of(patterns, np.array(history[0], dtype=float))
+    steps = ConjugateSteps(patterns, weights, members, target)
+    oracle = Oracle(X, y, members, delta2, upper, target)
+    for change in history[1:]:
+        before = weights.dual
+        now = np.clip(before + change, 0, upper)
+        weights.assign(patterns, now)
+        steps.gap()
+        steps.step()
+        assert_allclose(weights.dual, oracle.step(before, now), rtol=1e-6, atol=1e-6)
+    return weights
+
+
+def coordinate_pass(kernel, alpha, target):
+    """What a pass of coordinate ascent without bounds changes."""
+    after = alpha.copy()
+    for k in range(len(alpha)):
+        after[k] += (target - kernel[k] @ after) / kernel[k, k]
+    return after - alpha
+
+
+def three():
+    X = np.array([[3.0, 1, 0], [2, 2, 1], [3, 0, 1]])
+    return X, np.array([1, 1, 1])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_steps_find_in_few_passes_where_these_are_heading(layout):
+    X, y = np.array([[3.0, 1, 1], [1, 3, 1], [1, 1, 3]]), np.array([1, 1, 1])
+    patterns = patterns_of(LAYOUTS[layout](X), y, RHO, 0.5)
+    kernel = signed(X, y) @ signed(X, y).T + 0.5 * np.eye(3)
+    solution = np.linalg.solve(kernel, np.full(3, 10.0))
+    assert (solution > 0.2).all()
+    weights = weights_of(patterns, solution + [0.3, -0.2, 0.1])
+    steps = ConjugateSteps(patterns, weights, np.arange(3, dtype=np.int32), 10.0)
+    alone = weights.dual
+    for _ in range(8):
+        weights.assign(patterns, weights.dual + coordinate_pass(kernel, weights.dual, 10.0))
+        alone += coordinate_pass(kernel, alone, 10.0)
+        steps.gap()
+        steps.step()
+    assert 100 * np.abs(weights.dual - solution).max() < np.abs(alone - solution).max()
+
+
+def test_steps_over_a_kernel_are_those_over_the_patterns():
+    X, y = three()
+    history = np.array([[10.0, 10, 10], [-5, 1, -2], [-3, -7, 2], [1, 1, -4]])
+    members = np.arange(3, dtype=np.int32)
+    of_features = patterns_of(X, y, RHO, 0.5)
+    of_kernel = of_features.over(Kernel("precomputed").rows(X @ X.T, 200.0))
+    duals = [
+        follow(patterns, X, y, members, history, 0.5, np.inf, 10.0).dual
+        for patterns in (of_features, of_kernel)
+    ]
+    assert_allclose(*duals, rtol=1e-10)
+
+
+@given(data=st.data())
+def test_steps_are_those_of_the_oracle(data):
+    X, y = data.draw(problems())
+    m = len(X)
+    delta2, upper = data.draw(st.sampled_from([(0.5, np.inf), (0.25, 3.0)]))
+    numbers = st.integers(-8, 8).map(lambda n: n / 4)
+    n_passes = data.draw(st.integers(1, 4))
+    history = np.array(
+        data.draw(st.lists(st.lists(numbers, min_size=m, max_size=m), min_size=n_passes + 1, max_size=6))
+    )[: n_passes + 1]
+    history[0] = np.abs(history[0])
+    members = np.array(
+        data.draw(st.permutations(range(m)))[: data.draw(st.integers(0, m))], dtype=np.int32
+    )
+    others = np.setdiff1d(np.arange(m), members)
+    history[1:, others] = 0
+    history[0] = np.minimum(history[0], upper)
+    patterns = patterns_of(X, y, RHO, delta2, upper)
+    weights = follow(patterns, X, y, members, history, delta2, upper, 3.0)
+    alpha = weights.dual
+    assert_array_equal(alpha[others], history[0, others])
+    assert (alpha >= 0).all()
+    assert (alpha <= upper).all()
+    # Everything else says the same as the dual variables.
+    again = weights_of(patterns, alpha)
+    assert_allclose(weights.weights, again.weights, atol=1e-9)
+    for name in ("label_sum", "dual_sum", "sqnorm"):
+        assert_allclose(getattr(weights, name), getattr(again, name), rtol=1e-9, atol=1e-9)
+
+
+def test_a_step_never_loses():
+    generator = np.random.default_rng(0)
+    n_steps = 0
+    for upper in (np.inf, 2.0):
+        delta2 = 0.5 if np.isinf(upper) else 0.0
+        for _ in range(200):
+            X, y = generator.normal(size=(6, 3)), generator.choice([-1, 1], 6)
+            members = np.arange(6, dtype=np.int32)
+            patterns = patterns_of(X, y, RHO, delta2, upper)
+            weights = weights_of(patterns, np.clip(generator.normal(size=6), 0, upper))
+            steps = ConjugateSteps(patterns, weights, members, 3.0)
+            for _ in range(3):
+                passed = np.clip(weights.dual + generator.normal(size=6), 0, upper)
+                weights.assign(patterns, passed)
+                steps.gap()
+                steps.step()
+                gained = dual_objective(X, y, weights.dual, delta2, 3.0)
+                gained -= dual_objective(X, y, passed, delta2, 3.0)
+                assert gained >= -1e-9
+                n_steps += gained > 1e-3
+    assert n_steps > 600  # of 1200: the others were at their best, or at bounds
+
+
+@pytest.mark.parametrize("upper", [np.inf, 3.0])
+def test_gap_is_what_the_last_pass_found(upper):
+    X, y = three()
+    sqnorms = (signed(X, y) ** 2).sum(axis=1)
+    delta2 = 0.5 if np.isinf(upper) else 0.0
+    patterns = patterns_of(X, y, RHO, delta2, upper)
+    weights = weights_of(patterns, np.array([1.0, 2, 0]))
+    members = np.array([2, 0], dtype=np.int32)
+    steps = ConjugateSteps(patterns, weights, members, 4.0)
+    for change in (np.array([0.5, 0, 0]), np.array([-0.25, 0, 0.5])):
+        now = weights.dual + change
+        weights.assign(patterns, now)
+        lack = (change * (sqnorms + delta2))[members] / 4
+        if np.isinf(upper):
+            found = (lack**2).sum()  # C = 1 / (2 Delta^2) = 1: C lack^2
+        else:
+            found = lack @ np.where(lack > 0, 3 - now[members], -now[members]) / 4
+        assert_allclose(steps.gap(), found)
+        steps.step()
+
+
+def test_unsettled_are_those_between_their_bounds_and_those_that_have_moved():
+    X = np.ones((6, 1))
+    patterns = patterns_of(X, [1, -1, 1, -1, 1, -1], RHO, 0.0, 2.0)
+    weights = weights_of(patterns, np.array([0.0, 0, 1, 2, 2, 1]))
+    assert_array_equal(unsettled(patterns, weights, np.array([0.0, 1, 1, 2, 1, 2])), [1, 2, 4, 5])
+
+
+def test_without_a_change_nothing_happens():
+    X, y = three()
+    patterns = patterns_of(X, y, RHO, 0.5)
+    weights = weights_of(patterns, np.ones(3))
+    steps = ConjugateSteps(patterns, weights, np.arange(3, dtype=np.int32), 4.0)
+    for _ in range(2):
+        assert steps.gap() == 0
+        steps.step()
+        assert_array_equal(weights.dual, 1)
+        assert weights.t == 1
+
+
+class Still(ConjugateSteps):
+    """Looks on, and goes nowhere."""
+
+    def __init__(self, *arguments):
+        self.arguments = arguments
+
+    def step(self):
+        ConjugateSteps.__init__(self, *self.arguments)  # from here
+
+
+def test_steps_settle_what_passes_alone_take_long_for(monkeypatch):
+    # The private coordinate is short beside the patterns: two that are equal settle in many small steps.
+    generator = np.random.default_rng(2)
+    X = generator.integers(-3, 4, (12, 300)).astype(float)
+    X[4] = X[5]
+    y = np.arange(12) % 2
+    visits = {}
+    for kind in (ConjugateSteps, Still):
+        monkeypatch.setattr(margins.conjugate, "ConjugateSteps", kind)
+        fit = Mpu(eps=1e-3, random_state=0).fit(X, y)
+        assert fit.converged_
+        visits[kind] = fit.n_visits_
+    assert 5 * visits[ConjugateSteps] < visits[Still]
+
+
+class Watch:
+    """Keeps the runs it sees; stops them after so many epochs."""
+
+    def __init__(self, seen=None, until=None):
+        self.seen, self.until = [] if seen is None else seen, until
+
+    def begin_epoch(self, number):
+        pass
+
+    def end_epoch(self, run):
+        self.seen.append(run)
+        return run.n_epochs == self.until
+
+    def end(self):
+        pass
+
+
+def sparse_problem(seed, m=300, d=600):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(m, d)) * (generator.random((m, d)) < 0.05)
+    return X, X @ generator.normal(size=d) > 0
+
+
+def test_every_pass_has_an_order_of_its_own(monkeypatch):
+    orders = []
+    new_order = Run.new_order
+
+    def kept(run, some):
+        orders.append(new_order(run, some))
+        assert_array_equal(np.sort(orders[-1]), some)
+        return orders[-1]
+
+    monkeypatch.setattr(Run, "new_order", kept)
+    assert Mpu(eps=1e-4, random_state=0).fit(*sparse_problem(0)).converged_
+    assert len(orders) > 4
+    assert not any(np.array_equal(*pair) for pair in itertools.pairwise(orders))
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_new_orders_hold_each_pattern_once(chunk, monkeypatch):
+    monkeypatch.setattr(margins.training, "rows_per_chunk", lambda rows: chunk)
+    X, y = sparse_problem(1)
+    runs = []
+    monkeypatch.setattr(Fit, "watch", lambda fit, index: Watch(seen=runs))
+    assert Mpu(eps=1e-4, random_state=0).fit(X, y).converged_
+    some = np.sort(np.random.default_rng(0).permutation(300)[:100]).astype(np.int32)
+    for order in runs[0].new_order(some), runs[0].new_order(some):
+        assert_array_equal(np.sort(order), some)
+        assert not np.array_equal(order, some)
+
+
+def noisy(seed):
+    """Two overlapping clouds: with a large C far from separable, and slow."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(200, 6))
+    return X, (X @ generator.normal(size=6) > 0) ^ (generator.random(200) < 0.1)
+
+
+@pytest.mark.parametrize("params", [{"C": 1e4, "eps": 0.5}, {"C": 1e3, "eps": 0.2}])
+def test_proofs_that_are_there_are_found_soon(params, monkeypatch):
+    # What is left to gain is up to a thousand times the gap, which another scale of the weights closes.
+    visits = {}
+    for share in (math.inf, margins.conjugate.FAR):
+        monkeypatch.setattr(margins.conjugate, "FAR", share)
+        fits = [Mpu(**params, newton=False, random_state=seed).fit(*noisy(seed)) for seed in range(10)]
+        assert all(fit.converged_ for fit in fits)
+        visits[share] = sum(fit.n_visits_ for fit in fits)
+    assert visits[margins.conjugate.FAR] < 2 * visits[math.inf]
+
+
+def test_proofs_are_looked_for_where_they_are_near():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 600)) * (generator.random((300, 600)) < 0.05)
+    fit = Mpu(eps=1e-4, random_state=0).fit(X, X @ generator.normal(size=600) > 0)
+    certificates = [epoch.certificate for epoch in fit.learning_curve_[0]]
+    assert fit.converged_
+    assert certificates[0] is not None
+    assert certificates[-1] == fit.certificates_[0]
+    assert 0 < certificates.count(None) < len(certificates) - 1
+
+
+@pytest.mark.parametrize("eps", [1e-9, 0.9])
+def test_who_stops_a_run_where_no_proof_was_looked_for_gets_one(eps, monkeypatch):
+    # The first epoch is taken for far from the proof, whatever it has proven.
+    monkeypatch.setattr(ConjugatePasses, "_is_near", lambda passes, weights: False)
+
+    X, y = noisy(0)
+    monkeypatch.setattr(Fit, "watch", lambda fit, index: Watch(until=2))
+    classifier = Mpu(C=0.1, eps=eps, newton=False, random_state=0)
+    with nullcontext() if eps > 0.5 else pytest.warns(ConvergenceWarning, match="a callback stopped it"):
+        classifier.fit(X, y)
+    first, last = classifier.learning_curve_[0]
+    assert first.certificate is None
+    assert last.certificate == classifier.certificates_[0]
+    assert classifier.converged_ == last.certificate.proves(eps, "squared_hinge") == (eps > 0.5)
+
+
+class Stop(Exception):
+    """What a kernel raises."""
+
+
+def test_what_a_kernel_raises_is_never_lost():
+    # Few rows fit into the cache, so that steps ask for rows, and may be the last to do so.
+    generator = np.random.default_rng(2)
+    X = generator.normal(size=(20, 4))
+    y = X[:, 0] + generator.normal(size=20) > 0
+    calls = 0
+
+    def fit(last):
+        def kernel(A, B):
+            nonlocal calls
+            calls += 1
+            if calls == last:
+                raise Stop
+            return (A @ B.T + 1) ** 2
+
+        Mpu(kernel=kernel, cache_size=1e-4, loss="hinge", eps=0.1, random_state=0).fit(X, y)
+
+    fit(last=None)
+    n_calls = calls
+    assert n_calls > 50
+    for last in range(1, n_calls + 1):
+        calls = 0
+        with pytest.raises(Stop):
+            fit(last)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("params", [{"eps": 1.0}, {"before_run": 1.0}])
+def test_thresholds_of_zero_are_a_beginning(params, kernel):
+    X, y = three()
+    fit = Mpu(newton=False, kernel=kernel, random_state=0, **params).fit(X, [0, 1, 1])
+    assert fit.converged_
+
+
+@pytest.mark.parametrize("seed", [5, 12, 24])
+def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
+    # They begin at a bound of 5e7, and end where the margin is hard: 1,000 epochs were not enough.
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(3, 17)) * 10.0 ** generator.integers(-2, 3, size=17)
+    fit = Mpu(loss="hinge", C=5e7, eps=1e-6, newton=False, random_state=0).fit(X, [0, 1, 0])
+    assert fit.converged_
+    assert fit.n_iter_ < 200
