@@ -310,4 +310,4 @@ cdef class ConjugateSteps:
             self.q[:] = self.u
             self.label_q = self.label_u
         # One may have taken back what the other has done.
-        self.least_qq = ROUNDING * (self.uu + square)
+        self.least_qq = max(self.least_uu, ROUNDING * (self.uu + square))

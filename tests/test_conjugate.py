@@ -49,7 +49,7 @@ class Oracle:
     def __init__(self, X, y, members, delta2, upper, target):
         self.kernel = signed(X, y) @ signed(X, y).T + delta2 * np.eye(len(X))
         self.members, self.upper, self.target = members, upper, target
-        self.last = None
+        self.last, self.rounding = np.zeros(len(X)), 0.0
 
     def objective_along(self, alpha, direction):
         """By how much the objective grows at first, and how its slope falls."""
@@ -61,10 +61,11 @@ class Oracle:
         free = np.zeros(len(now), dtype=bool)
         free[self.members] = (now > 0)[self.members] & (now < self.upper)[self.members]
         d = np.where(free, now - before, 0.0)
-        directions = [d] if self.last is None else [d, np.where(free, self.last, 0.0)]
+        directions = [d, np.where(free, self.last, 0.0)]
         gram = np.array([[u @ self.kernel @ v for v in directions] for u in directions])
         slopes = np.array([self.objective_along(now, u)[0] for u in directions])
-        if len(directions) == 2 and not np.linalg.det(gram) > 1e-10 * gram[0, 0] * gram[1, 1]:
+        one = not np.linalg.det(gram) > 1e-10 * gram[0, 0] * gram[1, 1]
+        if one or gram[1, 1] <= self.rounding:
             directions, gram, slopes = directions[:1], gram[:1, :1], slopes[:1]
         change = np.zeros(len(now))
         if gram[0, 0] > 0:
@@ -74,6 +75,7 @@ class Oracle:
             if slope > 0 and fall > 0:
                 change = min(slope / fall, 1) * within
         self.last = d + change
+        self.rounding = 1e-12 * (d @ self.kernel @ d + change @ self.kernel @ change)
         return now + change
 
 
