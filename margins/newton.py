@@ -22,7 +22,8 @@ import math
 
 import numpy as np
 
-from margins._newton import Curvature, Objective, combination, mean_distance, movable, products
+from margins._curvature import Curvature
+from margins._newton import Objective, combination, mean_distance, movable, products
 from margins.certificate import HardMargin, Hinge
 from margins.patterns import of_each
 from margins.threads import one_thread

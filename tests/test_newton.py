@@ -21,8 +21,8 @@ from threadpoolctl import ThreadpoolController
 
 import margins
 from margins import newton
+from margins._curvature import Curvature
 from margins._newton import (
-    Curvature,
     combination,
     dual_variables,
     line_search,
