@@ -25,6 +25,7 @@ conjugate gradients.
 from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
+from margins._sums cimport dot_of
 from margins._update cimport Patterns, WeightVector
 
 import numpy as np
@@ -54,12 +55,27 @@ def unsettled(Patterns patterns not None, WeightVector a not None, const double[
     return members[:n]
 
 
-cdef struct Direction:
-    # A change of the dual variables, and of the weight vector, in sums.
-    double total        # of the changes of the dual variables
-    double label_sum    # of those times their labels
-    double along        # inner product of the weight vector with its change
-    double square       # squared length of that change
+cdef class Move:
+    """A change of the members' dual variables, and that of the weight vector which belongs to it."""
+
+    cdef double[::1] dual       # of the members
+    cdef double[::1] vector     # of the weights of the features
+    cdef double label_sum       # of the sum of the dual variables times their labels
+
+    def __init__(self, Py_ssize_t n_members, Py_ssize_t n_features):
+        self.dual, self.vector = np.zeros(n_members), np.zeros(n_features)
+
+    cdef void combine(self, double c, double e, Move other) noexcept nogil:
+        """Make it c times itself and e times another one."""
+        _combine(self.dual, other.dual, c, e)
+        _combine(self.vector, other.vector, c, e)
+        self.label_sum = c * self.label_sum + e * other.label_sum
+
+
+cdef void _combine(double[::1] x, const double[::1] y, double c, double e) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(x.shape[0]):
+        x[i] = c * x[i] + e * y[i]
 
 
 cdef class ConjugateSteps:
@@ -81,32 +97,27 @@ cdef class ConjugateSteps:
     cdef WeightVector a
     cdef const int32_t[::1] members
     cdef double target
-    cdef double[::1] before, v_before       # alpha and the weights when the pass began
-    cdef double[::1] change, u              # d and u
-    cdef double[::1] last, q                # p and q
-    cdef double label_before, label_u, label_q
-    cdef double uu              # |u|^2
-    cdef double least_uu, least_qq      # what |u|^2 and |q|^2 are to exceed to be more than rounding
+    cdef Move before        # what the weight vector was when the pass began
+    cdef Move d, p          # the pass, and the move before it
+    cdef double least_dd, least_pp      # what their squared lengths are to exceed to be no rounding
 
     def __init__(self, Patterns patterns not None, WeightVector a not None,
                  const int32_t[::1] members not None, double target):
-        cdef Py_ssize_t n = members.shape[0], d = a.v.shape[0]
+        cdef Py_ssize_t n = members.shape[0], n_features = a.v.shape[0]
         self.patterns, self.a, self.members, self.target = patterns, a, members, target
-        self.before, self.change, self.last = np.empty(n), np.empty(n), np.zeros(n)
-        self.v_before, self.u, self.q = np.empty(d), np.empty(d), np.zeros(d)
-        self.label_q = 0
-        self.least_qq = INFINITY    # there has been no move yet
+        self.before, self.d, self.p = Move(n, n_features), Move(n, n_features), Move(n, n_features)
+        self.least_pp = INFINITY    # there has been no move yet
         with nogil:
             self._remember()
 
     cdef void _remember(self) noexcept nogil:
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i
         cdef double scale = self.a.state.scale
         for i in range(self.members.shape[0]):
-            self.before[i] = scale * self.a.beta[self.members[i]]
-        for j in range(self.v_before.shape[0]):
-            self.v_before[j] = scale * self.a.v[j]
-        self.label_before = scale * self.a.state.label_sum
+            self.before.dual[i] = scale * self.a.beta[self.members[i]]
+        for i in range(self.before.vector.shape[0]):
+            self.before.vector[i] = scale * self.a.v[i]
+        self.before.label_sum = scale * self.a.state.label_sum
 
     def gap(self):
         """About how much of the objective a pass found was left to gain, at functional margin 1.
@@ -119,7 +130,7 @@ cdef class ConjugateSteps:
             for i in range(self.members.shape[0]):
                 k = self.members[i]
                 now = self.a.state.scale * self.a.beta[k]
-                self.change[i] = lack = now - self.before[i]
+                self.d.dual[i] = lack = now - self.before.dual[i]
                 lack *= self.patterns.sqnorms[k] + self.patterns.extension[k]
                 if self.patterns.extension[k] > 0:
                     total += 0.5 * lack * lack / self.patterns.extension[k]
@@ -130,184 +141,137 @@ cdef class ConjugateSteps:
 
     def step(self):
         """Go on in the plane of the pass, of which `gap` has been asked, and the move before it."""
-        cdef double c = 0, e = 0, slope, share = 0
-        cdef Direction direction
+        cdef double dd, pp = 0, slope = 0, share = 0
         with nogil:
+            self._find_change_of_vector()
             self._leave_bounds_out()
-            if self._best_of_plane(&c, &e):
-                self._point_to(c, e, &direction)
-                slope = self.target * direction.total - direction.along
-                if slope > 0 and direction.square > 0:
-                    share = min(slope / direction.square, 1)
+            dd = self._inner(self.d, self.d)
+            if dd > self.least_dd and self._point(dd):
+                slope, pp = self._slope(self.p), self._inner(self.p, self.p)
+                if slope > 0 and pp > 0:
+                    share = min(slope / pp, 1)
             with gil:
                 self.patterns.rows.check()   # a row of a kernel may have been refused: sums are not whole
             if share > 0:
-                self._go(share, &direction)
-            self._make_last(share, share * share * direction.square if share > 0 else 0)
+                self._go(share, slope, pp)
+            self.p.combine(share, 1, self.d)    # the whole move
+            # The step may have taken back what the pass has done.
+            self.least_pp = max(self.least_dd, ROUNDING * (dd + share * share * pp))
             self._remember()
 
-    cdef void _leave_bounds_out(self) noexcept nogil:
-        """Find u, and take out of d, u, p and q what lies at a bound now."""
-        cdef Py_ssize_t i, k
-        cdef double now, sign, scale = self.a.state.scale
-        self._subtract()
-        for i in range(self.members.shape[0]):
-            k = self.members[i]
-            now = self.a.beta[k]
-            if 0 < now and scale * now < self.patterns.upper[k]:
-                continue
-            sign = self.patterns.labels[k]
-            if self.change[i] != 0:
-                axpy(self.patterns.rows, k, -self.change[i] * sign, self.u)
-                self.label_u -= self.change[i] * sign
-                self.change[i] = 0
-            if self.last[i] != 0:
-                axpy(self.patterns.rows, k, -self.last[i] * sign, self.q)
-                self.label_q -= self.last[i] * sign
-                self.last[i] = 0
-
-    cdef void _subtract(self) noexcept nogil:
-        """Find u: the difference of the weight vectors, or, if that is mostly rounding, the sum."""
-        cdef Py_ssize_t i, j, k
-        cdef double now, sqrho = self.patterns.sqrho, scale = self.a.state.scale
-        cdef double label = scale * self.a.state.label_sum, before = self.label_before
-        cdef double difference, length
-        self.label_u = label - before
-        difference = sqrho * self.label_u * self.label_u
-        length = sqrho * max(label * label, before * before)
-        for j in range(self.u.shape[0]):
-            now = scale * self.a.v[j]
-            before = self.v_before[j]
-            self.u[j] = now - before
-            difference += (now - before) * (now - before)
-            length += max(now * now, before * before)
-        self.least_uu = ROUNDING * difference   # what lies at a bound will be taken out
-        if difference > ROUNDING * length:
+    cdef void _find_change_of_vector(self) noexcept nogil:
+        """Of the pass: the difference of weight vectors or, where that is mostly rounding, a sum."""
+        cdef Py_ssize_t i
+        cdef double scale = self.a.state.scale, length, change
+        cdef const double[::1] before = self.before.vector, now = self.a.v
+        cdef double label_sum = scale * self.a.state.label_sum
+        for i in range(now.shape[0]):
+            self.d.vector[i] = scale * now[i] - before[i]
+        self.d.label_sum = label_sum - self.before.label_sum
+        change = dot_of(&self.d.vector[0], &self.d.vector[0], now.shape[0])
+        change += self.patterns.sqrho * self.d.label_sum * self.d.label_sum
+        length = dot_of(&before[0], &before[0], now.shape[0])
+        length += scale * scale * dot_of(&now[0], &now[0], now.shape[0])
+        length += self.patterns.sqrho * (label_sum * label_sum + self.before.label_sum * self.before.label_sum)
+        self.least_dd = ROUNDING * change   # what lies at a bound will be taken out
+        if change > ROUNDING * length:
             return
-        self.u[:] = 0
-        self.label_u = 0
+        self.d.vector[:] = 0
+        self.d.label_sum = 0
         for i in range(self.members.shape[0]):
-            if self.change[i] != 0:
-                k = self.members[i]
-                axpy(self.patterns.rows, k, self.change[i] * self.patterns.labels[k], self.u)
-                self.label_u += self.change[i] * self.patterns.labels[k]
+            self._add(self.d, i, self.d.dual[i])
 
-    cdef bint _best_of_plane(self, double* c, double* e) noexcept nogil:
-        """Find the coefficients of the largest objective, were there no bounds; False: there are none."""
-        cdef Py_ssize_t i, j, k
-        cdef double scale = self.a.state.scale, sqrho = self.patterns.sqrho
-        cdef double bias = scale * self.a.state.label_sum, alpha, extension, sign, determinant
-        # Inner products of a, u and q, augmentation and private coordinates included.
-        cdef double au = sqrho * bias * self.label_u, aq = sqrho * bias * self.label_q
-        cdef double uu = sqrho * self.label_u * self.label_u, uq = sqrho * self.label_u * self.label_q
-        cdef double qq = sqrho * self.label_q * self.label_q
-        cdef double total_d = 0, total_p = 0
+    cdef void _leave_bounds_out(self) noexcept nogil:
+        """Take out of d and p what lies at a bound now."""
+        cdef Py_ssize_t i, k
+        cdef double now
         for i in range(self.members.shape[0]):
             k = self.members[i]
-            alpha, extension = scale * self.a.beta[k], self.patterns.extension[k]
-            total_d += self.change[i]
-            total_p += self.last[i]
-            au += extension * alpha * self.change[i]
-            aq += extension * alpha * self.last[i]
-            uu += extension * self.change[i] * self.change[i]
-            uq += extension * self.change[i] * self.last[i]
-            qq += extension * self.last[i] * self.last[i]
-        if self.patterns.rows.is_kernel:
-            for i in range(self.members.shape[0]):
-                k = self.members[i]
-                sign = self.patterns.labels[k]
-                au += scale * self.a.v[k] * sign * self.change[i]
-                aq += scale * self.a.v[k] * sign * self.last[i]
-                uu += self.u[k] * sign * self.change[i]
-                uq += self.u[k] * sign * self.last[i]
-                qq += self.q[k] * sign * self.last[i]
-        else:
-            for j in range(self.u.shape[0]):
-                au += scale * self.a.v[j] * self.u[j]
-                aq += scale * self.a.v[j] * self.q[j]
-                uu += self.u[j] * self.u[j]
-                uq += self.u[j] * self.q[j]
-                qq += self.q[j] * self.q[j]
-        self.uu = uu
-        if not uu > self.least_uu:
+            now = self.a.state.scale * self.a.beta[k]
+            if not 0 < now < self.patterns.upper[k]:
+                self._add(self.d, i, -self.d.dual[i])
+                self._add(self.p, i, -self.p.dual[i])
+                self.d.dual[i] = self.p.dual[i] = 0
+
+    cdef bint _point(self, double dd) noexcept nogil:
+        """Make p the change from here to the best point of the plane, or to the bounds before it.
+
+        False, and p is nothing, if rounding does not allow it.
+        """
+        cdef double slope_d = self._slope(self.d), slope_p = self._slope(self.p)
+        cdef double dp = self._inner(self.d, self.p), pp = self._inner(self.p, self.p)
+        cdef double determinant = dd * pp - dp * dp
+        cdef double c = slope_d / dd, e = 0, now, wanted, within
+        cdef Py_ssize_t i, k
+        if pp > self.least_pp and determinant > SAME_DIRECTION * dd * pp:
+            c = (pp * slope_d - dp * slope_p) / determinant
+            e = (dd * slope_p - dp * slope_d) / determinant
+        if not isfinite(c + e):
+            self.p.combine(0, 0, self.d)
             return False
-        au = self.target * total_d - au   # by how much the objective grows, at first, along each
-        aq = self.target * total_p - aq
-        determinant = uu * qq - uq * uq
-        if qq > self.least_qq and determinant > SAME_DIRECTION * uu * qq:
-            c[0] = (qq * au - uq * aq) / determinant
-            e[0] = (uu * aq - uq * au) / determinant
-        else:
-            c[0], e[0] = au / uu, 0
-        return isfinite(c[0] + e[0])
-
-    cdef void _point_to(self, double c, double e, Direction* out) noexcept nogil:
-        """Make p and q the change from here to that point of the plane, or to the bounds before it."""
-        cdef Py_ssize_t i, j, k
-        cdef double now, wanted, within, scale = self.a.state.scale, sqrho = self.patterns.sqrho
-        cdef double label_sum = c * self.label_u + e * self.label_q
-        cdef double total = 0, along = 0, square = 0
-        for j in range(self.u.shape[0]):
-            self.q[j] = c * self.u[j] + e * self.q[j]
+        self.p.combine(e, c, self.d)
         for i in range(self.members.shape[0]):
-            if self.change[i] == 0 and self.last[i] == 0:
-                continue
             k = self.members[i]
-            now = scale * self.a.beta[k]
-            wanted = c * self.change[i] + e * self.last[i]
-            within = wanted
-            if not 0 <= now + wanted <= self.patterns.upper[k]:
-                within = (0 if now + wanted < 0 else self.patterns.upper[k]) - now
-                axpy(self.patterns.rows, k, (within - wanted) * self.patterns.labels[k], self.q)
-                label_sum += (within - wanted) * self.patterns.labels[k]
-            self.last[i] = within
-            total += within
-            along += self.patterns.extension[k] * now * within
-            square += self.patterns.extension[k] * within * within
-        along += sqrho * scale * self.a.state.label_sum * label_sum
-        square += sqrho * label_sum * label_sum
-        if self.patterns.rows.is_kernel:
-            for i in range(self.members.shape[0]):
-                k = self.members[i]
-                along += scale * self.a.v[k] * self.patterns.labels[k] * self.last[i]
-                square += self.q[k] * self.patterns.labels[k] * self.last[i]
-        else:
-            for j in range(self.q.shape[0]):
-                along += scale * self.a.v[j] * self.q[j]
-                square += self.q[j] * self.q[j]
-        self.label_q = label_sum
-        out.total, out.label_sum, out.along, out.square = total, label_sum, along, square
+            now = self.a.state.scale * self.a.beta[k]
+            wanted = now + self.p.dual[i]
+            if not 0 <= wanted <= self.patterns.upper[k]:
+                within = (0 if wanted < 0 else self.patterns.upper[k]) - now
+                self._add(self.p, i, within - self.p.dual[i])
+                self.p.dual[i] = within
+        return True
 
-    cdef void _go(self, double share, const Direction* direction) noexcept nogil:
-        """Change the weight vector by a share of what p and q say."""
-        cdef Py_ssize_t i, j, k
-        cdef double c = share / self.a.state.scale
-        for j in range(self.q.shape[0]):
-            self.a.v[j] += c * self.q[j]
+    cdef void _go(self, double share, double slope, double pp) noexcept nogil:
+        """Change the weight vector by a share of p."""
+        cdef Py_ssize_t i, k
+        cdef double total = 0, c = share / self.a.state.scale
+        for i in range(self.p.vector.shape[0]):
+            self.a.v[i] += c * self.p.vector[i]
         for i in range(self.members.shape[0]):
             k = self.members[i]
             # Rounding must not carry it out of its bounds.
             self.a.beta[k] = min(
-                max(self.a.beta[k] + c * self.last[i], 0), self.patterns.upper[k] / self.a.state.scale
+                max(self.a.beta[k] + c * self.p.dual[i], 0), self.patterns.upper[k] / self.a.state.scale
             )
-        self.a.state.label_sum += c * direction.label_sum
-        self.a.state.dual_sum += share * direction.total
-        self.a.state.sqnorm += share * (2 * direction.along + share * direction.square)
+            total += self.p.dual[i]
+        self.a.state.label_sum += c * self.p.label_sum
+        self.a.state.dual_sum += share * total
+        self.a.state.sqnorm += share * (2 * (self.target * total - slope) + share * pp)
         self.a.state.t += 1
         self.a.state.n_updates += 1
 
-    cdef void _make_last(self, double share, double square) noexcept nogil:
-        """Make p and q the whole move: the pass, and the share of a step that was made, of this length."""
-        cdef Py_ssize_t i, j
-        if share > 0:
-            for i in range(self.last.shape[0]):
-                self.last[i] = self.change[i] + share * self.last[i]
-            for j in range(self.q.shape[0]):
-                self.q[j] = self.u[j] + share * self.q[j]
-            self.label_q = self.label_u + share * self.label_q
-        else:
-            self.last[:] = self.change
-            self.q[:] = self.u
-            self.label_q = self.label_u
-        # One may have taken back what the other has done.
-        self.least_qq = max(self.least_uu, ROUNDING * (self.uu + square))
+    cdef void _add(self, Move move, Py_ssize_t i, double alpha) noexcept nogil:
+        """Add alpha times a member's pattern to the vector of a move."""
+        cdef Py_ssize_t k = self.members[i]
+        if alpha != 0:
+            axpy(self.patterns.rows, k, alpha * self.patterns.labels[k], move.vector)
+            move.label_sum += alpha * self.patterns.labels[k]
+
+    cdef double _inner(self, Move x, Move y) noexcept nogil:
+        """Inner product, augmentation and private coordinates included."""
+        cdef double total = self.patterns.sqrho * x.label_sum * y.label_sum
+        cdef Py_ssize_t i
+        for i in range(self.members.shape[0]):
+            total += self.patterns.extension[self.members[i]] * x.dual[i] * y.dual[i]
+        return total + self._inner_of_features(x.vector, y)
+
+    cdef double _slope(self, Move x) noexcept nogil:
+        """By how much the objective grows, at first, along a move."""
+        cdef double total = -self.patterns.sqrho * self.a.state.label_sum * x.label_sum
+        cdef double gain = 0
+        cdef Py_ssize_t i, k
+        for i in range(self.members.shape[0]):
+            k = self.members[i]
+            gain += x.dual[i]
+            total -= self.patterns.extension[k] * self.a.beta[k] * x.dual[i]
+        total -= self._inner_of_features(self.a.v, x)
+        return self.target * gain + self.a.state.scale * total
+
+    cdef double _inner_of_features(self, const double[::1] vector, Move y) noexcept nogil:
+        cdef double total = 0
+        cdef Py_ssize_t i, k
+        if not self.patterns.rows.is_kernel:
+            return dot_of(&vector[0], &y.vector[0], vector.shape[0])
+        for i in range(self.members.shape[0]):   # `vector` holds the products with all patterns
+            k = self.members[i]
+            total += vector[k] * self.patterns.labels[k] * y.dual[i]
+        return total
