@@ -1,8 +1,7 @@
 """Conjugate steps: after every pass over some patterns, on to the best point of a plane.
 
 The problem: a pass of updates has changed the dual variables of some patterns by d, and the move before
-it, pass and step, by p. With u and q the changes of the weight vector that belong to them, find the
-point of
+it, pass and step, by p. Find the point of the plane
 
     alpha + c d + e p
 
@@ -15,8 +14,8 @@ conjugate gradients, preconditioned by the pass. Unlike extrapolation, which tak
 map, they do not ask it to be the same one each time: patterns may come in another order, and in orders
 always new, passes gain much more.
 
-The change of the weight vector is the difference of what it was before and after the pass; unless that
-is mostly rounding, only rows of patterns that have reached a bound are added up again.
+How a move changes the weight vector is found by differences, and by adding up again the rows of patterns
+that have reached a bound; where differences are mostly rounding, by adding up all of them.
 
 Source: Polyak (1969), The conjugate gradient method in extremal problems; Notay (2000), Flexible
 conjugate gradients.
@@ -36,6 +35,9 @@ cdef double SAME_DIRECTION = 1e-10
 
 # A difference or sum of vectors whose squared length is this share of theirs is not to be trusted.
 cdef double ROUNDING = 1e-12
+# A move is summed again before it holds so many times the rounding of a weight vector: over the rows of a
+# kernel nothing else puts right what it would leave there.
+cdef double MOST_LOST = 100
 
 
 def unsettled(Patterns patterns not None, WeightVector a not None, const double[::1] before):
@@ -100,6 +102,8 @@ cdef class ConjugateSteps:
     cdef Move before        # what the weight vector was when the pass began
     cdef Move d, p          # the pass, and the move before it
     cdef double least_dd, least_pp      # what their squared lengths are to exceed to be no rounding
+    cdef double lost        # the rounding in p, in units of that in a weight vector
+    cdef double sqnorm_before
 
     def __init__(self, Patterns patterns not None, WeightVector a not None,
                  const int32_t[::1] members not None, double target):
@@ -107,6 +111,7 @@ cdef class ConjugateSteps:
         self.patterns, self.a, self.members, self.target = patterns, a, members, target
         self.before, self.d, self.p = Move(n, n_features), Move(n, n_features), Move(n, n_features)
         self.least_pp = INFINITY    # there has been no move yet
+        self.lost = 0
         with nogil:
             self._remember()
 
@@ -118,6 +123,7 @@ cdef class ConjugateSteps:
         for i in range(self.before.vector.shape[0]):
             self.before.vector[i] = scale * self.a.v[i]
         self.before.label_sum = scale * self.a.state.label_sum
+        self.sqnorm_before = self.a.state.sqnorm
 
     def gap(self):
         """About how much of the objective a pass found was left to gain, at functional margin 1.
@@ -155,6 +161,7 @@ cdef class ConjugateSteps:
             if share > 0:
                 self._go(share, slope, pp)
             self.p.combine(share, 1, self.d)    # the whole move
+            self.lost = share * self.lost + 1
             # The step may have taken back what the pass has done.
             self.least_pp = max(self.least_dd, ROUNDING * (dd + share * share * pp))
             self._remember()
@@ -162,24 +169,14 @@ cdef class ConjugateSteps:
     cdef void _find_change_of_vector(self) noexcept nogil:
         """Of the pass: the difference of weight vectors or, where that is mostly rounding, a sum."""
         cdef Py_ssize_t i
-        cdef double scale = self.a.state.scale, length, change
-        cdef const double[::1] before = self.before.vector, now = self.a.v
-        cdef double label_sum = scale * self.a.state.label_sum
-        for i in range(now.shape[0]):
-            self.d.vector[i] = scale * now[i] - before[i]
-        self.d.label_sum = label_sum - self.before.label_sum
-        change = dot_of(&self.d.vector[0], &self.d.vector[0], now.shape[0])
-        change += self.patterns.sqrho * self.d.label_sum * self.d.label_sum
-        length = dot_of(&before[0], &before[0], now.shape[0])
-        length += scale * scale * dot_of(&now[0], &now[0], now.shape[0])
-        length += self.patterns.sqrho * (label_sum * label_sum + self.before.label_sum * self.before.label_sum)
-        self.least_dd = ROUNDING * change   # what lies at a bound will be taken out
-        if change > ROUNDING * length:
-            return
-        self.d.vector[:] = 0
-        self.d.label_sum = 0
-        for i in range(self.members.shape[0]):
-            self._add(self.d, i, self.d.dual[i])
+        cdef double scale = self.a.state.scale, change
+        for i in range(self.d.vector.shape[0]):
+            self.d.vector[i] = scale * self.a.v[i] - self.before.vector[i]
+        self.d.label_sum = scale * self.a.state.label_sum - self.before.label_sum
+        change = self._inner(self.d, self.d)
+        self.least_dd = ROUNDING * fabs(change)   # what lies at a bound will be taken out
+        if not change > ROUNDING * max(self.a.state.sqnorm, self.sqnorm_before):
+            self._sum(self.d)
 
     cdef void _leave_bounds_out(self) noexcept nogil:
         """Take out of d and p what lies at a bound now."""
@@ -210,14 +207,20 @@ cdef class ConjugateSteps:
             self.p.combine(0, 0, self.d)
             return False
         self.p.combine(e, c, self.d)
+        self.lost = fabs(c) + fabs(e) * self.lost
         for i in range(self.members.shape[0]):
             k = self.members[i]
             now = self.a.state.scale * self.a.beta[k]
             wanted = now + self.p.dual[i]
             if not 0 <= wanted <= self.patterns.upper[k]:
                 within = (0 if wanted < 0 else self.patterns.upper[k]) - now
-                self._add(self.p, i, within - self.p.dual[i])
+                if self.lost <= MOST_LOST:
+                    self._add(self.p, i, within - self.p.dual[i])
                 self.p.dual[i] = within
+        # Where the objective hardly curves, points that nothing but bounds hold back are far away.
+        if self.lost > MOST_LOST:
+            self._sum(self.p)
+            self.lost = 1
         return True
 
     cdef void _go(self, double share, double slope, double pp) noexcept nogil:
@@ -238,6 +241,14 @@ cdef class ConjugateSteps:
         self.a.state.sqnorm += share * (2 * (self.target * total - slope) + share * pp)
         self.a.state.t += 1
         self.a.state.n_updates += 1
+
+    cdef void _sum(self, Move move) noexcept nogil:
+        """Find the vector of a move from its dual variables."""
+        cdef Py_ssize_t i
+        move.vector[:] = 0
+        move.label_sum = 0
+        for i in range(self.members.shape[0]):
+            self._add(move, i, move.dual[i])
 
     cdef void _add(self, Move move, Py_ssize_t i, double alpha) noexcept nogil:
         """Add alpha times a member's pattern to the vector of a move."""

@@ -413,7 +413,8 @@ cdef class WeightVector:
     def sum_afresh(self, Patterns patterns not None):
         """Sum alpha_k y_k again: where dual variables have shrunk, a has kept what they had rounded off.
 
-        Not over the rows of a kernel; `recompute` is to follow.
+        `recompute` is to follow. Over the rows of a kernel it asks for those of all patterns whose dual
+        variable is not 0.
         """
         cdef Py_ssize_t k
         cdef double c, label_sum = 0
@@ -425,6 +426,7 @@ cdef class WeightVector:
                     axpy(patterns.rows, k, c, self.v)
                     label_sum += c
             self.state.label_sum = label_sum
+        patterns.rows.check()
 
     def for_new_patterns(self, Py_ssize_t n_patterns):
         """The same weight vector before patterns that it has not seen: their dual variables are 0.

@@ -21,10 +21,9 @@ from margins._conjugate import ConjugateSteps, unsettled
 # So many passes in an epoch at most.
 PASSES = 30
 # An epoch ends when a pass over its patterns finds less left to gain than this share of what the first
-# one found, or than so many times what is asked for. What a pass finds is a guess at the gap, and too
-# hopeful where an epoch has left more than SLOW of it: half as much is to be left from then on.
+# one found, or than what is asked for. What a pass finds is a guess at the gap, and too hopeful where an
+# epoch has left more than SLOW of it: half as much is to be left from then on.
 LEFT = 0.4
-LEFT_OF_ASKED = 1.0
 SLOW = 0.8
 # The proof is looked for after the first epoch, and where it is near: where an epoch has left at most so
 # many times what is asked for, by itself or in proportion to the gap last proven. (With private
@@ -50,7 +49,7 @@ class ConjugatePasses:
         self._run = run
         self._target = target
         self._sets = ActiveSets((), len(run.patterns))
-        self._left_of_asked = LEFT_OF_ASKED
+        self._hope = 1.0
         self._least_gap = math.inf
         self._left = 0.0  # after the last epoch
         self._gap_of_left = None  # when a gap was last proven
@@ -83,15 +82,14 @@ class ConjugatePasses:
             return
         gap = self._run.certificate.gap
         if gap > SLOW * self._least_gap:
-            self._left_of_asked *= 0.5
+            self._hope = min(0.5 * self._hope, self._left / gap)
         self._least_gap = min(self._least_gap, gap)
         if self._left > 0 and math.isfinite(gap):
             self._gap_of_left = gap / self._left
 
     def _is_near(self, weights):
         """True if the epoch may have come near enough for a proof, or its gap is to be known."""
-        is_slow = self._left_of_asked < LEFT_OF_ASKED
-        if is_slow or self._gap_of_left is None or self._left <= FAR * self._asked(weights):
+        if self._hope < 1 or self._gap_of_left is None or self._left <= FAR * self._asked(weights):
             return True
         return self._gap_of_left * self._left <= FAR * self._run.problem.gap_of(self._run.eps)
 
@@ -104,7 +102,7 @@ class ConjugatePasses:
             n_changed = self._sets.full_epoch(patterns, weights, rules, order, None, readout)
             left = steps.gap()
             if enough is None:
-                enough = max(LEFT * left, self._left_of_asked * self._asked(weights))
+                enough = self._hope * max(LEFT * left, self._asked(weights))
             if n_changed == 0 or left <= enough or n_passes == PASSES:
                 break
             steps.step()

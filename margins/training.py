@@ -118,7 +118,8 @@ class Run:
     theta : float
         The score of a pattern is ``l_k (a.y_k) - theta``; the rules must say the same.
     sums_afresh : bool
-        True: sum the weight vector again from its dual variables after every full epoch.
+        True: sum the weight vector again from its dual variables after every full epoch; over the rows
+        of a kernel, which may have to be computed for it, only before a proof.
     shuffle : "epochs", "once", "never" or "draws"
         When the order of the patterns is permuted; "draws": an epoch is as many draws with replacement
         as there are patterns.
@@ -178,6 +179,7 @@ class Run:
         self.weights = WeightVector(self.patterns.rows.n_features, m if self.keep_dual else 0)
         self._best_dual = 0.0
         self._n_changed = self._n_refused = 0
+        self._summed_after = None
         self._primal = None
         self._chunk = rows_per_chunk(self.patterns.rows)
 
@@ -238,9 +240,28 @@ class Run:
         self.weights = self.weights.over(self.patterns)
         self._chunk = rows_per_chunk(self.features)
         self.features = None
-        if not abs(self.weights.sqnorm - before) <= SAME * before:
-            self._best_dual = 0.0
+        self._forget_dual_unless(before)
         return True
+
+    def _leave_rounding(self):
+        """Leave what no proof rests on: a Gram matrix, sums of a kernel's rows. True if it was one."""
+        if self.leave_gram():
+            return True
+        if not (self.sums_afresh and self.patterns.rows.is_kernel):
+            return False
+        if self._summed_after == self.n_epochs:  # just now
+            return False
+        before = self.weights.sqnorm
+        self.weights.sum_afresh(self.patterns)
+        self.weights.recompute(self.patterns)
+        self._summed_after = self.n_epochs
+        self._forget_dual_unless(before)
+        return True
+
+    def _forget_dual_unless(self, sqnorm):
+        """Forget the best dual value, unless the weight vector had this squared length all the time."""
+        if not abs(self.weights.sqnorm - sqnorm) <= SAME * sqnorm:
+            self._best_dual = 0.0
 
     def certify(self):
         """Compute the certificate of the hypothesis as it is: one pass over all patterns."""
@@ -275,7 +296,7 @@ class Run:
         """Say what has been reached."""
         if self.proof_is_far:
             self._sum_afresh()
-        if self.leave_gram() or self.eps is None or not (self.prove_early and self.finished):
+        if self._leave_rounding() or self.eps is None or not (self.prove_early and self.finished):
             self.certify()  # there is none yet, or it is of earlier weights
         if self.proof_is_far:  # whoever stopped the run did so where nobody had looked for the proof
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
@@ -389,7 +410,7 @@ class Run:
             self._sum_afresh()
         if certified:
             self.certify()
-            if self.finished and self.leave_gram():
+            if self.finished and self._leave_rounding():
                 self.certify()
         mistakes = self._n_changed + self._n_refused
         self.history.append(
@@ -411,7 +432,7 @@ class Run:
 
     def _sum_afresh(self):
         """Put right what updates have rounded off."""
-        if self.sums_afresh:
+        if self.sums_afresh and not self.patterns.rows.is_kernel:
             self.weights.sum_afresh(self.patterns)
         self.weights.recompute(self.patterns)
 

@@ -386,6 +386,25 @@ def test_what_a_kernel_raises_is_never_lost():
             fit(last)
 
 
+@pytest.mark.parametrize("seed", [2, 3, 8, 12, 24, 173])
+@pytest.mark.parametrize("scale", [1e-4, 1, 1e4])
+def test_proofs_do_not_rest_on_rounding_in_sums_of_kernel_rows(seed, scale):
+    # The kernel matrix is singular: the objective hardly curves along some moves, which only bounds end.
+    generator = np.random.default_rng(seed)
+    m, d = generator.integers(4, 12), generator.integers(1, 4)
+    X = generator.normal(size=(m, d))
+    y = np.where(generator.random(m) < 0.5, 1, -1)
+    y[:2] = 1, -1
+    matrix, C = scale * X @ X.T, 3 / scale
+    fit = Mpu(kernel="precomputed", C=C, eps=1e-4, loss="hinge", fit_intercept=False, random_state=1)
+    fit.fit(matrix, y)
+    coef = np.zeros(m)
+    coef[fit.support_] = fit.dual_coef_[0]
+    slack = np.maximum(1 - y * (matrix @ coef), 0)
+    primal = coef @ matrix @ coef / 2 + C * slack.sum()
+    assert_allclose(fit.certificates_[0].primal, primal, rtol=1e-9)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("params", [{"eps": 1.0}, {"before_run": 1.0}])
 def test_thresholds_of_zero_are_a_beginning(params, kernel):
@@ -394,7 +413,7 @@ def test_thresholds_of_zero_are_a_beginning(params, kernel):
     assert fit.converged_
 
 
-@pytest.mark.parametrize("seed", [5, 12, 24])
+@pytest.mark.parametrize("seed", [1, 7, 34])
 def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
     # They begin at a bound of 5e7, and end where the margin is hard: 1,000 epochs were not enough.
     generator = np.random.default_rng(seed)

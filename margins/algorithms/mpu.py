@@ -120,7 +120,7 @@ def _opening(run, b, delta_b):
 def _visiting_stages(run, rules):
     """Visits, until a full epoch changes nothing."""
     if run.prove_early and rules.condition.b > 0 and not isinstance(run.problem, HardMargin):
-        run.sums_afresh = not run.patterns.rows.is_kernel
+        run.sums_afresh = True
         yield Stage(rules, presenter=ConjugatePasses(run, rules.condition.b))
         return
     for last, levels in UNLEARNING_BOUNDED if isinstance(run.problem, Hinge) else UNLEARNING:
