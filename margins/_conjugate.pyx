@@ -32,11 +32,11 @@ import numpy as np
 # The sine, squared, of the angle between d and p below which they are one direction.
 cdef double SAME_DIRECTION = 1e-10
 
-
 # A difference or sum of vectors whose squared length is this share of theirs is not to be trusted.
 cdef double ROUNDING = 1e-12
-# A move is summed again before it holds so many times the rounding of a weight vector: over the rows of a
-# kernel nothing else puts right what it would leave there.
+
+# A move is summed again before it holds so many times the rounding of a weight vector: that of a kernel
+# is not summed again before a proof.
 cdef double MOST_LOST = 100
 
 
@@ -61,7 +61,7 @@ cdef class Move:
     """A change of the members' dual variables, and that of the weight vector which belongs to it."""
 
     cdef double[::1] dual       # of the members
-    cdef double[::1] vector     # of the weights of the features
+    cdef double[::1] vector     # of the features; over a kernel, of the products with all patterns
     cdef double label_sum       # of the sum of the dual variables times their labels
 
     def __init__(self, Py_ssize_t n_members, Py_ssize_t n_features):
@@ -140,7 +140,7 @@ cdef class ConjugateSteps:
                 lack *= self.patterns.sqnorms[k] + self.patterns.extension[k]
                 if self.patterns.extension[k] > 0:
                     total += 0.5 * lack * lack / self.patterns.extension[k]
-                else:   # lack (upper - now) if it lacks, else -lack now: which of them nobody could predict
+                else:   # lack (upper - now) if it lacks, else -lack now: which one nobody could predict
                     upper = self.patterns.upper[k]
                     total += 0.5 * (upper * (lack + fabs(lack))) - lack * now
         return total / (self.target * self.target)
@@ -157,7 +157,7 @@ cdef class ConjugateSteps:
                 if slope > 0 and pp > 0:
                     share = min(slope / pp, 1)
             with gil:
-                self.patterns.rows.check()   # a row of a kernel may have been refused: sums are not whole
+                self.patterns.rows.check()   # a kernel may have refused a row: sums are not whole
             if share > 0:
                 self._go(share, slope, pp)
             self.p.combine(share, 1, self.d)    # the whole move
@@ -204,7 +204,9 @@ cdef class ConjugateSteps:
             c = (pp * slope_d - dp * slope_p) / determinant
             e = (dd * slope_p - dp * slope_d) / determinant
         if not isfinite(c + e):
-            self.p.combine(0, 0, self.d)
+            self.p.dual[:] = 0
+            self.p.vector[:] = 0
+            self.p.label_sum = 0
             return False
         self.p.combine(e, c, self.d)
         self.lost = fabs(c) + fabs(e) * self.lost

@@ -238,10 +238,11 @@ class Still(ConjugateSteps):
     """Looks on, and goes nowhere."""
 
     def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.arguments = arguments
 
     def step(self):
-        ConjugateSteps.__init__(self, *self.arguments)  # from here
+        super().__init__(*self.arguments)  # from here
 
 
 def test_steps_settle_what_passes_alone_take_long_for(monkeypatch):
