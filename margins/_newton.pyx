@@ -30,7 +30,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int8_t, int32_t
 from margins._curvature cimport Curvature
 from margins._sparse cimport axpy, dot
-from margins._sums cimport BLOCK, sum_of
+from margins._sums cimport BLOCK, dot_of, sum_of
 from margins._update cimport Patterns
 
 import numpy as np
@@ -448,8 +448,4 @@ cdef class Objective:
 
 
 cdef double _dot(const double[::1] a, const double[::1] b) noexcept nogil:
-    cdef double total = 0
-    cdef Py_ssize_t j
-    for j in range(a.shape[0]):
-        total += a[j] * b[j]
-    return total
+    return dot_of(&a[0], &b[0], a.shape[0])
