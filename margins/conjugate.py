@@ -22,7 +22,8 @@ from margins._conjugate import ConjugateSteps, unsettled
 PASSES = 30
 # An epoch ends when a pass over its patterns finds less left to gain than this share of what the first
 # one found, or than what is asked for. What a pass finds is a guess at the gap, and too hopeful where an
-# epoch has left more than SLOW of it: half as much is to be left from then on.
+# epoch has left more than SLOW of it: half as much is to be left from then on, or less, if the gap was
+# more than twice the guess.
 LEFT = 0.4
 SLOW = 0.8
 # The proof is looked for after the first epoch, and where it is near: where an epoch has left at most so
@@ -49,7 +50,7 @@ class ConjugatePasses:
         self._run = run
         self._target = target
         self._sets = ActiveSets((), len(run.patterns))
-        self._hope = 1.0
+        self._hope = 1.0  # how much of what is to be left may be
         self._least_gap = math.inf
         self._left = 0.0  # after the last epoch
         self._gap_of_left = None  # when a gap was last proven

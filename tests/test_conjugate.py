@@ -257,7 +257,7 @@ def test_steps_settle_what_passes_alone_take_long_for(monkeypatch):
         fit = Mpu(eps=1e-3, random_state=0).fit(X, y)
         assert fit.converged_
         visits[kind] = fit.n_visits_
-    assert 5 * visits[ConjugateSteps] < visits[Still]
+    assert 10 * visits[ConjugateSteps] < visits[Still]
 
 
 class Watch:
@@ -331,9 +331,7 @@ def test_proofs_that_are_there_are_found_soon(params, monkeypatch):
 
 
 def test_proofs_are_looked_for_where_they_are_near():
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(300, 600)) * (generator.random((300, 600)) < 0.05)
-    fit = Mpu(eps=1e-4, random_state=0).fit(X, X @ generator.normal(size=600) > 0)
+    fit = Mpu(eps=1e-4, random_state=0).fit(*sparse_problem(0))
     certificates = [epoch.certificate for epoch in fit.learning_curve_[0]]
     assert fit.converged_
     assert certificates[0] is not None
@@ -345,7 +343,6 @@ def test_proofs_are_looked_for_where_they_are_near():
 def test_who_stops_a_run_where_no_proof_was_looked_for_gets_one(eps, monkeypatch):
     # The first epoch is taken for far from the proof, whatever it has proven.
     monkeypatch.setattr(ConjugatePasses, "_is_near", lambda passes, weights: False)
-
     X, y = noisy(0)
     monkeypatch.setattr(Fit, "watch", lambda fit, index: Watch(until=2))
     classifier = Mpu(C=0.1, eps=eps, newton=False, random_state=0)
@@ -414,7 +411,7 @@ def test_thresholds_of_zero_are_a_beginning(params, kernel):
     assert fit.converged_
 
 
-@pytest.mark.parametrize("seed", [1, 7, 34])
+@pytest.mark.parametrize("seed", [1, 7, 12, 26, 34, 35])
 def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
     # They begin at a bound of 5e7, and end where the margin is hard: 1,000 epochs were not enough.
     generator = np.random.default_rng(seed)
