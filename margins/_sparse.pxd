@@ -6,7 +6,8 @@ from libc.stdint cimport int32_t, int64_t
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
-    #define margins_prefetch(address) __builtin_prefetch(address)
+    /* A function of nothing but prefetches has no effect that gcc sees: it leaves out the call. */
+    #define margins_prefetch(address) do { __builtin_prefetch(address); __asm__ volatile (""); } while (0)
     #else
     #define margins_prefetch(address) ((void)0)
     #endif
