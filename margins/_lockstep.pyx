@@ -24,7 +24,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from margins._sparse cimport Rows, prefetch
+from margins._sparse cimport AHEAD, Rows, prefetch
 from margins._update cimport Patterns, Readout, Step, Visit, WeightVector
 from margins.rules.readouts cimport LongestSurvivor
 
@@ -99,7 +99,6 @@ cdef extern from *:
     ) noexcept nogil
 
 cdef Py_ssize_t BLOCK = 8                # lanes are computed so many at a time
-cdef Py_ssize_t AHEAD = 16               # visits between the request for a row and its use
 cdef Py_ssize_t VISITS_PER_CHECK = 4096  # of Ctrl-C, and of the room that readouts need
 cdef Py_ssize_t MANY = 8                 # if one lane in so many learns a pattern, all are gone through
 

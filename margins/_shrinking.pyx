@@ -21,14 +21,15 @@ Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), section 3.2; LIBLINEAR
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from margins._sparse cimport prefetch
-from margins._update cimport Patterns, Rules, Step, Thresholds, Visit, WeightVector, apply_step, product
+from margins._sparse cimport AHEAD
+from margins._update cimport (
+    Patterns, Rules, Step, Thresholds, Visit, WeightVector, apply_step, ask_for, product,
+)
 
 import numpy as np
 
 from margins.orders import shuffle
 
-cdef Py_ssize_t AHEAD = 16   # visits between the request for a row and its use
 cdef Py_ssize_t VISITS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
 
 
@@ -127,7 +128,7 @@ cdef void shrinking_pass(
     rules.condition.thresholds(&a.state, &thresholds)
     for i in range(begin, end):
         if i + AHEAD < end and not is_kernel:
-            prefetch(patterns.rows, members[i + AHEAD])
+            ask_for(patterns, a, members[i + AHEAD])
         k = members[i]
         visit.k = k
         visit.positive = patterns.labels[k] > 0

@@ -14,6 +14,10 @@ cdef extern from *:
     """
     void margins_prefetch(const void* address) noexcept nogil
 
+# Visits between the request for a row and its use: more rows than this, if long, push each other out.
+cdef enum:
+    AHEAD = 4
+
 ctypedef fused value_t:
     float
     double
@@ -41,6 +45,7 @@ cdef class Rows:
     # How many numbers a row of CSR holds that is stored as a dense one: all columns in their order, so
     # that nobody need look at them. -1: there is none, or one of as many columns that is not in order.
     cdef readonly Py_ssize_t whole
+    cdef Py_ssize_t prefetch_step   # bytes between the addresses that `prefetch` asks for
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil
@@ -349,27 +354,29 @@ cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil
 cdef double pnorm(Rows rows, Py_ssize_t k, double p) noexcept nogil
 
 
+cdef inline void _prefetch(const void* begin, Py_ssize_t n_bytes, Py_ssize_t step) noexcept nogil:
+    """Ask for the first byte, the last one, and what lies `step` apart between them."""
+    cdef Py_ssize_t i = 0
+    while i < n_bytes:
+        margins_prefetch(<const char*> begin + i)
+        i += step
+    margins_prefetch(<const char*> begin + n_bytes - 1)
+
+
 cdef inline void prefetch(Rows rows, Py_ssize_t k) noexcept nogil:
     """Ask for row k, which will be visited soon: a permuted pass waits for memory at every row."""
-    cdef Py_ssize_t start, stop
-    if rows.columns32 is not None:
-        start, stop = rows.starts32[k], rows.starts32[k + 1]
-        if start == stop:
-            return
-        margins_prefetch(&rows.columns32[start])
-        margins_prefetch(&rows.columns32[stop - 1])  # a short row, too, may lie on two cache lines
-    elif rows.columns64 is not None:
-        start, stop = rows.starts64[k], rows.starts64[k + 1]
-        if start == stop:
-            return
-        margins_prefetch(&rows.columns64[start])
-        margins_prefetch(&rows.columns64[stop - 1])
-    else:
-        start = k * rows.row_step
-        stop = start + 1
+    cdef Py_ssize_t start, n
+    extent(rows, k, &start, &n)
+    if n == 0:
+        return
+    if n != rows.whole:   # or nobody looks at its columns
+        if rows.columns32 is not None:
+            _prefetch(&rows.columns32[start], n * sizeof(int32_t), rows.prefetch_step)
+        elif rows.columns64 is not None:
+            _prefetch(&rows.columns64[start], n * sizeof(int64_t), rows.prefetch_step)
+    if rows.column_step > 1:
+        return   # every number is on a line of its own
     if rows.values64 is not None:
-        margins_prefetch(&rows.values64[start])
-        margins_prefetch(&rows.values64[stop - 1])
+        _prefetch(&rows.values64[start], n * sizeof(double), rows.prefetch_step)
     elif rows.values32 is not None:
-        margins_prefetch(&rows.values32[start])
-        margins_prefetch(&rows.values32[stop - 1])
+        _prefetch(&rows.values32[start], n * sizeof(float), rows.prefetch_step)

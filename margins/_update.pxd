@@ -2,7 +2,7 @@
 """The state of a run, the base rules, one presentation, one mini-epoch."""
 
 from libc.stdint cimport int32_t
-from margins._sparse cimport Rows
+from margins._sparse cimport Rows, margins_prefetch, prefetch
 
 
 # The number of the binary interface in this file: what is compiled against it has it baked in. It is
@@ -136,6 +136,14 @@ cdef struct Tally:
 cdef inline double whole(double x) noexcept nogil:
     """The largest integer that is not above x >= 0, at most 2^53: counts stay exact in a double."""
     return <double> <long long> min(x, 9007199254740992.0)   # `floor` would be a call
+
+
+cdef inline void ask_for(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    """Ask for what a visit of pattern k will read, and what an update of it will."""
+    prefetch(patterns.rows, k)
+    margins_prefetch(&patterns.sqnorms[k])
+    if a.beta is not None:
+        margins_prefetch(&a.beta[k])
 
 
 cdef double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil

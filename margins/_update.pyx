@@ -23,7 +23,7 @@ Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinate
 """
 
 from libc.math cimport INFINITY, NAN, fabs, floor, isnan, sqrt
-from margins._sparse cimport axpy, dot, prefetch
+from margins._sparse cimport AHEAD, axpy, dot
 
 import sys
 
@@ -31,7 +31,6 @@ import numpy as np
 
 cdef double SMALLEST_SCALE = 1e-100
 cdef double LARGEST_SCALE = 1e100
-cdef Py_ssize_t AHEAD = 16   # visits between the request for a row and its use
 
 
 # ----------------------------------------------------------------------------------------------
@@ -674,7 +673,7 @@ cdef void mini_epoch(
     rules.condition.thresholds(&a.state, &thresholds)
     for i in range(begin, end):
         if i + AHEAD < end and not is_kernel:
-            prefetch(patterns.rows, order[i + AHEAD])
+            ask_for(patterns, a, order[i + AHEAD])
         k = order[i]
         p = product(patterns, a, k)
         compared = p + patterns.bonus[k] if has_bonus and a.beta[k] > 0 else p
