@@ -117,14 +117,7 @@ cdef class ActiveSets:
                 f"{rules.condition!r}, these patterns or the active sets {self.levels} need dual "
                 "variables, which this weight vector does not keep."
             )
-        if a.v.shape[0] != patterns.rows.n_features or (
-            a.keeps_dual and a.beta.shape[0] != patterns.labels.shape[0]
-        ):
-            raise ValueError(
-                f"The weight vector must be one of {patterns.rows.n_features} features and, if it keeps "
-                f"dual variables, {patterns.labels.shape[0]} patterns. Got {a.v.shape[0]} features"
-                + (f" and {a.beta.shape[0]} patterns." if a.keeps_dual else ".")
-            )
+        a.check_fit(patterns)
         with nogil:
             self._present(patterns, a, full_pass_rules, readout, order, order.shape[0], 0, &tally)
             n_changed = tally.n_changed

@@ -138,6 +138,15 @@ cdef inline double whole(double x) noexcept nogil:
     return <double> <long long> min(x, 9007199254740992.0)   # `floor` would be a call
 
 
+cdef inline void advance(State* state, const Step* step, double add, double p, double sqnorm) noexcept nogil:
+    """What a <- s a + c y does to the scalars."""
+    cdef double s = step.shrink
+    state.sqnorm = max(s * s * state.sqnorm + 2 * s * add * p + add * add * sqnorm, 0)
+    state.dual_sum = s * state.dual_sum + add
+    state.t += step.repetitions
+    state.n_updates += step.repetitions
+
+
 cdef inline void ask_for(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
     """Ask for what a visit of pattern k will read, and what an update of it will."""
     prefetch(patterns.rows, k)

@@ -221,7 +221,7 @@ cdef class Rules:
         cdef Step step
         cdef Thresholds thresholds
         self.shrink.repeat(state, repetitions, &step)
-        _advance(&after, &step, eta * step.add, visit.product, visit.sqnorm)
+        advance(&after, &step, eta * step.add, visit.product, visit.sqnorm)
         self.condition.thresholds(&after, &thresholds)
         return step.shrink * visit.product + eta * step.add * visit.sqnorm <= thresholds.learn[visit.positive]
 
@@ -436,6 +436,17 @@ cdef class WeightVector:
             np.asarray(self.v), None if self.beta is None else np.zeros(n_patterns), self.state
         )
 
+    def check_fit(self, Patterns patterns not None):
+        """Raise ValueError unless this is a weight vector of these features and patterns."""
+        if self.v.shape[0] != patterns.rows.n_features or (
+            self.beta is not None and self.beta.shape[0] != patterns.labels.shape[0]
+        ):
+            raise ValueError(
+                f"The weight vector must be one of {patterns.rows.n_features} features and, if it keeps "
+                f"dual variables, {patterns.labels.shape[0]} patterns. Got {self.v.shape[0]} features"
+                + (f" and {self.beta.shape[0]} patterns." if self.beta is not None else ".")
+            )
+
     @property
     def keeps_dual(self):
         """True if the dual variables are kept."""
@@ -579,15 +590,6 @@ cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noex
     return a.state.scale * p
 
 
-cdef inline void _advance(State* state, const Step* step, double add, double p, double sqnorm) noexcept nogil:
-    """What a <- s a + c y does to the scalars."""
-    cdef double s = step.shrink
-    state.sqnorm = max(s * s * state.sqnorm + 2 * s * add * p + add * add * sqnorm, 0)
-    state.dual_sum = s * state.dual_sum + add
-    state.t += step.repetitions
-    state.n_updates += step.repetitions
-
-
 cdef void _normalise(WeightVector a) noexcept nogil:
     """Make scale 1, before it leaves the range of a double."""
     cdef Py_ssize_t j
@@ -604,7 +606,7 @@ cdef void _normalise(WeightVector a) noexcept nogil:
 cdef void apply_step(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil:
     """a <- s a + c y_k."""
     cdef double c
-    _advance(&a.state, step, step.add, visit.product, visit.sqnorm)
+    advance(&a.state, step, step.add, visit.product, visit.sqnorm)
     a.state.scale *= step.shrink
     if not SMALLEST_SCALE <= a.state.scale <= LARGEST_SCALE:
         _normalise(a)   # also right for a shrink to 0: v becomes 0

@@ -17,6 +17,7 @@ import math
 
 from margins._activeset import ActiveSets
 from margins._conjugate import ConjugateSteps, unsettled
+from margins._unlearning import UnlearningVisits
 
 # So many passes in an epoch at most.
 PASSES = 30
@@ -42,14 +43,17 @@ class ConjugatePasses:
     ----------
     run : margins.training.Run
         With private coordinates, or with bounded dual variables.
-    target : float
-        a.y_k is to be this at the margin.
+    rules : Rules
+        Unlearning, Additive, NoShrink: a.y_k is to be the threshold b at the margin.
     """
 
-    def __init__(self, run, target):
+    def __init__(self, run, rules):
         self._run = run
-        self._target = target
-        self._sets = ActiveSets((), len(run.patterns))
+        self._target = rules.condition.b
+        if run.patterns.rows.is_kernel:
+            self._visits = ActiveSets((), len(run.patterns))
+        else:
+            self._visits = UnlearningVisits(rules.condition.b, rules.condition.delta_b)
         self._hope = 1.0  # how much of what is to be left may be
         self._least_gap = math.inf
         self._left = 0.0  # after the last epoch
@@ -59,15 +63,15 @@ class ConjugatePasses:
     @property
     def n_visits(self):
         """Presentations so far."""
-        return self._sets.n_visits
+        return self._visits.n_visits
 
     def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):
         """See `ActiveSets.full_epoch`."""
         if self._n_unproven == 0:
             self._look_back()
         before = weights.dual
-        n_changed = self._sets.full_epoch(patterns, weights, rules, order, full_pass_rules, readout)
-        self.n_refused = self._sets.n_refused
+        n_changed = self._visits.full_epoch(patterns, weights, rules, order, full_pass_rules, readout)
+        self.n_refused = self._visits.n_refused
         if n_changed:
             members = unsettled(patterns, weights, before)
             self._left = self._settle(patterns, weights, rules, members, readout)
@@ -100,7 +104,7 @@ class ConjugatePasses:
         enough = None
         for n_passes in range(1, PASSES + 1):
             order = self._run.new_order(members)
-            n_changed = self._sets.full_epoch(patterns, weights, rules, order, None, readout)
+            n_changed = self._visits.full_epoch(patterns, weights, rules, order, None, readout)
             left = steps.gap()
             if enough is None:
                 enough = self._hope * max(LEFT * left, self._asked(weights))

@@ -121,7 +121,7 @@ def _visiting_stages(run, rules):
     """Visits, until a full epoch changes nothing."""
     if run.prove_early and rules.condition.b > 0 and not isinstance(run.problem, HardMargin):
         run.sums_afresh = True
-        yield Stage(rules, presenter=ConjugatePasses(run, rules.condition.b))
+        yield Stage(rules, presenter=ConjugatePasses(run, rules))
         return
     for last, levels in UNLEARNING_BOUNDED if isinstance(run.problem, Hinge) else UNLEARNING:
         if run.n_epochs < last:

@@ -1,0 +1,121 @@
+"""Visits of the margin perceptron with unlearning, each in one piece.
+
+    p = a.y_k
+    p <= b:             a <- a + mu y_k, the least mu with p + mu N_k > b; alpha_k at most its bound
+    p >= b + delta_b:   a <- a - mu y_k, the least mu with p - mu N_k < b + delta_b; alpha_k at least 0
+
+These are the visits of `mini_epoch` by the rules Unlearning(b, delta_b), Additive() and NoShrink(), number
+by number. There three rules are asked at every update, which takes a fifth of its time where rows are as
+short as those of texts; where features are many, nearly all of a fit is such visits.
+
+Source: Panagiotakopoulos & Tsampouka (2010), the margin perceptron with unlearning, multiple updates.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport fabs, floor
+from libc.stdint cimport int32_t
+from margins._sparse cimport AHEAD, axpy, dot
+from margins._update cimport Patterns, Step, WeightVector, advance, ask_for, whole
+
+cdef Py_ssize_t VISITS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
+
+
+cdef class UnlearningVisits:
+    """Plain epochs, in place of `ActiveSets` without levels. Not over the rows of a kernel.
+
+    Parameters
+    ----------
+    b, delta_b : float in (0, inf)
+    """
+
+    def __init__(self, double b, double delta_b):
+        if not (b > 0 and delta_b > 0):   # with b = 0 zero rows would not know how often to be added
+            raise ValueError(f"b and delta_b of UnlearningVisits must be > 0. Got {b} and {delta_b}.")
+        self.b, self.delta_b = b, delta_b
+
+    def full_epoch(self, Patterns patterns not None, WeightVector a not None, rules,
+                   const int32_t[::1] order not None, full_pass_rules=None, readout=None):
+        """Present every pattern of `order`; see `ActiveSets.full_epoch`.
+
+        Parameters
+        ----------
+        patterns : Patterns
+            Without a bonus.
+        a : WeightVector
+            With dual variables, and scale 1, which it has unless something shrinks.
+        rules, full_pass_rules, readout
+            Those of this class, none and none: not looked at.
+
+        Returns
+        -------
+        int
+            How many presentations changed the weight vector.
+
+        Raises
+        ------
+        ValueError
+            If the weight vector is of other features or patterns, or without dual variables.
+        KeyboardInterrupt
+            Ctrl-C is honoured every few milliseconds.
+        """
+        cdef Py_ssize_t begin = 0, end, n_changed = 0
+        a.check_fit(patterns)
+        if not a.keeps_dual or a.state.scale != 1 or patterns.rows.is_kernel:
+            raise ValueError("UnlearningVisits need dual variables, scale 1 and no kernel.")
+        self.n_refused = 0
+        while begin < order.shape[0]:
+            end = min(order.shape[0], begin + VISITS_PER_SIGNAL_CHECK)
+            with nogil:
+                n_changed += self._present(patterns, a, order, begin, end)
+            PyErr_CheckSignals()
+            begin = end
+        self.n_visits += order.shape[0]
+        return n_changed
+
+    cdef Py_ssize_t _present(
+        self, Patterns patterns, WeightVector a, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end
+    ) noexcept nogil:
+        cdef Py_ssize_t i, k, n_changed = 0
+        cdef double p, sqnorm, alpha, label, ceiling = self.b + self.delta_b
+        cdef Step step
+        step.shrink = 1
+        for i in range(begin, end):
+            if i + AHEAD < end:
+                ask_for(patterns, a, order[i + AHEAD])
+            k = order[i]
+            alpha, label = a.beta[k], patterns.labels[k]
+            p = label * (dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum)
+            p += patterns.extension[k] * alpha
+            sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+            if p <= self.b:
+                if alpha >= patterns.upper[k]:
+                    self.n_refused += 1
+                    continue
+                step.add = step.repetitions = _repetitions(p, sqnorm, self.b)
+                if step.add > patterns.upper[k] - alpha:
+                    step.add = patterns.upper[k] - alpha
+                    step.repetitions = min(step.repetitions, max(floor(step.add), 1))
+            elif p >= ceiling and alpha > 0:
+                step.repetitions = whole((p - ceiling) / sqnorm) + 1
+                step.add = -step.repetitions
+                if step.repetitions > alpha:
+                    step.repetitions = max(floor(alpha), 1)
+                    step.add = -alpha
+            else:
+                continue
+            advance(&a.state, &step, step.add, p, sqnorm)
+            a.beta[k] = alpha + step.add
+            axpy(patterns.rows, k, step.add * label, a.v)
+            a.state.label_sum += step.add * label
+            n_changed += 1
+        return n_changed
+
+
+cdef inline double _repetitions(double p, double sqnorm, double b) noexcept nogil:
+    """The least mu >= 1 with p + mu sqnorm > b, if p <= b."""
+    cdef double root = (b - p) / sqnorm, nearest = whole(root + 0.5)
+    if fabs(root - nearest) > 1e-9 * max(nearest, 1):
+        return whole(root) + 1
+    # Rounding may have moved the root across an integer.
+    nearest = max(nearest, 1)
+    return nearest + 1 if p + nearest * sqnorm <= b else nearest
