@@ -7,9 +7,8 @@ from margins.parameters import BOOLEAN, parameter
 from margins.rules import SuffixAverage
 from margins.training import Stage
 
-# So few features that a visit, most of which is not their products, costs more than a pattern's share of
-# a step (milliseconds with visits and without: 3 features of skin_nonskin, C = 1, 101 and 55, hinge loss
-# within 1 %, 132 and 122; 6 of bupa, hinge, 0.59 and 0.47; but 9 of shuttle, hinge, 31 and 35).
+# Of the hinge loss, few elements need visits all the same, unless these are of so few features: then all
+# the steps cost less (6 features of bupa: 0.36 ms, 0.48 with visits).
 FEW_FEATURES = 8
 
 # Of the squared hinge loss a part of the patterns is visited before Newton steps, this share and so many
@@ -30,12 +29,12 @@ AVERAGED = 16
 def need_visits(patterns, problem):
     """True if Newton steps are to be preceded by visits, which find the patterns that matter.
 
-    Not where features are few, nor where the loss is the squared hinge and elements are: one more step,
-    if any, costs less (sonar, C = 1: 1.0 ms, not 1.3).
+    Not where elements are few: one more step, if any, costs less (sonar, C = 1: 1.0 ms, not 1.3). But many
+    elements of few features do (skin_nonskin, 3 features, C = 0.01: 42 ms, 28 with visits).
     """
-    if patterns.rows.n_features <= FEW_FEATURES:
-        return False
-    return isinstance(problem, Hinge) or patterns.rows.has_nonzeros(FEW_ELEMENTS + 1)
+    if isinstance(problem, Hinge) and patterns.rows.n_features > FEW_FEATURES:
+        return True
+    return patterns.rows.has_nonzeros(FEW_ELEMENTS + 1)
 
 
 def opening_of(run, stage):
@@ -65,9 +64,9 @@ class NewtonClassifier(MaximumMarginClassifier):
         BOOLEAN,
         "Go on by Newton steps after the first visits (of the squared hinge loss: of an eighth of the "
         "patterns), where features are few: their square, the intercept counted, at most the number of "
-        "non-zero elements of X. At most 8 features, or the squared hinge loss of at most 20,000 such "
-        "elements, need no visits before. Not with C = inf, a kernel or stop='clean-pass'. False: only "
-        "visits, by the algorithm's own rules.",
+        "non-zero elements of X. At most 20,000 such elements need no visits before, except the hinge loss "
+        "of more than 8 features. Not with C = inf, a kernel or stop='clean-pass'. False: only visits, by "
+        "the algorithm's own rules.",
     )
 
     def newton_stages(self, run, opening):

@@ -212,10 +212,11 @@ def test_curvature_follows_the_free_patterns(d, rho):
 def test_visits_come_before_steps_unless_they_cost_more():
     rng = np.random.default_rng(0)
     for m, d, squared, bounded in [
-        (3000, 8, False, False),
-        (3000, 9, True, True),
+        (2500, 8, False, False),  # 20,000 elements
+        (2501, 8, True, True),
         (2000, 10, False, True),  # 20,000 elements
         (2001, 10, True, True),
+        (100, 9, False, True),
     ]:
         patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1))
         assert need_visits(patterns, SquaredHinge(1.0)) is squared

@@ -24,9 +24,6 @@ BOUNDED_BEFORE_RUN = 0.01
 # times eps, few more epochs of visits prove it (Web within 1 %: 36 times, and 2 epochs for 22 seeds of
 # 24, 3 for the others, 17 ms instead of 23; spambase: 18 times, 1.2 ms instead of 1.5).
 NEAR, NEAR_EPOCHS = 60, 3
-# Not where a step costs no more than an epoch of visits: over so few features (shuttle, 9: 35 ms without
-# further visits, 39 with).
-CHEAP_FEATURES = 16
 
 
 class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
@@ -111,9 +108,7 @@ def _opening(run, b, delta_b):
     """The visits before Newton steps."""
     rules = _rules_for(run, b, delta_b)
     yield opening_of(run, Stage(rules))
-    bounded = isinstance(run.problem, Hinge)
-    cheap = run.patterns.rows.n_features <= CHEAP_FEATURES
-    if bounded and not cheap and run.certificate.gap <= NEAR * run.eps:
+    if isinstance(run.problem, Hinge) and run.certificate.gap <= NEAR * run.eps:
         yield Stage(rules, UNLEARNING_BOUNDED[0][1], epochs=NEAR_EPOCHS)
 
 
