@@ -17,13 +17,12 @@ Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free
-from margins._update cimport Readout, mini_epoch
+from margins._update cimport VISITS_PER_SIGNAL_CHECK, Readout, mini_epoch
 
 from typing import NamedTuple
 
 import numpy as np
 
-cdef Py_ssize_t VISITS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
 cdef Py_ssize_t KERNEL_VISITS_PER_SIGNAL_CHECK = 1 << 6  # each may compute a row of the kernel matrix
 
 

@@ -23,14 +23,13 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from margins._sparse cimport AHEAD
 from margins._update cimport (
-    Patterns, Rules, Step, Thresholds, Visit, WeightVector, apply_step, ask_for, product,
+    VISITS_PER_SIGNAL_CHECK, Patterns, Rules, Step, Thresholds, Visit, WeightVector, apply_step, ask_for,
+    product,
 )
 
 import numpy as np
 
 from margins.orders import shuffle
-
-cdef Py_ssize_t VISITS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
 
 
 cdef class ShrinkingPasses:

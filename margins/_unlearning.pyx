@@ -15,13 +15,13 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs, floor
 from libc.stdint cimport int32_t
 from margins._sparse cimport AHEAD, axpy, dot
-from margins._update cimport Patterns, Step, WeightVector, advance, ask_for, whole
-
-cdef Py_ssize_t VISITS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
+from margins._update cimport (
+    VISITS_PER_SIGNAL_CHECK, Patterns, Step, WeightVector, advance, ask_for, whole,
+)
 
 
 cdef class UnlearningVisits:
-    """Plain epochs, in place of `ActiveSets` without levels. Not over the rows of a kernel.
+    """Plain epochs, in place of `ActiveSets` without levels.
 
     Parameters
     ----------
@@ -40,11 +40,13 @@ cdef class UnlearningVisits:
         Parameters
         ----------
         patterns : Patterns
-            Without a bonus.
+            Not over the rows of a kernel, without a bonus.
         a : WeightVector
             With dual variables, and scale 1, which it has unless something shrinks.
-        rules, full_pass_rules, readout
-            Those of this class, none and none: not looked at.
+        rules
+            Those of this class: not looked at.
+        full_pass_rules, readout
+            None.
 
         Returns
         -------
@@ -54,22 +56,24 @@ cdef class UnlearningVisits:
         Raises
         ------
         ValueError
-            If the weight vector is of other features or patterns, or without dual variables.
+            If something is given that is not allowed, or a weight vector of other features or patterns.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
         cdef Py_ssize_t begin = 0, end, n_changed = 0
         a.check_fit(patterns)
-        if not a.keeps_dual or a.state.scale != 1 or patterns.rows.is_kernel:
-            raise ValueError("UnlearningVisits need dual variables, scale 1 and no kernel.")
+        if not a.keeps_dual or a.state.scale != 1 or patterns.rows.is_kernel or patterns.bonus is not None:
+            raise ValueError("UnlearningVisits need dual variables, scale 1, no kernel and no bonus.")
+        if full_pass_rules is not None or readout is not None:
+            raise ValueError("UnlearningVisits take neither full_pass_rules nor a readout.")
         self.n_refused = 0
         while begin < order.shape[0]:
             end = min(order.shape[0], begin + VISITS_PER_SIGNAL_CHECK)
             with nogil:
                 n_changed += self._present(patterns, a, order, begin, end)
+            self.n_visits += end - begin
             PyErr_CheckSignals()
             begin = end
-        self.n_visits += order.shape[0]
         return n_changed
 
     cdef Py_ssize_t _present(

@@ -11,6 +11,10 @@ cdef enum:
     ABI = 1
 
 
+cdef enum:
+    VISITS_PER_SIGNAL_CHECK = 1 << 18   # a few milliseconds of work
+
+
 cdef inline int require_abi() except -1:
     """For modules with rules of their own: ``margins_abi = require_abi()`` at module level.
 
@@ -148,7 +152,7 @@ cdef inline void advance(State* state, const Step* step, double add, double p, d
 
 
 cdef inline void ask_for(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
-    """Ask for what a visit of pattern k will read, and what an update of it will."""
+    """Ask for what a visit of pattern k, and an update of it, would wait for longest."""
     prefetch(patterns.rows, k)
     margins_prefetch(&patterns.sqnorms[k])
     if a.beta is not None:

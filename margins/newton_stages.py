@@ -29,8 +29,8 @@ AVERAGED = 16
 def need_visits(patterns, problem):
     """True if Newton steps are to be preceded by visits, which find the patterns that matter.
 
-    Not where elements are few: one more step, if any, costs less (sonar, C = 1: 1.0 ms, not 1.3). But many
-    elements of few features do (skin_nonskin, 3 features, C = 0.01: 42 ms, 28 with visits).
+    Not where elements are few: one more step, if any, costs less (sonar, C = 1: 1.0 ms, not 1.3). Many
+    elements are to be, also of few features (skin_nonskin, 3 features, C = 0.01: 42 ms, 28 with visits).
     """
     if isinstance(problem, Hinge) and patterns.rows.n_features > FEW_FEATURES:
         return True
@@ -63,10 +63,10 @@ class NewtonClassifier(MaximumMarginClassifier):
         True,
         BOOLEAN,
         "Go on by Newton steps after the first visits (of the squared hinge loss: of an eighth of the "
-        "patterns), where features are few: their square, the intercept counted, at most the number of "
-        "non-zero elements of X. At most 20,000 such elements need no visits before, except the hinge loss "
-        "of more than 8 features. Not with C = inf, a kernel or stop='clean-pass'. False: only visits, by "
-        "the algorithm's own rules.",
+        "patterns), where features are few: their square, the intercept counted, at most the number "
+        "of non-zero elements of X. At most 20,000 such elements need no visits before, but the hinge "
+        "loss of more than 8 features does. Not with C = inf, a kernel or stop='clean-pass'. False: "
+        "only visits, by the algorithm's own rules.",
     )
 
     def newton_stages(self, run, opening):

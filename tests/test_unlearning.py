@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from margins._activeset import ActiveSets
 from margins._unlearning import UnlearningVisits
-from margins._update import WeightVector
+from margins._update import Readout, WeightVector
 from margins.kernels import Kernel
 from margins.rules import Additive, NoShrink, Rules, Unlearning
 
@@ -99,7 +99,11 @@ def test_only_what_they_can_present_is_taken():
             visits.full_epoch(patterns, weights, None, order)
     with pytest.raises(ValueError, match="need dual variables"):
         visits.full_epoch(patterns, WeightVector(2), None, order)
+    with pytest.raises(ValueError, match="and no bonus"):
+        visits.full_epoch(patterns.with_limits(bonus=np.zeros(2)), WeightVector(2, 2), None, order)
+    with pytest.raises(ValueError, match="nor a readout"):
+        visits.full_epoch(patterns, WeightVector(2, 2), None, order, None, Readout())
     rows = Kernel("rbf", 3, 1.0, 0.0).rows(X, 1.0)
     kernel = patterns.over(rows)
-    with pytest.raises(ValueError, match="need dual variables, scale 1 and no kernel"):
+    with pytest.raises(ValueError, match="scale 1, no kernel"):
         visits.full_epoch(kernel, WeightVector(rows.n_features, 2), None, order)
