@@ -15,7 +15,7 @@ from libc.math cimport fabs, fmax, pow
 
 # Data larger than a core's own caches: of each row to come all cache lines are asked for, of smaller data
 # the first and the last, as what is left comes nearly as soon by itself. (Visits of sector, 12 MB, took
-# 0.8 of the time, of usps, 22 MB, 0.65; but those of pcmac, 1 MB, 1.1.)
+# 0.8 of the time, of usps, 9 MB, 0.65; but those of pcmac, 1 MB, 1.1.)
 cdef Py_ssize_t LARGE = 2 << 20
 cdef Py_ssize_t CACHE_LINE = 64
 
