@@ -14,9 +14,9 @@ Source: Panagiotakopoulos & Tsampouka (2010), the margin perceptron with unlearn
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs, floor
 from libc.stdint cimport int32_t
-from margins._sparse cimport AHEAD, axpy, dot
+from margins._sparse cimport AHEAD
 from margins._update cimport (
-    VISITS_PER_SIGNAL_CHECK, Patterns, Step, WeightVector, advance, ask_for, whole,
+    VISITS_PER_SIGNAL_CHECK, Patterns, Step, Visit, WeightVector, apply_step, ask_for, product, whole,
 )
 
 
@@ -42,7 +42,7 @@ cdef class UnlearningVisits:
         patterns : Patterns
             Not over the rows of a kernel, without a bonus.
         a : WeightVector
-            With dual variables, and scale 1, which it has unless something shrinks.
+            With dual variables.
         rules
             Those of this class: not looked at.
         full_pass_rules, readout
@@ -62,8 +62,8 @@ cdef class UnlearningVisits:
         """
         cdef Py_ssize_t begin = 0, end, n_changed = 0
         a.check_fit(patterns)
-        if not a.keeps_dual or a.state.scale != 1 or patterns.rows.is_kernel or patterns.bonus is not None:
-            raise ValueError("UnlearningVisits need dual variables, scale 1, no kernel and no bonus.")
+        if not a.keeps_dual or patterns.rows.is_kernel or patterns.bonus is not None:
+            raise ValueError("UnlearningVisits need dual variables, no kernel and no bonus.")
         if full_pass_rules is not None or readout is not None:
             raise ValueError("UnlearningVisits take neither full_pass_rules nor a readout.")
         self.n_refused = 0
@@ -80,37 +80,34 @@ cdef class UnlearningVisits:
         self, Patterns patterns, WeightVector a, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end
     ) noexcept nogil:
         cdef Py_ssize_t i, k, n_changed = 0
-        cdef double p, sqnorm, alpha, label, ceiling = self.b + self.delta_b
+        cdef double alpha, ceiling = self.b + self.delta_b
+        cdef Visit visit
         cdef Step step
         step.shrink = 1
         for i in range(begin, end):
             if i + AHEAD < end:
                 ask_for(patterns, a, order[i + AHEAD])
-            k = order[i]
-            alpha, label = a.beta[k], patterns.labels[k]
-            p = label * (dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum)
-            p += patterns.extension[k] * alpha
-            sqnorm = patterns.sqnorms[k] + patterns.extension[k]
-            if p <= self.b:
+            visit.k = k = order[i]
+            visit.product = product(patterns, a, k)
+            visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+            alpha = a.state.scale * a.beta[k]
+            if visit.product <= self.b:
                 if alpha >= patterns.upper[k]:
                     self.n_refused += 1
                     continue
-                step.add = step.repetitions = _repetitions(p, sqnorm, self.b)
+                step.add = step.repetitions = _repetitions(visit.product, visit.sqnorm, self.b)
                 if step.add > patterns.upper[k] - alpha:
                     step.add = patterns.upper[k] - alpha
                     step.repetitions = min(step.repetitions, max(floor(step.add), 1))
-            elif p >= ceiling and alpha > 0:
-                step.repetitions = whole((p - ceiling) / sqnorm) + 1
+            elif visit.product >= ceiling and alpha > 0:
+                step.repetitions = whole((visit.product - ceiling) / visit.sqnorm) + 1
                 step.add = -step.repetitions
                 if step.repetitions > alpha:
                     step.repetitions = max(floor(alpha), 1)
                     step.add = -alpha
             else:
                 continue
-            advance(&a.state, &step, step.add, p, sqnorm)
-            a.beta[k] = alpha + step.add
-            axpy(patterns.rows, k, step.add * label, a.v)
-            a.state.label_sum += step.add * label
+            apply_step(patterns, a, &visit, &step)
             n_changed += 1
         return n_changed
 

@@ -2,7 +2,7 @@
 """The state of a run, the base rules, one presentation, one mini-epoch."""
 
 from libc.stdint cimport int32_t
-from margins._sparse cimport Rows, margins_prefetch, prefetch
+from margins._sparse cimport Rows, axpy, dot, margins_prefetch, prefetch
 
 
 # The number of the binary interface in this file: what is compiled against it has it baked in. It is
@@ -159,9 +159,46 @@ cdef inline void ask_for(Patterns patterns, WeightVector a, Py_ssize_t k) noexce
         margins_prefetch(&a.beta[k])
 
 
-cdef double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
-cdef double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil
-cdef void apply_step(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil
+cdef inline double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    """a.y_k, the private coordinate left out."""
+    return (
+        a.state.scale * patterns.labels[k]
+        * (dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum)
+    )
+
+
+cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    """p = a.y_k, private coordinate included."""
+    cdef double p = dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum
+    p = patterns.labels[k] * p
+    if a.beta is not None:
+        p += patterns.extension[k] * a.beta[k]
+    return a.state.scale * p
+
+
+cdef void normalise(WeightVector a) noexcept nogil
+
+
+cdef inline void keep_scale_in_range(WeightVector a) noexcept nogil:
+    """Make scale 1 before it leaves the range of a double; right for a shrink to 0 too: v becomes 0."""
+    if not 1e-100 <= a.state.scale <= 1e100:
+        normalise(a)
+
+
+cdef inline void apply_step(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil:
+    """a <- s a + c y_k."""
+    cdef double c
+    advance(&a.state, step, step.add, visit.product, visit.sqnorm)
+    a.state.scale *= step.shrink
+    keep_scale_in_range(a)
+    c = step.add / a.state.scale
+    if a.beta is not None:
+        a.beta[visit.k] += c
+    c = c * patterns.labels[visit.k]
+    axpy(patterns.rows, visit.k, c, a.v)
+    a.state.label_sum += c
+
+
 cdef void apply_decay(WeightVector a, double factor) noexcept nogil
 cdef void mini_epoch(
     Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,

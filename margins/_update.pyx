@@ -23,14 +23,12 @@ Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinate
 """
 
 from libc.math cimport INFINITY, NAN, fabs, floor, isnan, sqrt
-from margins._sparse cimport AHEAD, axpy, dot
+from margins._sparse cimport AHEAD, axpy
 
 import sys
 
 import numpy as np
 
-cdef double SMALLEST_SCALE = 1e-100
-cdef double LARGEST_SCALE = 1e100
 
 
 # ----------------------------------------------------------------------------------------------
@@ -372,7 +370,6 @@ cdef class WeightVector:
         """A weight vector of its own, of the same dual variables, over `patterns.over` of its own."""
         result = _restore(np.zeros(patterns.rows.n_features), np.array(self.beta), self.state)
         result.sum_afresh(patterns)
-        result.recompute(patterns)
         return result
 
     def clear(self):
@@ -404,16 +401,15 @@ cdef class WeightVector:
         self.state.n_updates += 1
         if combination is None:
             self.sum_afresh(patterns)
-        else:
-            self.v[:] = combination[:d]
-            self.state.label_sum = combination[d] / sqrt(patterns.sqrho) if patterns.sqrho > 0 else 0
+            return
+        self.v[:] = combination[:d]
+        self.state.label_sum = combination[d] / sqrt(patterns.sqrho) if patterns.sqrho > 0 else 0
         self.recompute(patterns)
 
     def sum_afresh(self, Patterns patterns not None):
         """Sum alpha_k y_k again: where dual variables have shrunk, a has kept what they had rounded off.
 
-        `recompute` is to follow. Over the rows of a kernel it asks for those of all patterns whose dual
-        variable is not 0.
+        Over the rows of a kernel it asks for those of all patterns whose dual variable is not 0.
         """
         cdef Py_ssize_t k
         cdef double c, label_sum = 0
@@ -426,6 +422,7 @@ cdef class WeightVector:
                     label_sum += c
             self.state.label_sum = label_sum
         patterns.rows.check()
+        self.recompute(patterns)
 
     def for_new_patterns(self, Py_ssize_t n_patterns):
         """The same weight vector before patterns that it has not seen: their dual variables are 0.
@@ -573,24 +570,7 @@ cdef class Readout:
 # One presentation
 # ----------------------------------------------------------------------------------------------
 
-cdef inline double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
-    """a.y_k, the private coordinate left out."""
-    return (
-        a.state.scale * patterns.labels[k]
-        * (dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum)
-    )
-
-
-cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
-    """p = a.y_k, private coordinate included."""
-    cdef double p = dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum
-    p = patterns.labels[k] * p
-    if a.beta is not None:
-        p += patterns.extension[k] * a.beta[k]
-    return a.state.scale * p
-
-
-cdef void _normalise(WeightVector a) noexcept nogil:
+cdef void normalise(WeightVector a) noexcept nogil:
     """Make scale 1, before it leaves the range of a double."""
     cdef Py_ssize_t j
     cdef double scale = a.state.scale
@@ -603,29 +583,13 @@ cdef void _normalise(WeightVector a) noexcept nogil:
     a.state.scale = 1
 
 
-cdef void apply_step(Patterns patterns, WeightVector a, const Visit* visit, const Step* step) noexcept nogil:
-    """a <- s a + c y_k."""
-    cdef double c
-    advance(&a.state, step, step.add, visit.product, visit.sqnorm)
-    a.state.scale *= step.shrink
-    if not SMALLEST_SCALE <= a.state.scale <= LARGEST_SCALE:
-        _normalise(a)   # also right for a shrink to 0: v becomes 0
-    c = step.add / a.state.scale
-    if a.beta is not None:
-        a.beta[visit.k] += c
-    c = c * patterns.labels[visit.k]
-    axpy(patterns.rows, visit.k, c, a.v)
-    a.state.label_sum += c
-
-
 cdef void apply_decay(WeightVector a, double factor) noexcept nogil:
     """a <- factor * a, at a presentation without an update."""
     a.state.scale *= factor
     a.state.sqnorm *= factor * factor
     a.state.dual_sum *= factor
     a.state.t += 1
-    if not SMALLEST_SCALE <= a.state.scale <= LARGEST_SCALE:
-        _normalise(a)
+    keep_scale_in_range(a)
 
 
 cdef inline void _look(Patterns patterns, WeightVector a, Py_ssize_t k, double p, Visit* out) noexcept nogil:

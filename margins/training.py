@@ -253,7 +253,6 @@ class Run:
             return False
         before = self.weights.sqnorm
         self.weights.sum_afresh(self.patterns)
-        self.weights.recompute(self.patterns)
         self._summed_after = self.n_epochs
         self._forget_dual_unless(before)
         return True
@@ -434,7 +433,8 @@ class Run:
         """Put right what updates have rounded off."""
         if self.sums_afresh and not self.patterns.rows.is_kernel:
             self.weights.sum_afresh(self.patterns)
-        self.weights.recompute(self.patterns)
+        else:
+            self.weights.recompute(self.patterns)
 
     def _progress(self):
         epoch = self.history[-1]

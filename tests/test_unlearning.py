@@ -105,5 +105,5 @@ def test_only_what_they_can_present_is_taken():
         visits.full_epoch(patterns, WeightVector(2, 2), None, order, None, Readout())
     rows = Kernel("rbf", 3, 1.0, 0.0).rows(X, 1.0)
     kernel = patterns.over(rows)
-    with pytest.raises(ValueError, match="scale 1, no kernel"):
+    with pytest.raises(ValueError, match="need dual variables, no kernel"):
         visits.full_epoch(kernel, WeightVector(rows.n_features, 2), None, order)
