@@ -204,9 +204,35 @@ def test_curvature_follows_the_free_patterns(d, rho):
         hessian = np.eye(len(vector)) + 0.5 * (Y.T * (C * free)) @ Y
         x = vector.copy()
         assert curvature.py_solve(0.5, x)
-        assert_allclose(x, np.linalg.solve(hessian, vector), rtol=1e-9)
+        rtol = 1e-9 if curvature.is_double else 1e-5
+        assert_allclose(x, np.linalg.solve(hessian, vector), rtol=rtol, atol=1e-3 * rtol)
+    assert curvature.is_double == (d != 20)  # blocks: where features are not few, and few of them 0
     assert not curvature.py_solve(math.nan, x)
     assert not curvature.py_solve(0.5, np.full(len(vector), math.inf))
+
+
+@pytest.mark.parametrize("trouble", ["same features", "large", "none"])
+def test_curvature_is_summed_in_double_precision_where_single_does_not_tell(trouble):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 20)), rng.choice([-1, 1], 3000)
+    if trouble == "same features":
+        X[:, 7] = X[:, 3]
+    elif trouble == "large":
+        X *= 1e25
+    Y, C = oracles.patterns_of(X, y, 0.0), rng.random(3000)
+    curvature = Curvature(patterns_of(X, y, 0.0), C)
+    free = rng.random(3000) < 0.8
+    everyone = np.arange(3000, dtype=np.int32)
+    for _ in range(2):  # the second time some join and some leave
+        curvature.py_update(everyone, free.astype(np.int8))
+        vector = rng.normal(size=20)
+        hessian = np.eye(20) + 1e3 * (Y.T * (C * free)) @ Y
+        x = vector.copy()
+        assert curvature.py_solve(1e3, x)
+        error = np.abs(x - np.linalg.solve(hessian, vector)).max() / np.abs(x).max()
+        assert error <= (1e-5 if trouble == "none" else 1e-8)
+        assert curvature.is_double == (trouble != "none")
+        free ^= rng.random(3000) < 0.2
 
 
 def test_visits_come_before_steps_unless_they_cost_more():
