@@ -23,6 +23,10 @@ import numpy as np
 
 cdef Py_ssize_t BATCH = 32        # most rows computed together
 
+ctypedef fused result_t:
+    float
+    double
+
 
 cdef class KernelRows(Rows):
     """The rows of a kernel matrix; subclasses define `compute`.
@@ -177,7 +181,7 @@ def products(Rows rows not None, Rows points not None):
 
 
 def fill_columns(const value_t[::1] values, const index_t[::1] columns, const index_t[::1] starts,
-                 int64_t[::1] read, Py_ssize_t begin, double[:, ::1] out):
+                 int64_t[::1] read, Py_ssize_t begin, result_t[:, ::1] out):
     """Write some columns of a CSR matrix into a dense one of 0, if its rows are sorted.
 
     Parameters
@@ -188,7 +192,7 @@ def fill_columns(const value_t[::1] values, const index_t[::1] columns, const in
         How many elements of every row have been read; moved on.
     begin : int
         The first column; columns before it have been read.
-    out : ndarray of float64, shape (n_rows, n_columns)
+    out : ndarray of float64 or float32, shape (n_rows, n_columns)
 
     Returns
     -------
@@ -201,7 +205,7 @@ def fill_columns(const value_t[::1] values, const index_t[::1] columns, const in
         for k in range(out.shape[0]):
             i = starts[k] + read[k]
             while i < starts[k + 1] and begin <= columns[i] < end:
-                out[k, columns[i] - begin] += values[i]
+                out[k, columns[i] - begin] += <result_t> values[i]
                 i += 1
             is_sorted = is_sorted and not (i < starts[k + 1] and columns[i] < begin)
             read[k] = i - starts[k]

@@ -214,7 +214,7 @@ def test_too_long_a_row_is_refused_without_warnings(container):
 
 def test_letter_of_the_papers_needs_no_gram_matrix(monkeypatch):
     X, y = few()
-    monkeypatch.setattr(gram, "gram_rows", lambda X: pytest.fail("made"))
+    monkeypatch.setattr(gram, "gram_rows", lambda X, coarse: pytest.fail("made"))
     make("pdm", stop="clean-pass").fit(X, y)
     ALGORITHMS["perceptron"](max_iter=3).fit(X, y)
     with pytest.raises(pytest.fail.Exception, match="made"):
@@ -245,3 +245,64 @@ def test_matrix_holds_inner_products():
             rows.py_axpy(k, 1.0, products[k])
         assert_array_equal(products, X @ X.T)  # of integers: exact
         assert_array_equal(rows.sqnorms(), np.diag(X @ X.T))
+
+
+def matrix_of(X, coarse=False):
+    rows = gram.gram_rows(X, coarse)
+    products = np.zeros((rows.n_rows, rows.n_rows))
+    for k in range(rows.n_rows):
+        rows.py_axpy(k, 1.0, products[k])
+    assert_array_equal(rows.sqnorms(), np.diag(products))
+    return products
+
+
+def test_coarse_matrix_is_rounded_to_single_precision():
+    X = np.random.default_rng(0).normal(size=(9, 1001))
+    exact = X @ X.T
+    for given in (X, sparse.csr_array(X), unsorted(sparse.csr_array(X)), np.asfortranarray(X)):
+        assert_allclose(matrix_of(given), exact, rtol=1e-12, atol=1e-11)
+        error = np.abs(matrix_of(given, coarse=True) - exact).max()
+        assert 1e-8 * exact.max() < error < 1e-6 * exact.max()
+
+
+@pytest.mark.parametrize("factor", [1e20, 1e-20, 0.0])
+@pytest.mark.parametrize("which", [slice(None), slice(4, 5)])
+def test_matrix_is_not_rounded_where_single_precision_ends(which, factor):
+    X = np.random.default_rng(0).normal(size=(9, 1001))
+    X[which] *= factor
+    assert_array_equal(matrix_of(X, coarse=True), matrix_of(X))
+
+
+@pytest.mark.parametrize(
+    "params, expected",
+    [
+        ({"eps": 0.001}, True),
+        ({"eps": 0.05, "C": math.inf}, True),
+        ({"eps": 0.0009}, False),
+        ({"eps": 0.05, "loss": "hinge"}, False),
+    ],
+)
+def test_accuracy_and_loss_choose_the_precision(monkeypatch, params, expected):
+    made = []
+    real = gram.gram_rows
+    monkeypatch.setattr(gram, "gram_rows", lambda X, coarse: made.append(coarse) or real(X, coarse))
+    X, y = few()
+    make("mpu", **params).fit(X[5:], y[5:])  # no row of 0
+    assert made == [expected]
+
+
+@pytest.mark.parametrize("eps", [1e-2, 1e-3])
+@pytest.mark.parametrize("name", PROVING)
+def test_coarse_matrix_proves_what_is_true(name, eps, without):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20, 400)) + 0.1
+    y = rng.choice([-1, 1], 20)
+    one = make(name, C=0.01, eps=eps, max_iter=1000, delta_b=3.0).fit(X, y)
+    certificate = one.certificates_[0]
+    assert one.converged_ or name == "pfm"  # which does not know the margin
+    slacks = np.maximum(1 - y * one.decision_function(X), 0)
+    objective = 0.5 * (np.sum(one.coef_**2) + one.intercept_[0] ** 2) + 0.01 * slacks @ slacks
+    dual = one.dual_coef_[0]
+    w = np.append(X, np.ones((20, 1)), axis=1).T @ (dual * y)
+    assert_allclose(certificate.primal, objective, rtol=1e-11)
+    assert certificate.dual <= (dual.sum() - 0.5 * w @ w - dual @ dual / 0.04) * (1 + 1e-11)
