@@ -14,10 +14,13 @@ Source: Panagiotakopoulos & Tsampouka (2010), (24); (2011), section 2.
 from libc.math cimport INFINITY
 from margins._sums cimport BLOCK, sum_of
 
-
-# Steps of a line search for the hinge loss, and pieces of a piecewise quadratic that one may visit.
-cdef int HINGE_STEPS = 6
+# Pieces of a piecewise quadratic that a search may visit.
 cdef int MOST_PIECES = 100
+
+# Steps of the search for the hinge loss, and what share of the distance from a lower bound may be left to
+# gain when it ends. (Mostly 5 steps; with a share of 0.02 fits took 1.5 % more.)
+cdef int HINGE_STEPS = 30
+cdef double ENOUGH = 0.1
 
 
 def squared_hinge_sums(const double[::1] products, const double[:] C, double factor):
@@ -154,30 +157,48 @@ cdef void _hinge_sums(
         begin += n
 
 
-def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor):
-    """Look for the least f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k), from `factor` on.
+def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor, double below):
+    """Minimise f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k), c >= 0, from `factor` on.
+
+    The loss is convex and piecewise linear in c, so it lies above its tangents. Each step goes to where
+    the two next to the minimum, one on either side, leave f its least value: to the middle of a piece,
+    or where they meet. Many patterns have p_k near 1 / c at the minimum: kinks there are close together,
+    and steep, if C is large.
 
     Parameters
     ----------
     products, C, sqnorm, factor
         As those of `squared_hinge_minimum`.
+    below : float
+        A lower bound of f. The search ends where it can gain but a small share of the distance from it.
 
     Returns
     -------
     objective, factor : float
         Any factor is valid: the best one seen, and f there.
     """
-    cdef double best = INFINITY, best_factor = factor, value, pull
+    cdef double best = INFINITY, best_factor = factor, value, least, meeting, loss, pull
+    # Tangents of the loss, at_0 - pull c. Until there is one on the right, 0 stands in.
+    cdef double left = -1, left_at_0 = 0, left_pull = 0, right = INFINITY, right_at_0 = 0, right_pull = 0
     cdef int i
     with nogil:
         for i in range(HINGE_STEPS):
-            _hinge_sums(products, C, factor, &value, &pull)
-            value += 0.5 * (factor * factor) * sqnorm
-            if not value < best:
-                break
-            best, best_factor = value, factor
-            factor = pull / sqnorm if sqnorm > 0 else 0
-            if factor <= 0:
+            _hinge_sums(products, C, factor, &loss, &pull)
+            value = 0.5 * (factor * factor) * sqnorm + loss
+            if value < best:
+                best, best_factor = value, factor
+            if factor * sqnorm < pull:
+                left, left_at_0, left_pull = factor, loss + factor * pull, pull
+            else:
+                right, right_at_0, right_pull = factor, loss + factor * pull, pull
+            factor = max(right_pull / sqnorm, 0)
+            if left >= 0:
+                # Slacks are to be nothing where they meet, not what rounding leaves of them, times C.
+                meeting = (1 + 1e-15) * (left_at_0 - right_at_0) / (left_pull - right_pull)
+                factor = max(factor, min(left_pull / sqnorm, meeting))
+            least = 0.5 * (factor * factor) * sqnorm + max(left_at_0 - left_pull * factor,
+                                                           right_at_0 - right_pull * factor)
+            if not left < factor < right or (best < INFINITY and best - least <= ENOUGH * (best - below)):
                 break
     return best, best_factor
 

@@ -212,9 +212,5 @@ class Hinge:
         if not math.isfinite(dual_scale):
             dual_scale = 0.0
         dual = dual_scale * total - 0.5 * dual_scale**2 * weights.sqnorm
-        # w need not be a, nor as long: it may be at its own scale, or as long as a is at a's.
-        starts = {dual_scale}
-        if sqnorm > 0 and weights.sqnorm > 0:
-            starts.add(dual_scale * math.sqrt(weights.sqnorm / sqnorm))
-        best, best_scale = min(hinge_minimum(products, C, sqnorm, scale) for scale in starts)
+        best, best_scale = hinge_minimum(products, C, sqnorm, dual_scale, dual)
         return Bounds(best, dual, best_scale, dual_scale)

@@ -24,7 +24,7 @@ DENSE = 0.2
 BLOCKS = 8
 
 # Such accuracies are proven by products in single precision, which take 0.6 of the time (fits of six
-# microarrays with the squared hinge loss 0.71 to 0.93), unless a row is longer or shorter than these bear.
+# microarrays with the squared hinge loss 0.71 to 0.93), unless a row is longer or shorter than that.
 # Finer ones would be lost in its rounding, as would coarse ones of the hinge loss with a large C: it
 # costs so many C what is beyond the margin by rounding alone. (C = 1e4, eps = 0.001: twice to five times
 # as long, as what rounding has hidden is found over X at last.)

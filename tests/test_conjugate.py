@@ -411,11 +411,11 @@ def test_thresholds_of_zero_are_a_beginning(params, kernel):
     assert fit.converged_
 
 
-@pytest.mark.parametrize("seed", [1, 7, 12, 26, 34, 35])
+@pytest.mark.parametrize("seed", range(40))
 def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
-    # They begin at a bound of 5e7, and end where the margin is hard: 1,000 epochs were not enough.
+    # They begin at a bound of 5e7, and end where the margin is hard.
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(3, 17)) * 10.0 ** generator.integers(-2, 3, size=17)
     fit = Mpu(loss="hinge", C=5e7, eps=1e-6, newton=False, random_state=0).fit(X, [0, 1, 0])
     assert fit.converged_
-    assert fit.n_iter_ < 200
+    assert fit.n_iter_ < 20

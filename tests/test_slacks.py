@@ -76,12 +76,27 @@ def test_minima_are_those_of_the_objective(seed):
         slope = factor * sqnorm - 2 * pull
         assert converged or (factor == 0 and slope > 0)
         assert slope**2 <= 1e-11 * value * (sqnorm + 2 * curvature) or (factor == 0 and slope > 0)
-        value, factor = hinge_minimum(p, C, sqnorm, start)
-        assert value == pytest.approx(objective(factor, 1), rel=1e-12)
-        assert value <= objective(start, 1) * (1 + 1e-12)
+        kinks = [0.0, *(1 / p[p > 0])]
+        pieces = [max((C * p)[1 - kink * p > 0].sum() / sqnorm, 0) for kink in kinks]
+        least = min(objective(c, 1) for c in kinks + pieces)
+        for below in (least, 0.9 * least, 0.0):
+            value, factor = hinge_minimum(p, C, sqnorm, start, below)
+            assert value == pytest.approx(objective(factor, 1), rel=1e-12)
+            assert value <= least + 0.1 * (value - below) + 1e-12 * least
 
 
-@pytest.mark.parametrize("minimum", [squared_hinge_minimum, hinge_minimum])
+def test_minimum_without_slack_is_found_where_slacks_are_dear():
+    p, C = np.array([3.0, 1.0, 1.0 + 1e-9, 7.0]), np.full(4, 1e9)
+    for start in (0.0, 1.0, 1 / (1 + 1e-9), 0.5, 30.0):
+        value, factor = hinge_minimum(p, C, 2.0, start, 1.0)
+        assert value == pytest.approx(1.0, rel=1e-12)
+        assert factor == pytest.approx(1.0, rel=1e-12)
+    p[0] = -1e-9  # there is a slack whatever the factor
+    value, factor = hinge_minimum(p, C, 2.0, 1.0, 1e9)
+    assert value == pytest.approx(1e9 + 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("minimum", [squared_hinge_minimum, lambda *a: hinge_minimum(*a, 0.0)])
 def test_what_overflows_is_no_minimum(minimum):
     p, C = np.array([1.0, -1.0]), np.ones(2)
     assert minimum(p, C, 1e200, 1e200)[0] >= 2 * (1 - 1e-12)
