@@ -22,7 +22,7 @@ BOUNDED_BEFORE_RUN = 0.01
 
 # The hinge loss takes many Newton steps: where the gap after the epoch before them is at most so many
 # times eps, few more epochs of visits prove it (within 1 %: Web, 35 times, 17 ms instead of 29; shuttle,
-# 16 to 19 times, 9.6 ms instead of 12.7; spambase, 15 times, 1.3 ms instead of 1.8. Adult has 360 times.)
+# 16 to 19 times, 9.6 ms instead of 12.7; spambase, 15 times, 1.3 ms instead of 1.8; Adult: 360 times).
 NEAR, NEAR_EPOCHS = 60, 3
 
 
