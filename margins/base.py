@@ -494,7 +494,7 @@ class MaximumMarginClassifier(MarginClassifier):
     def _rows(self, X):
         # A matter of speed alone, so not where the papers are followed to the letter.
         if self.kernel_ == LINEAR and self.stop == "certificate" and gram.serves(X):
-            return gram.gram_rows(X, coarse=self.loss != "hinge" and self.eps >= gram.COARSE)
+            return gram.gram_rows(X, coarse=self.eps >= gram.COARSE)
         return super()._rows(X)
 
 
