@@ -34,11 +34,11 @@ cdef double SQUARE = 1 / 45., LINEAR = 6
 cdef Py_ssize_t FEW = 16
 
 # A pivot is the share of its diagonal element that the features before it leave. A Hessian of n features
-# with a share below TRUSTED sqrt(n), 64 times what single precision rounds off, is summed again in double
-# precision. (Least shares: usps and digits 1e-2, satimage 2e-3; madelon, 501 features, 2e-2 with C = 0.01,
-# 3e-4 with C = 1, and 3e-6 with C = 100, where steps in single precision lead nowhere. Time of a fit
-# beside that of blocks in double precision: madelon 0.77 to 0.88, with C = 100 1.5; usps 0.74 to 0.94,
-# MNIST 0.6 to 0.8, digits 0.90 to 0.98, satimage and splice 0.97 to 1.03.)
+# with a share below TRUSTED sqrt(n), 64 times what single precision rounds off, is summed again in
+# double precision. (Least shares: usps and digits 1e-2, satimage 2e-3; madelon, 501 features, 2e-2 with
+# C = 0.01, 3e-4 with C = 1, and 3e-6 with C = 100, where steps in single precision lead nowhere. Time of
+# a fit beside that of blocks in double precision: madelon 0.77 to 0.90, with C = 100 1.5; usps 0.74 to
+# 0.94, MNIST 0.6 to 0.8, digits 0.90 to 0.98, satimage and splice 0.97 to 1.03.)
 cdef double TRUSTED = 4e-6
 
 

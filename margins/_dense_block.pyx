@@ -68,7 +68,10 @@ cdef class DenseBlock:
         if self.is_double:
             dsyrk(b"U", b"N", &n, &k, &sign, &self.double_rows[0, 0], &n, &one, &total[0, 0], &width)
             return
-        ssyrk(b"U", b"N", &n, &k, &single_one, &self.single_rows[0, 0], &n, &nothing, &self.single_sum[0, 0], &n)
+        ssyrk(
+            b"U", b"N", &n, &k, &single_one, &self.single_rows[0, 0], &n, &nothing,
+            &self.single_sum[0, 0], &n
+        )
         for i in range(n):
             for j in range(i + 1):
                 total[i, j] += sign * self.single_sum[i, j]

@@ -194,7 +194,7 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
             factor = max(right_pull / sqnorm, 0)
             if left >= 0:
                 # Slacks are to be nothing where they meet, not what rounding leaves of them, times C.
-                meeting = (1 + 1e-15) * (left_at_0 - right_at_0) / (left_pull - right_pull)
+                meeting = (1 + 1e-12) * (left_at_0 - right_at_0) / (left_pull - right_pull)
                 factor = max(factor, min(left_pull / sqnorm, meeting))
             least = 0.5 * (factor * factor) * sqnorm + max(left_at_0 - left_pull * factor,
                                                            right_at_0 - right_pull * factor)

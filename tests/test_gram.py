@@ -273,6 +273,22 @@ def test_matrix_is_not_rounded_where_single_precision_ends(which, factor):
     assert_array_equal(matrix_of(X, coarse=True), matrix_of(X))
 
 
+@pytest.mark.parametrize(("offset", "is_rounded"), [(0, True), (30, False), (1e4, False)])
+def test_matrix_of_rows_with_too_much_in_common_is_not_rounded(offset, is_rounded):
+    X = np.random.default_rng(0).normal(size=(20, 500))
+    X -= X.mean(axis=0)  # rows that depend on each other are no reason
+    X += offset
+    assert (matrix_of(X, coarse=True) != matrix_of(X)).any() == is_rounded
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("offset", [1e3, 1e4])
+def test_rows_with_much_in_common_are_told_from_each_other(offset, loss):
+    X = np.random.default_rng(0).normal(size=(20, 500)) + offset
+    one = make("mpu", loss=loss, C=1.0, fit_intercept=False, max_iter=100).fit(X, np.arange(20) % 2)
+    assert one.converged_
+
+
 @pytest.mark.parametrize(
     "params, expected",
     [

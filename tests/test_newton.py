@@ -235,6 +235,15 @@ def test_curvature_is_summed_in_double_precision_where_single_does_not_tell(trou
         free ^= rng.random(3000) < 0.2
 
 
+@pytest.mark.parametrize("seed", [2, 3, 4, 11, 13, 16])
+def test_steps_do_not_start_at_nothing(seed):
+    # Columns of very different scale: no multiple of what visits find is better than w = 0.
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(150, 20))) * 10.0 ** rng.integers(-4, 5, 20)
+    y = rng.choice([-1, 1], 150)
+    assert Mpu(loss="hinge", C=1e3, eps=0.01, random_state=0, max_iter=40).fit(X, y).converged_
+
+
 def test_visits_come_before_steps_unless_they_cost_more():
     rng = np.random.default_rng(0)
     for m, d, squared, bounded in [

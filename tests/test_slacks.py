@@ -89,8 +89,8 @@ def test_minimum_without_slack_is_found_where_slacks_are_dear():
     p, C = np.array([3.0, 1.0, 1.0 + 1e-9, 7.0]), np.full(4, 1e9)
     for start in (0.0, 1.0, 1 / (1 + 1e-9), 0.5, 30.0):
         value, factor = hinge_minimum(p, C, 2.0, start, 1.0)
-        assert value == pytest.approx(1.0, rel=1e-12)
-        assert factor == pytest.approx(1.0, rel=1e-12)
+        assert value == pytest.approx(1.0, rel=1e-11)
+        assert 1 <= factor <= 1 + 1e-11
     p[0] = -1e-9  # there is a slack whatever the factor
     value, factor = hinge_minimum(p, C, 2.0, 1.0, 1e9)
     assert value == pytest.approx(1e9 + 2, rel=1e-12)
