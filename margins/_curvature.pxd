@@ -17,11 +17,11 @@ cdef class Curvature:
     cdef double[::1] values         # room for a row's elements
     cdef int32_t[::1] columns
     cdef double rho
-    cdef bint is_dense
 
     cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil
     cdef void _sum_in_double(self) noexcept nogil
     cdef bint solve(self, double factor, double[::1] vector) noexcept nogil
+    cdef bint _is_single(self) noexcept nogil
     cdef bint _factorise(self, double factor) noexcept nogil
     cdef bint _is_trusted(self, double factor) noexcept nogil

@@ -65,13 +65,13 @@ cdef class Curvature:
         self.sum = np.zeros((n, n + 1))
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
         cdef double enough = m * sqrt(n * (SQUARE * n + LINEAR))
-        self.is_dense = n > FEW and patterns.rows.has_nonzeros(<Py_ssize_t> enough + 1)
-        self.block = DenseBlock(n, m, is_double=False) if self.is_dense else None
+        if n > FEW and patterns.rows.has_nonzeros(<Py_ssize_t> enough + 1):
+            self.block = DenseBlock(n, m, is_double=False)
 
     @property
     def is_double(self):
         """True if the sum is one of products in double precision."""
-        return self.block is None or self.block.is_double
+        return not self._is_single()
 
     @property
     def matrix(self):
@@ -98,7 +98,7 @@ cdef class Curvature:
         if n_leaving > n_staying:  # a sum afresh is less work, and keeps less rounding
             self.is_held[:] = 0
             self.sum[:, :] = 0
-        if not self.is_dense:
+        if self.block is None:
             for i in range(members.shape[0]):
                 k = members[i]
                 if free[i] != self.is_held[k]:
@@ -119,7 +119,7 @@ cdef class Curvature:
         if self.rho > 0:
             self.values[n], self.columns[n] = self.rho, <int32_t> self.patterns.rows.n_features
             n += 1
-        if not self.is_dense:
+        if self.block is None:
             add_outer(&self.values[0], &self.columns[0], n, sign * self.C[k], &self.sum[0, 0],
                       self.sum.shape[1])
         elif self.block.append(&self.values[0], &self.columns[0], n, sqrt(self.C[k])):
@@ -141,7 +141,7 @@ cdef class Curvature:
         cdef Py_ssize_t i
         cdef int n = <int> self.sum.shape[0], one = 1, width = n + 1, trouble
         cdef bint is_solved = self._factorise(factor)
-        if self.is_dense and not self.block.is_double and not (is_solved and self._is_trusted(factor)):
+        if self._is_single() and not (is_solved and self._is_trusted(factor)):
             self._sum_in_double()
             is_solved = self._factorise(factor)
         if not is_solved:
@@ -151,6 +151,9 @@ cdef class Curvature:
             if not isfinite(vector[i]):
                 return False
         return True
+
+    cdef bint _is_single(self) noexcept nogil:
+        return self.block is not None and not self.block.is_double
 
     cdef bint _factorise(self, double factor) noexcept nogil:
         """Find the Cholesky factor of I + factor * the sum; False if there is none."""

@@ -7,9 +7,9 @@ from libc.stdint cimport int32_t
 cdef class DenseBlock:
     cdef float[:, ::1] single_rows, single_sum
     cdef double[:, ::1] double_rows
-    cdef readonly Py_ssize_t n_rows     # so many are waiting
+    cdef Py_ssize_t n_rows      # so many are waiting
     cdef Py_ssize_t room
-    cdef readonly bint is_double
+    cdef bint is_double
 
     cdef bint append(
         self, const double* values, const int32_t* columns, Py_ssize_t n, double factor

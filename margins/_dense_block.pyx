@@ -6,6 +6,8 @@ time.
 """
 
 from libc.stdint cimport int32_t
+from libc.string cimport memset
+from margins._sparse cimport value_t
 from margins._sums cimport BLOCK
 from scipy.linalg.cython_blas cimport dsyrk, ssyrk
 
@@ -42,16 +44,10 @@ cdef class DenseBlock:
         self, const double* values, const int32_t* columns, Py_ssize_t n, double factor
     ) noexcept nogil:
         """Append a row by its n elements, times a factor: True if the block is full now."""
-        cdef Py_ssize_t i, row = self.n_rows
-        # A row may store an element in parts.
         if self.is_double:
-            self.double_rows[row, :] = 0
-            for i in range(n):
-                self.double_rows[row, columns[i]] += factor * values[i]
+            _write(&self.double_rows[self.n_rows, 0], self.double_rows.shape[1], values, columns, n, factor)
         else:
-            self.single_rows[row, :] = 0
-            for i in range(n):
-                self.single_rows[row, columns[i]] += <float> (factor * values[i])
+            _write(&self.single_rows[self.n_rows, 0], self.single_rows.shape[1], values, columns, n, factor)
         self.n_rows += 1
         return self.n_rows == self.room
 
@@ -75,3 +71,13 @@ cdef class DenseBlock:
         for i in range(n):
             for j in range(i + 1):
                 total[i, j] += sign * self.single_sum[i, j]
+
+
+cdef inline void _write(
+    value_t* row, Py_ssize_t length, const double* values, const int32_t* columns, Py_ssize_t n,
+    double factor
+) noexcept nogil:
+    cdef Py_ssize_t i
+    memset(row, 0, length * sizeof(value_t))
+    for i in range(n):  # a row may store an element in parts
+        row[columns[i]] += <value_t> (factor * values[i])

@@ -23,6 +23,7 @@ import numpy as np
 
 cdef Py_ssize_t BATCH = 32        # most rows computed together
 
+# Beside `value_t`, as what is read and what is written may differ.
 ctypedef fused result_t:
     float
     double

@@ -235,25 +235,20 @@ def test_few_patterns(X, expected):
     assert gram.serves(X) is expected
 
 
-def test_matrix_holds_inner_products():
-    X, _ = few(m=9, d=1001)
-    for given in (X, sparse.csr_array(X), unsorted(sparse.csr_array(X)), X.astype(np.float32)):
-        rows = gram.gram_rows(given)
-        assert rows.is_kernel and rows.n_rows == rows.n_features == 9
-        products = np.zeros((9, 9))
-        for k in range(9):
-            rows.py_axpy(k, 1.0, products[k])
-        assert_array_equal(products, X @ X.T)  # of integers: exact
-        assert_array_equal(rows.sqnorms(), np.diag(X @ X.T))
-
-
 def matrix_of(X, coarse=False):
     rows = gram.gram_rows(X, coarse)
+    assert rows.is_kernel and rows.n_rows == rows.n_features == X.shape[0]
     products = np.zeros((rows.n_rows, rows.n_rows))
     for k in range(rows.n_rows):
         rows.py_axpy(k, 1.0, products[k])
     assert_array_equal(rows.sqnorms(), np.diag(products))
     return products
+
+
+def test_matrix_holds_inner_products():
+    X, _ = few(m=9, d=1001)
+    for given in (X, sparse.csr_array(X), unsorted(sparse.csr_array(X)), X.astype(np.float32)):
+        assert_array_equal(matrix_of(given), X @ X.T)  # of integers: exact
 
 
 def test_coarse_matrix_is_rounded_to_single_precision():
