@@ -2,7 +2,8 @@
 
 What is required is that the objective be at most (1 + gap) times the smallest one known, which a fit ten
 times as accurate has found. Objectives are evaluated here, from the weights, never asked of a solver;
-that the smallest one known is not far from the smallest possible one is shown by dual variables.
+that the smallest one known is not far from the smallest possible one is shown by dual variables. Where
+that cannot be shown in time, nobody has reached anything: some weights are no measure of others.
 
 The others get the largest tol of a grid that reaches it; ours are given the accuracy, and prove it.
 """
@@ -22,7 +23,8 @@ from sklearn.svm import LinearSVC
 import margins
 
 REFERENCE = 10  # times as accurate as what is required
-SEARCH = 5  # times the limit of a fit, for the search of LinearSVC's tol; others get one limit
+# Limits of a fit for the reference and for the search of LinearSVC's tol; others get one limit.
+SEARCH = 5
 # What takes more than so many seconds, and times those of the better LinearSVC, is timed no further.
 PATIENCE, HOPELESS = 1.0, 3
 EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -52,17 +54,21 @@ def contest(problem, gap, ours, arguments, others=()):
     Returns
     -------
     dict
-        gap, optimum (a lower and an upper bound), target, rows.
+        gap, optimum (a lower and an upper bound), target, rows. Optimum and target are None, and no side
+        has reached anything, where the optimum is not known within `gap`.
     """
     eps = accuracy_of(problem, gap)
-    low, high = reference(problem, eps / REFERENCE, arguments)
-    target = (1 + gap) * high
+    optimum = reference(problem, gap, arguments)
+    target = None if optimum is None else (1 + gap) * optimum[1]
     makes, tols, rows = {}, {}, []
     for label, (name, parameters) in ours.items():
         makes[label] = ours_maker(name, problem, eps, arguments, parameters)
     searched = {}
     for solver in (*peers.LINEAR_SVC, *others):
         if not solver.solves(problem):
+            continue
+        if optimum is None:
+            rows.append(_row(solver.name, measuring.Timed(trouble="no optimum is known"), None, None))
             continue
         try:
             fit = search(solver, problem, target, arguments)
@@ -85,7 +91,7 @@ def contest(problem, gap, ours, arguments, others=()):
             makes[name] = _peer(solver, problem, fit.tol, arguments)
     sides = measuring.in_alternation(makes, problem.X, problem.y, arguments.repeats, arguments.limit)
     timed = [_row(name, side, problem, target, tols.get(name)) for name, side in sides.items()]
-    return {"gap": gap, "optimum": [low, high], "target": target, "rows": beside_best(timed + rows)}
+    return {"gap": gap, "optimum": optimum, "target": target, "rows": beside_best(timed + rows)}
 
 
 def ours_maker(name, problem, eps, arguments, parameters):
@@ -96,19 +102,19 @@ def _peer(solver, problem, tol, arguments):
     return lambda: solver.make(problem, tol, arguments.seed, arguments.max_iter)
 
 
-def reference(problem, eps, arguments):
-    """Bounds of the optimum: (dual, objective); dual 0 where nothing was proven in time."""
+def reference(problem, gap, arguments):
+    """Bounds of the optimum, [dual, objective], within `gap`; None where that was not proven in time."""
+    eps = accuracy_of(problem, gap) / REFERENCE
+    classifier = peers.ours("mpu", problem, eps, arguments.seed, arguments.max_iter)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
-            with measuring.deadline(arguments.limit):
-                classifier = peers.ours("mpu", problem, eps, arguments.seed, arguments.max_iter)
+            with measuring.deadline(arguments.limit and SEARCH * arguments.limit):
                 classifier.fit(problem.X, problem.y)
         except measuring.TooSlow:
-            classifier = peers.LINEAR_SVC[0].make(problem, 1e-4, arguments.seed, arguments.max_iter)
-            classifier.fit(problem.X, problem.y)
-            return 0.0, problem.objective(classifier)
-    return problem.dual(classifier.dual_coef_), problem.objective(classifier)
+            return None
+    low, high = problem.dual(classifier.dual_coef_), problem.objective(classifier)
+    return [low, high] if high <= (1 + gap) * low else None
 
 
 def search(solver, problem, target, arguments):
@@ -136,7 +142,7 @@ def _row(name, side, problem, target, tol=None):
         **seconds_of(name, side),
         "tol": tol,
         "objective": value,
-        "reached": value is not None and value <= target,
+        "reached": value is not None and target is not None and value <= target,
     }
 
 
@@ -234,7 +240,7 @@ def _fewest_epochs(kind, wanted, train, test, arguments):
 def curves(problem, arguments):
     """Objective gap against seconds, from loose to tight: {label: list of {"seconds", "gap", ...}}."""
     accuracies = [digit * 10.0**-decade for decade in range(1, 5) for digit in (5, 2, 1)]
-    low, high = reference(problem, accuracies[-1] / REFERENCE, arguments)
+    low, high = reference(problem, accuracies[-1], arguments) or (0.0, math.inf)
     found = {"mpu": [], "LinearSVC": []}
     tols = [digit * 10.0**-decade for decade in range(-1, 4) for digit in (5, 2, 1)]
     sweeps = {

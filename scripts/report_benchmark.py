@@ -63,8 +63,11 @@ def text(result):
         elif found["task"] == "accuracy":
             lines += [title, reporting.table(ACCURACY_COLUMNS, map(_accuracy_cells, found["rows"]))]
         else:
-            low, high = found["optimum"]
-            lines.append(f"{title}; optimum between {number(low, 7)} and {number(high, 7)}")
+            if found["optimum"] is None:
+                lines.append(f"{title}; no optimum was found in time")
+            else:
+                low, high = (number(bound, 7) for bound in found["optimum"])
+                lines.append(f"{title}; optimum between {low} and {high}")
             lines.append(_table(found, result["n_samples"]))
             if found.get("speedup"):
                 lines.append(f"two threads are {number(found['speedup'], 3)} times as fast as one")
@@ -88,12 +91,11 @@ def _times(row):
 
 
 def _cells(row, found, n_samples):
-    high = found["optimum"][1]
-    known = row["objective"] is not None and math.isfinite(row["objective"])
+    known = found["optimum"] and row["objective"] is not None and math.isfinite(row["objective"])
     visits = row["n_visits"]
     return [
         *_times(row),
-        f"{row['objective'] / high - 1:.1e}" if known else "-",
+        f"{row['objective'] / found['optimum'][1] - 1:.1e}" if known else "-",
         "" if row["tol"] is None else f"{row['tol']:g}",
         "-" if visits is None else number(visits / n_samples, 3),
         _mark(row),

@@ -155,6 +155,23 @@ def test_solver_that_fails_or_never_gets_there_is_marked():
     assert rows["mpu"]["ratio"] > 0
 
 
+@pytest.mark.skipif(not hasattr(measuring.signal, "setitimer"), reason="no alarm clock")
+def test_nobody_has_reached_an_optimum_that_is_not_known():
+    X, y = overlapping_classes()
+    problem = peers.Problem(X, y, "squared_hinge", 0.5)
+    hurried = SimpleNamespace(**{**vars(SETTINGS), "limit": 1e-5})
+    found = contests.contest(problem, 1e-3, {"mpu": ("mpu", {})}, hurried)
+    assert found["optimum"] is None and found["target"] is None
+    assert [row["solver"] for row in found["rows"]] == ["mpu", "LinearSVC", "LinearSVC, primal"]
+    for row in found["rows"]:
+        assert not row["reached"] and row["ratio"] is None
+    assert [row["trouble"] for row in found["rows"][1:]] == ["no optimum is known"] * 2
+    shape = {"data": "hard", "n_samples": 90, "n_features": 4, "n_nonzero": 360}
+    assert "no optimum was found in time" in report_benchmark.text(
+        {**shape, "tasks": [{"task": "d", "C": 0.5, **found}]}
+    )
+
+
 class Sleeper:
     def fit(self, X, y):
         time.sleep(10)
