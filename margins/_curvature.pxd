@@ -8,7 +8,7 @@ from margins._update cimport Patterns
 
 cdef class Curvature:
     cdef Patterns patterns
-    cdef const double[::1] C
+    cdef const double[::1] steepness
     cdef readonly object held
     cdef int8_t[::1] is_held
     # Two triangles in one array: the sum in [i, j], its Cholesky factor in [j, i + 1], j <= i.

@@ -1,6 +1,6 @@
 """The curvature of a Newton step: a Hessian that is kept from step to step, and solved with.
 
-The problem: of changing sets of patterns, keep the sum of C_k y_k y_k^T, y_k = l_k [x_k, rho], and solve
+The problem: of changing sets of patterns, keep the sum of s_k y_k y_k^T, y_k = l_k [x_k, rho], and solve
 
     (I + factor * the sum) x = vector
 
@@ -43,12 +43,13 @@ cdef double TRUSTED = 4e-6
 
 
 cdef class Curvature:
-    """The sum of C_k y_k y_k^T over the free patterns, kept from step to step.
+    """The sum of s_k y_k y_k^T over the free patterns, kept from step to step.
 
     Parameters
     ----------
     patterns : Patterns
-    C : ndarray of float64, shape (m,)
+    steepness : ndarray of float64, shape (m,)
+        s_k > 0.
 
     Attributes
     ----------
@@ -56,10 +57,10 @@ cdef class Curvature:
         1 for the patterns in the sum.
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] C):
+    def __init__(self, Patterns patterns not None, const double[::1] steepness):
         cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
         cdef Py_ssize_t longest = patterns.rows.longest() + 1
-        self.patterns, self.C, self.rho = patterns, C, sqrt(patterns.sqrho)
+        self.patterns, self.steepness, self.rho = patterns, steepness, sqrt(patterns.sqrho)
         self.held = np.zeros(m, dtype=np.int8)
         self.is_held = self.held
         self.sum = np.zeros((n, n + 1))
@@ -114,15 +115,15 @@ cdef class Curvature:
             self.block.flush(1 if joining else -1, self.sum)
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil:
-        """Add sign times C_k y_k y_k^T to the sum, where patterns are dense with the rest of a block."""
+        """Add sign times s_k y_k y_k^T to the sum, where patterns are dense with the rest of a block."""
         cdef Py_ssize_t n = nonzeros(self.patterns.rows, k, &self.values[0], &self.columns[0])
         if self.rho > 0:
             self.values[n], self.columns[n] = self.rho, <int32_t> self.patterns.rows.n_features
             n += 1
         if self.block is None:
-            add_outer(&self.values[0], &self.columns[0], n, sign * self.C[k], &self.sum[0, 0],
+            add_outer(&self.values[0], &self.columns[0], n, sign * self.steepness[k], &self.sum[0, 0],
                       self.sum.shape[1])
-        elif self.block.append(&self.values[0], &self.columns[0], n, sqrt(self.C[k])):
+        elif self.block.append(&self.values[0], &self.columns[0], n, sqrt(self.steepness[k])):
             self.block.flush(sign, self.sum)
 
     cdef void _sum_in_double(self) noexcept nogil:

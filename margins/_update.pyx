@@ -326,9 +326,19 @@ cdef class Patterns:
         return self.labels.shape[0]
 
     @property
+    def ordinary_sqnorms(self):
+        """|x_k|^2 + rho^2, shape (m,)."""
+        return np.asarray(self.sqnorms)
+
+    @property
     def extension_sqnorms(self):
         """Delta_k^2, shape (m,)."""
         return np.asarray(self.extension)
+
+    @property
+    def max_upper(self):
+        """The most any dual variable may become; inf: no bound."""
+        return float(np.asarray(self.upper).max())
 
     @property
     def max_sqnorm(self):

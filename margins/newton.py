@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from margins._curvature import Curvature
+from margins._losses import Losses, steepness
 from margins._newton import Objective, combination, mean_distance, movable, products
 from margins.certificate import HardMargin, Hinge
 from margins.patterns import of_each
@@ -101,10 +102,12 @@ class NewtonEpochs:
             run.dual_scale = 1.0
         if self.bounded:
             self.factor = FIRST_FACTOR
+            self.steepness = steepness(self.C, self.patterns.ordinary_sqnorms)
             self.alpha = np.minimum(weights.dual, self.C)
             self._left = LEFT if self.patterns.rows.has_nonzeros(FEW_ELEMENTS + 1) else 0.0
         else:
             self.factor, self._left = 2.0, 0.0
+            self.steepness = self.C
             self.alpha = None  # before the first epoch, nobody asks for those of w
         self._band = math.inf
         self.curvature = None  # large: not before an epoch is played
@@ -161,11 +164,21 @@ class NewtonEpochs:
         """
         m = len(self.patterns)
         if self.curvature is None:
-            self.curvature = Curvature(self.patterns, self.C)
+            self.curvature = Curvature(self.patterns, self.steepness)
         self._keep_best(run.weights, run.dual_scale)
         members, others, others_sum = self._members()
         with one_thread:
-            objective = self._objective(members, others, others_sum)
+            losses = self._losses(members)
+            objective = Objective(
+                self.patterns,
+                members,
+                others,
+                others_sum,
+                self.w,
+                self._of(self.margins, members),
+                losses,
+                self.curvature,
+            )
             n_steps = objective.minimise(
                 LEFT_OF_ASKED * run.problem.gap_of(run.eps), self._left * objective.gap, MOST_STEPS
             )
@@ -179,7 +192,7 @@ class NewtonEpochs:
             self._end(run)
             return 0, n_visits
         self._band = band
-        self.w, self.margins, self.factor = objective.w, margins, objective.factor
+        self.w, self.margins, self.factor = objective.w, margins, losses.factor
         if members is self._everyone:
             self.alpha = objective.dual
         else:
@@ -207,24 +220,12 @@ class NewtonEpochs:
         rest[members] = 0
         return members, combination(self.patterns, self._everyone, rest), float(rest.sum())
 
-    def _objective(self, members, others, others_sum):
-        """The objective as a function of what the members contribute."""
+    def _losses(self, members):
+        """The members' losses, of the hinge loss rounded off around their dual variables."""
+        centre = self._of(self.alpha, members) if self.bounded else np.zeros(len(members))
+        penalty, steepness = self._of(self.C, members), self._of(self.steepness, members)
+        return Losses(centre, penalty, steepness, self.factor, self.bounded)
 
-        # Copies, which steps may change; where it is everyone without a look at who it is.
-        def of(values):
-            return values.copy() if members is self._everyone else values[members]
-
-        centre = of(self.alpha) if self.bounded else np.zeros(len(members))
-        return Objective(
-            self.patterns,
-            members,
-            others,
-            others_sum,
-            self.w,
-            of(self.margins),
-            centre,
-            of(self.C),
-            self.factor,
-            self.bounded,
-            self.curvature,
-        )
+    def _of(self, values, members):
+        """The members' values, which steps may change; of everyone without a look at who it is."""
+        return values.copy() if members is self._everyone else values[members]
