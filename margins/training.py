@@ -21,8 +21,16 @@ from margins.certificate import NOTHING, Certificate
 from margins.orders import by_tiles, generator_of, mix, rows_per_chunk, shuffle, spread
 from margins.patterns import of_each
 
+EPSILON = np.finfo(np.float64).eps
+
 # Squared norms that differ more are not the same but for rounding.
 SAME = 1e-9
+
+# What updates have rounded off is put right before it may be this share of the gap to be proven. (Not
+# after every epoch: text took 0.93 to 0.98 of the time, with C = 0.01 0.88 to 0.95.)
+NEGLIGIBLE = 1e-4
+# A conjugate step, of which there are fewer than visits, may round off so many times what a visit does.
+ROUNDED_BY_STEP = 100
 
 # How many patterns all runs are shown before the next ones, when they share one pass over the data:
 # what these patterns need (their rows, or rows of a kernel matrix) is still in a cache then.
@@ -118,8 +126,9 @@ class Run:
     theta : float
         The score of a pattern is ``l_k (a.y_k) - theta``; the rules must say the same.
     sums_afresh : bool
-        True: sum the weight vector again from its dual variables after every full epoch; over the rows
-        of a kernel, which may have to be computed for it, only before a proof.
+        True: sum the weight vector again from its dual variables after a full epoch, where a proof could
+        tell the difference; over the rows of a kernel, which may have to be computed for it, only before
+        a proof.
     shuffle : "epochs", "once", "never" or "draws"
         When the order of the patterns is permuted; "draws": an epoch is as many draws with replacement
         as there are patterns.
@@ -180,6 +189,7 @@ class Run:
         self._best_dual = 0.0
         self._n_changed = self._n_refused = 0
         self._summed_after = None
+        self._n_visits_summed = 0
         self._primal = None
         self._chunk = rows_per_chunk(self.patterns.rows)
 
@@ -431,10 +441,26 @@ class Run:
 
     def _sum_afresh(self):
         """Put right what updates have rounded off."""
-        if self.sums_afresh and not self.patterns.rows.is_kernel:
+        may_sum = self.sums_afresh and not self.patterns.rows.is_kernel
+        if may_sum and not self._rounded_off() <= NEGLIGIBLE * self.problem.gap_of(self.eps):
             self.weights.sum_afresh(self.patterns)
+            self._n_visits_summed = self.n_visits
         else:
             self.weights.recompute(self.patterns)
+
+    def _rounded_off(self):
+        """What share of |a| updates may have rounded off at most, since it was last summed.
+
+        Each rounds a, and its dual variable, which may have been as large as its bound, or as its
+        private coordinate may be in an `a` of this length.
+        """
+        patterns, n_visits = self.patterns, self.n_visits - self._n_visits_summed
+        length = math.sqrt(self.weights.sqnorm)
+        if length == 0:
+            return math.inf
+        extension = float(patterns.extension_sqnorms.min())
+        dual = 1 / math.sqrt(extension) if extension > 0 else patterns.max_upper / length
+        return EPSILON * n_visits * (ROUNDED_BY_STEP + 2 * dual * math.sqrt(self.sqradius))
 
     def _progress(self):
         epoch = self.history[-1]

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 import margins.conjugate
+import margins.gram
 import margins.training
 from margins._conjugate import ConjugateSteps, unsettled
 from margins._update import WeightVector
@@ -419,3 +420,42 @@ def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
     fit = Mpu(loss="hinge", C=5e7, eps=1e-6, newton=False, random_state=0).fit(X, [0, 1, 0])
     assert fit.converged_
     assert fit.n_iter_ < 20
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("C", [0.1, 1e3, 1e6])
+@pytest.mark.parametrize("seed", range(5))
+def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(40, 60)) * 10.0 ** generator.integers(-2, 3, size=(40, 1))
+    y = np.where(generator.random(40) < 0.5, 1, -1)
+    signed_rows = (y[:, np.newaxis] * X).astype(np.longdouble)
+    plain, seen = Run._sum_afresh, []
+
+    def look(run):
+        lost = run.weights.weights - run.weights.dual.astype(np.longdouble) @ signed_rows
+        seen.append((float(np.linalg.norm(lost)), run._rounded_off() * math.sqrt(run.weights.sqnorm)))
+        plain(run)
+
+    monkeypatch.setattr(Run, "_sum_afresh", look)
+    monkeypatch.setattr(margins.gram, "serves", lambda X: False)
+    eps = 1e-4 if loss == "hinge" else 1e-2
+    Mpu(newton=False, C=C, loss=loss, eps=eps, random_state=0, fit_intercept=False).fit(X, y)
+    assert seen and all(lost <= said for lost, said in seen)
+
+
+@pytest.mark.parametrize(("eps", "sums"), [(1e-3, False), (1e-13, True)])
+def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatch):
+    monkeypatch.setattr(margins.gram, "serves", lambda X: False)
+    plain, runs = Run._sum_afresh, []
+
+    def look(run):
+        plain(run)
+        runs.append(run)
+
+    monkeypatch.setattr(Run, "_sum_afresh", look)
+    X = np.random.default_rng(0).normal(size=(50, 70))
+    with pytest.warns(ConvergenceWarning) if sums else nullcontext():
+        Mpu(newton=False, eps=eps, max_iter=5, random_state=0).fit(X, np.arange(50) % 2)
+    assert runs
+    assert (runs[-1]._n_visits_summed > 0) == sums
