@@ -314,16 +314,8 @@ def main(argv=None):
         parser.set_defaults(data=list(QUICK_SETS if arguments.quick else SETS))
     fits = len(family()) + 2
     results = reporting.run(parser, argv, SOURCE, compare, text, fits)
-    if arguments.out is None:
-        return
-    try:
-        draw(results, arguments.out)
-    except ImportError as error:
-        print(f"No picture: matplotlib cannot be imported ({error}).")
-    except OSError as error:
-        parser.exit(1, f"No picture: {arguments.out} cannot be written ({error}).\n")
-    else:
-        print(f"The picture is in {arguments.out}.")
+    if arguments.out is not None:
+        reporting.save_picture(parser, arguments.out, lambda path: draw(results, path))
 
 
 if __name__ == "__main__":

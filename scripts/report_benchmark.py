@@ -180,16 +180,8 @@ def add_figure(parser):
 def draw_if_asked(parser, argv, results):
     """Draw, and say where the picture is, or why there is none."""
     path = parser.parse_args(argv).figure
-    if path is None:
-        return
-    try:
-        draw(results, path)
-    except ImportError as error:
-        print(f"No picture: matplotlib cannot be imported ({error}).")
-    except OSError as error:
-        parser.exit(1, f"No picture: {path} cannot be written ({error}).\n")
-    else:
-        print(f"The picture is in {path}.")
+    if path is not None:
+        reporting.save_picture(parser, path, lambda path: draw(results, path))
 
 
 def draw(results, path):

@@ -280,6 +280,18 @@ def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=
     return results
 
 
+def save_picture(parser, path, draw):
+    """Let ``draw(path)`` write a picture; say where it is, or why there is none."""
+    try:
+        draw(path)
+    except ImportError as error:
+        print(f"No picture: matplotlib cannot be imported ({error}).")
+    except OSError as error:
+        parser.exit(1, f"No picture: {path} cannot be written ({error}).\n")
+    else:
+        print(f"The picture is in {path}.")
+
+
 def write_json(arguments, source, data_sets):
     """Write all results so far, if ``--json`` was given; what is not finite becomes null."""
     if arguments.json is None:
