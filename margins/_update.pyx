@@ -24,6 +24,7 @@ Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinate
 
 from libc.math cimport INFINITY, NAN, fabs, floor, isnan, sqrt
 from margins._sparse cimport AHEAD, axpy
+from margins._sums cimport dot_of
 
 import sys
 
@@ -550,8 +551,7 @@ cdef double _ordinary_sqnorm(Patterns patterns, WeightVector a) noexcept nogil:
         for j in range(a.beta.shape[0]):
             total += a.beta[j] * patterns.labels[j] * a.v[j]
     else:
-        for j in range(a.v.shape[0]):
-            total += a.v[j] * a.v[j]
+        total += dot_of(&a.v[0], &a.v[0], a.v.shape[0])
     return total
 
 

@@ -29,7 +29,8 @@ from margins.certificate import HardMargin, Hinge
 from margins.patterns import of_each
 from margins.threads import one_thread
 
-# The hinge loss is rounded off over a width of 1 / factor around 1; the first factor.
+# The hinge loss is rounded off over a width of 1 / factor around 1, that of long patterns over more; the
+# first factor.
 FIRST_FACTOR = 2.0
 
 # An epoch ends when what is left to gain is this share of what is asked for. The rest is for what

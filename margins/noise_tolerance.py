@@ -24,6 +24,7 @@ from joblib import effective_n_jobs
 from margins._voting import count_votes, tail_errors
 from margins.base import MarginClassifier
 from margins.multiclass import one_vs_rest, positive_codes, seeds_of
+from margins.one_pass import train_in_one_pass
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
 from margins.patterns import stack_rows
 from margins.rules import (
@@ -37,7 +38,7 @@ from margins.rules import (
     UnevenThreshold,
 )
 from margins.streams import OnlineMixin
-from margins.training import Stage, train_in_one_pass
+from margins.training import Stage
 
 READOUTS = ("last", "longest", "voted", "averaged", "pocket", "tail")
 VOTING = ("voted", "tail")

@@ -32,10 +32,6 @@ NEGLIGIBLE = 1e-4
 # A conjugate step, of which there are fewer than visits, may round off so many times what a visit does.
 ROUNDED_BY_STEP = 100
 
-# How many patterns all runs are shown before the next ones, when they share one pass over the data:
-# what these patterns need (their rows, or rows of a kernel matrix) is still in a cache then.
-SLICE = 512
-
 
 class Stage(NamedTuple):
     """How to go on.
@@ -441,18 +437,18 @@ class Run:
 
     def _sum_afresh(self):
         """Put right what updates have rounded off."""
-        may_sum = self.sums_afresh and not self.patterns.rows.is_kernel
-        if may_sum and not self._rounded_off() <= NEGLIGIBLE * self.problem.gap_of(self.eps):
+        self.weights.recompute(self.patterns)
+        if not self.sums_afresh or self.patterns.rows.is_kernel:
+            return
+        if not self._rounded_off() <= NEGLIGIBLE * self.problem.gap_of(self.eps):
             self.weights.sum_afresh(self.patterns)
             self._n_visits_summed = self.n_visits
-        else:
-            self.weights.recompute(self.patterns)
 
     def _rounded_off(self):
         """What share of |a| updates may have rounded off at most, since it was last summed.
 
         Each rounds a, and its dual variable, which may have been as large as its bound, or as its
-        private coordinate may be in an `a` of this length.
+        private coordinate may be in an `a` of this length. To be asked after `recompute`.
         """
         patterns, n_visits = self.patterns, self.n_visits - self._n_visits_summed
         length = math.sqrt(self.weights.sqnorm)
@@ -476,35 +472,3 @@ class Run:
         """|a| / S, which no margin exceeds; inf before the first update."""
         total = self.weights.dual_sum
         return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf
-
-
-def train_in_one_pass(runs, stages):
-    """Play one stage of each run, all in one pass over the patterns an epoch.
-
-    The runs must present their patterns in the same order: then each ends as it does alone.
-
-    Parameters
-    ----------
-    runs : list of Run
-    stages : list of Stage
-        One for each run, without active sets.
-    """
-    playing = [
-        (run, stage, ActiveSets((), len(run.patterns))) for run, stage in zip(runs, stages, strict=True)
-    ]
-    while playing:
-        for run, _, _ in playing:
-            run.begin_epoch()
-        orders = [run.next_order() for run, _, _ in playing]
-        for begin in range(0, len(orders[0]), SLICE):
-            for (run, stage, sets), order in zip(playing, orders, strict=True):
-                run.present(stage, sets, order[begin : begin + SLICE])
-        for run, _, _ in playing:
-            run.end_epoch()
-            if run.clean:
-                run.trouble = None  # a callback that stopped it came too late
-            elif run.trouble is None and run.n_epochs == run.max_iter:
-                run.out_of_epochs()
-        playing = [item for item in playing if not item[0].clean and item[0].trouble is None]
-    for run in runs:
-        run.conclude()

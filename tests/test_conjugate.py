@@ -459,3 +459,14 @@ def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatc
         Mpu(newton=False, eps=eps, max_iter=5, random_state=0).fit(X, np.arange(50) % 2)
     assert runs
     assert (runs[-1]._n_visits_summed > 0) == sums
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("seed", range(12))
+def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, loss):
+    generator = np.random.default_rng(seed)
+    X = np.repeat(generator.integers(-1, 2, size=(seed % 4 + 1, seed % 3 + 1)), 2, axis=0)
+    y = np.tile([-1, 1], len(X) // 2)
+    classifier = Mpu(newton=False, loss=loss, C=10, eps=1e-3, random_state=0).fit(X, y)
+    assert classifier.converged_
+    assert_allclose(classifier.coef_, 0, atol=1e-9)
