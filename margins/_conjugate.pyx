@@ -57,6 +57,27 @@ def unsettled(Patterns patterns not None, WeightVector a not None, const double[
     return members[:n]
 
 
+def gap_found(Patterns patterns not None, WeightVector a not None, const double[::1] before, double target):
+    """About how much of the objective a pass over all patterns found was left to gain."""
+    cdef Py_ssize_t k
+    cdef double total = 0, now
+    with nogil:
+        for k in range(before.shape[0]):
+            now = a.state.scale * a.beta[k]
+            total += _lacked(patterns, k, now, now - before[k])
+    return total / (target * target)
+
+
+cdef inline double _lacked(Patterns patterns, Py_ssize_t k, double now, double change) noexcept nogil:
+    """What an update of pattern k, which has changed its dual variable to `now`, says was left to gain."""
+    cdef double lack = change * (patterns.sqnorms[k] + patterns.extension[k]), upper
+    if patterns.extension[k] > 0:
+        return 0.5 * lack * lack / patterns.extension[k]
+    # lack (upper - now) if it lacks, else -lack now: which one nobody could predict
+    upper = patterns.upper[k]
+    return 0.5 * (upper * (lack + fabs(lack))) - lack * now
+
+
 cdef class Move:
     """A change of the members' dual variables, and that of the weight vector which belongs to it."""
 
@@ -131,18 +152,13 @@ cdef class ConjugateSteps:
         To be asked after every pass. What a pattern lacked of the target is told by its update.
         """
         cdef Py_ssize_t i, k
-        cdef double total = 0, lack, now, upper
+        cdef double total = 0, now
         with nogil:
             for i in range(self.members.shape[0]):
                 k = self.members[i]
                 now = self.a.state.scale * self.a.beta[k]
-                self.d.dual[i] = lack = now - self.before.dual[i]
-                lack *= self.patterns.sqnorms[k] + self.patterns.extension[k]
-                if self.patterns.extension[k] > 0:
-                    total += 0.5 * lack * lack / self.patterns.extension[k]
-                else:   # lack (upper - now) if it lacks, else -lack now: which one nobody could predict
-                    upper = self.patterns.upper[k]
-                    total += 0.5 * (upper * (lack + fabs(lack))) - lack * now
+                self.d.dual[i] = now - self.before.dual[i]
+                total += _lacked(self.patterns, k, now, self.d.dual[i])
         return total / (self.target * self.target)
 
     def step(self):

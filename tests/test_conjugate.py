@@ -16,7 +16,7 @@ import margins
 import margins.conjugate
 import margins.gram
 import margins.training
-from margins._conjugate import ConjugateSteps, unsettled
+from margins._conjugate import ConjugateSteps, gap_found, unsettled
 from margins._update import WeightVector
 from margins.callbacks import Fit
 from margins.conjugate import ConjugatePasses
@@ -109,6 +109,33 @@ def coordinate_pass(kernel, alpha, target):
 def three():
     X = np.array([[3.0, 1, 0], [2, 2, 1], [3, 0, 1]])
     return X, np.array([1, 1, 1])
+
+
+@pytest.mark.parametrize("delta2", [0.0, 0.5])
+def test_gap_found_is_what_each_pattern_lacked(delta2):
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(20, 4)), np.where(generator.random(20) < 0.5, 1, -1)
+    upper, target = 1e9 if delta2 else 3.0, 10.0
+    patterns = patterns_of(X, y, RHO, delta2, upper)
+    before, now = generator.integers(0, 4, size=(2, 20)).astype(float)
+    weights = weights_of(patterns, before)
+    steps = ConjugateSteps(patterns, weights, np.arange(20, dtype=np.int32), target)
+    weights.assign(patterns, now)
+    lacked = (now - before) * ((signed(X, y) ** 2).sum(axis=1) + delta2)
+    # The primal value less the dual one where each alpha_k is as it is and a.y_k lacks so much.
+    linear = upper * np.maximum(lacked, 0) - lacked * now
+    gaps = lacked**2 / (2 * delta2) if delta2 else linear
+    assert gap_found(patterns, weights, before, target) == pytest.approx(gaps.sum() / target**2)
+    assert steps.gap() == gap_found(patterns, weights, before, target)
+
+
+def test_epochs_without_anything_left_to_gain_have_no_passes_of_their_own(monkeypatch):
+    monkeypatch.setattr(margins.conjugate, "gap_found", lambda *_: 0.0)
+    monkeypatch.setattr(margins.gram, "serves", lambda X: False)
+    X = np.random.default_rng(0).normal(size=(50, 70))
+    fit = Mpu(newton=False, C=0.01, eps=1e-3, random_state=0).fit(X, np.arange(50) % 2)
+    assert fit.converged_
+    assert fit.n_visits_ == 50 * fit.n_iter_
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
