@@ -117,7 +117,7 @@ class ConjugatePasses:
         if left <= self._hope * self._asked(weights):
             return left
         steps = ConjugateSteps(patterns, weights, members, self._target)
-        for _ in range(PASSES):
+        for n_passes in range(1, PASSES + 1):
             before = left
             order = self._run.new_order(members)
             n_changed = self._visits.full_epoch(patterns, weights, rules, order, None, readout)
@@ -127,10 +127,10 @@ class ConjugatePasses:
             next_found = left * min(left / before, 1)
             if next_found <= self._hope * self._asked(weights):
                 return next_found
-            if n_changed == 0 or left <= enough:
-                break
+            # Not after a step: the primal value is a pass behind it.
+            if n_changed == 0 or left <= enough or n_passes == PASSES:
+                return left
             steps.step()
-        return left
 
     def _asked(self, weights):
         """The gap to be proven, in units of the objective at functional margin 1."""

@@ -138,6 +138,32 @@ def test_epochs_without_anything_left_to_gain_have_no_passes_of_their_own(monkey
     assert fit.n_visits_ == 50 * fit.n_iter_
 
 
+def test_no_epoch_ends_with_a_step(monkeypatch):
+    calls = []
+
+    class Steps:
+        def __init__(self, *args):
+            self.steps = ConjugateSteps(*args)
+            calls.append("begin")
+
+        def gap(self):
+            calls.append("gap")
+            return self.steps.gap()
+
+        def step(self):
+            calls.append("step")
+            self.steps.step()
+
+    monkeypatch.setattr(margins.conjugate, "ConjugateSteps", Steps)
+    monkeypatch.setattr(margins.conjugate, "PASSES", 3)
+    X = np.random.default_rng(0).normal(size=(60, 10))
+    Mpu(newton=False, C=1e3, eps=1e-3, random_state=0, max_iter=1000).fit(X, np.arange(60) % 2)
+    after_steps = {after for before, after in itertools.pairwise(calls) if before == "step"}
+    assert after_steps == {"gap"}
+    assert calls.count("begin") > 3  # epochs, some of them with as many passes as they may have
+    assert calls[-1] == "gap"
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_steps_find_in_few_passes_where_these_are_heading(layout):
     X, y = np.array([[3.0, 1, 1], [1, 3, 1], [1, 1, 3]]), np.array([1, 1, 1])
