@@ -184,8 +184,7 @@ class Run:
         self.weights = WeightVector(self.patterns.rows.n_features, m if self.keep_dual else 0)
         self._best_dual = 0.0
         self._n_changed = self._n_refused = 0
-        self._summed_after = None
-        self._n_visits_summed = 0
+        self._n_visits_summed = 0  # before the weight vector was last summed
         self._primal = None
         self._chunk = rows_per_chunk(self.patterns.rows)
 
@@ -255,11 +254,11 @@ class Run:
             return True
         if not (self.sums_afresh and self.patterns.rows.is_kernel):
             return False
-        if self._summed_after == self.n_epochs:  # just now
+        if self._n_visits_summed == self.n_visits:  # just now
             return False
         before = self.weights.sqnorm
         self.weights.sum_afresh(self.patterns)
-        self._summed_after = self.n_epochs
+        self._n_visits_summed = self.n_visits
         self._forget_dual_unless(before)
         return True
 

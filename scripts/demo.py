@@ -15,6 +15,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import reporting
 from scipy.optimize import minimize_scalar
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
@@ -237,14 +238,7 @@ def main():
     )
     arguments = parser.parse_args()
     everything = {title: run(title, X, y) for title, (X, y) in problems().items()}
-    try:
-        draw(everything, arguments.out)
-    except ImportError as error:
-        print(f"No picture: matplotlib cannot be imported ({error}).")
-    except OSError as error:
-        parser.exit(1, f"No picture: {arguments.out} cannot be written ({error}).\n")
-    else:
-        print(f"The picture is in {arguments.out}.")
+    reporting.save_picture(parser, arguments.out, lambda path: draw(everything, path))
 
 
 if __name__ == "__main__":
