@@ -102,14 +102,14 @@ def present(
             label = patterns.labels[k]
             delta = sqrt(patterns.extension[k])
             own = 0 if beta is None else beta[k] * delta
-            product = label * (dot(patterns.rows, k, u) + rho * u[d]) + delta * pow(own, p - 1)
+            product = label * (dot(patterns.rows, k, &u[0]) + rho * u[d]) + delta * pow(own, p - 1)
             if product > threshold * norms[k]:
                 continue
             n_changed += 1
             scalars[UPDATES] += 1
             eta = sqrt(2 / ((p - 1) * scalars[UPDATES]))
             c = eta / (scalars[SCALE] * norms[k])
-            axpy(patterns.rows, k, label * c, v)
+            axpy(patterns.rows, k, label * c, &v[0])
             v[d] += label * c * rho
             if beta is not None:
                 beta[k] += c
@@ -169,7 +169,7 @@ def normalised_products(
     cdef Py_ssize_t k, d = u.shape[0] - 1
     with nogil:
         for k in range(norms.shape[0]):
-            out[k] = patterns.labels[k] * (dot(patterns.rows, k, u) + rho * u[d])
+            out[k] = patterns.labels[k] * (dot(patterns.rows, k, &u[0]) + rho * u[d])
             if beta is not None:
                 delta = sqrt(patterns.extension[k])
                 own = beta[k] * delta

@@ -272,7 +272,7 @@ cdef class ConjugateSteps:
         """Add alpha times a member's pattern to the vector of a move."""
         cdef Py_ssize_t k = self.members[i]
         if alpha != 0:
-            axpy(self.patterns.rows, k, alpha * self.patterns.labels[k], move.vector)
+            axpy(self.patterns.rows, k, alpha * self.patterns.labels[k], &move.vector[0])
             move.label_sum += alpha * self.patterns.labels[k]
 
     cdef double _inner(self, Move x, Move y) noexcept nogil:

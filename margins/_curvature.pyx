@@ -24,12 +24,10 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 import numpy as np
 
 # Patterns are added to the Hessian as dense ones, in blocks, where that takes less time: a non-zero
-# element costs half a nanosecond for each other one, a dense pattern of n elements n^2 / 90 + 3 n.
-# (Microseconds for all patterns, as dense ones and as sparse ones: spambase, 57 features, 12.9 of them
-# not 0, 1250 and 580; mushrooms, 112 and 21, 3820 and 1700; digits, 64 and 33, 440 and 2670; usps, 256
-# and 104, 10600 and 54200. In single precision dense ones take half of that; but few patterns that join
-# take a block of their own: spambase and mushrooms as dense ones took 0.96 to 1.10 of a fit.) Not where
-# features are few: dense ones then are too short for blocks.
+# element costs a third of a nanosecond for each other one, a dense pattern of n elements n^2 / 130 + 2 n.
+# (Nanoseconds a pattern, as dense ones and as sparse ones, of random patterns: 64 features, 12 of them
+# not 0, 145 and 60, 25 of them 160 and 224; 256 features, 38 of them 950 and 610, 76 of them 1110 and
+# 2040.) Not where features are few: dense ones then are too short for blocks.
 cdef double SQUARE = 1 / 45., LINEAR = 6
 cdef Py_ssize_t FEW = 16
 

@@ -135,7 +135,7 @@ cdef class KernelRows(Rows):
             self.oldest = slot
         self.newest = slot
 
-    cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil:
+    cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
         cdef Py_ssize_t j, slot = self._slot(k)
         cdef double* row
         if slot < 0:
@@ -218,10 +218,10 @@ cdef inline void _enter(
 ) noexcept nogil:
     """Write point k into its lane; `point` is 0 before and after."""
     cdef Py_ssize_t j
-    axpy(points, k, 1, point)
+    axpy(points, k, 1, &point[0])
     for j in range(points.n_features):
         lane[j * width] = point[j]
-    axpy(points, k, -1, point)
+    axpy(points, k, -1, &point[0])
 
 
 cdef class GramRows(KernelRows):
@@ -234,7 +234,7 @@ cdef class GramRows(KernelRows):
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil:
         return False
 
-    cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil:
+    cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
         axpy(self.gram, k, c, v)
 
 

@@ -43,7 +43,7 @@ def products(Patterns patterns not None, const int32_t[::1] members, const doubl
 cdef void _products(
     Patterns patterns, const int32_t[::1] members, const double[::1] vector, double[::1] out
 ) noexcept nogil:
-    cdef const double[::1] v = vector[:patterns.rows.n_features]
+    cdef const double* v = &vector[0]
     cdef double bias = 0
     cdef Py_ssize_t i
     if patterns.sqrho > 0:
@@ -66,7 +66,7 @@ cdef void _add_combination(
 ) noexcept nogil:
     """Add sum_k alpha_k y_k over the members."""
     cdef Py_ssize_t i, k, d = patterns.rows.n_features
-    cdef double[::1] v = out[:d]
+    cdef double* v = &out[0]
     cdef double c, label_sum = 0
     for i in range(members.shape[0]):
         if dual[i] > 0:

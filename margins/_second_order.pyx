@@ -49,7 +49,7 @@ def present(
         for i in range(order.shape[0]):
             k = order[i]
             label = patterns.labels[k]
-            score = dot(patterns.rows, k, w) + rho * w[d]
+            score = dot(patterns.rows, k, &w[0]) + rho * w[d]
             if label * score > 0:
                 continue
             n_changed += 1
@@ -57,7 +57,7 @@ def present(
             q = 0
             r[:] = 0
             for j in range(d + 1):
-                f[j] = dot(patterns.rows, k, T[j]) + rho * T[j, d]
+                f[j] = dot(patterns.rows, k, &T[j, 0]) + rho * T[j, d]
                 q += f[j] * f[j]
                 for n in range(d + 1):
                     r[n] += f[j] * T[j, n]
@@ -66,7 +66,7 @@ def present(
                 for n in range(d + 1):
                     T[j, n] -= c * r[n]
                 w[j] += r[j] * ((label - score) / (1 + q))
-            axpy(patterns.rows, k, label, v)
+            axpy(patterns.rows, k, label, &v[0])
             v[d] += label * rho
             if alpha is not None:
                 alpha[k] += 1

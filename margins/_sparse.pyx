@@ -135,7 +135,7 @@ cdef class Rows:
         cdef Py_ssize_t k
         with nogil:
             for k in range(self.n_rows):
-                out[k] = dot(self, k, v)
+                out[k] = dot(self, k, &v[0])
         return result
 
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil:
@@ -146,7 +146,7 @@ cdef class Rows:
         """Row k will probably be asked for soon: compute it with the next one; False: enough now."""
         return False
 
-    cdef void kernel_axpy(self, Py_ssize_t k, double c, double[::1] v) noexcept nogil:
+    cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
         """Add c times row k of the kernel matrix to v, in place; a subclass's to define."""
 
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil:
@@ -159,10 +159,10 @@ cdef class Rows:
 
     # Doors for the tests of this room; the loops call the C functions.
     def py_dot(self, Py_ssize_t k, const double[::1] v):
-        return dot(self, k, v)
+        return dot(self, k, &v[0])
 
     def py_axpy(self, Py_ssize_t k, double c, double[::1] v):
-        axpy(self, k, c, v)
+        axpy(self, k, c, &v[0])
 
 
 def all_ones(values):

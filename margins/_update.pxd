@@ -163,13 +163,13 @@ cdef inline double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_
     """a.y_k, the private coordinate left out."""
     return (
         a.state.scale * patterns.labels[k]
-        * (dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum)
+        * (dot(patterns.rows, k, &a.v[0]) + patterns.sqrho * a.state.label_sum)
     )
 
 
 cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
     """p = a.y_k, private coordinate included."""
-    cdef double p = dot(patterns.rows, k, a.v) + patterns.sqrho * a.state.label_sum
+    cdef double p = dot(patterns.rows, k, &a.v[0]) + patterns.sqrho * a.state.label_sum
     p = patterns.labels[k] * p
     if a.beta is not None:
         p += patterns.extension[k] * a.beta[k]
@@ -195,7 +195,7 @@ cdef inline void apply_step(Patterns patterns, WeightVector a, const Visit* visi
     if a.beta is not None:
         a.beta[visit.k] += c
     c = c * patterns.labels[visit.k]
-    axpy(patterns.rows, visit.k, c, a.v)
+    axpy(patterns.rows, visit.k, c, &a.v[0])
     a.state.label_sum += c
 
 

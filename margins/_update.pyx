@@ -429,7 +429,7 @@ cdef class WeightVector:
             for k in range(self.beta.shape[0]):
                 c = self.beta[k] * patterns.labels[k]
                 if c != 0:
-                    axpy(patterns.rows, k, c, self.v)
+                    axpy(patterns.rows, k, c, &self.v[0])
                     label_sum += c
             self.state.label_sum = label_sum
         patterns.rows.check()

@@ -161,7 +161,7 @@ cdef class Average(Readout):
         if self.lag.beta is not None:
             self.lag.beta[visit.k] += c
         c = c * patterns.labels[visit.k]
-        axpy(patterns.rows, visit.k, c, self.lag.v)
+        axpy(patterns.rows, visit.k, c, &self.lag.v[0])
         self.lag.state.label_sum += c
 
     def hypothesis(self, WeightVector a not None, Patterns patterns not None):
