@@ -17,7 +17,8 @@ Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free
-from margins._update cimport VISITS_PER_SIGNAL_CHECK, Readout, mini_epoch
+from margins._unlearning cimport are_unlearning, unlearning_visits
+from margins._update cimport VISITS_PER_SIGNAL_CHECK, Readout, mini_epoch, visits_t
 
 from typing import NamedTuple
 
@@ -117,6 +118,8 @@ cdef class ActiveSets:
                 "variables, which this weight vector does not keep."
             )
         a.check_fit(patterns)
+        self.visits_of_all = _visits_by(patterns, a, full_pass_rules)
+        self.visits_of_members = _visits_by(patterns, a, rules)
         with nogil:
             self._present(patterns, a, full_pass_rules, readout, order, order.shape[0], 0, &tally)
             n_changed = tally.n_changed
@@ -149,6 +152,7 @@ cdef class ActiveSets:
         """One pass over order[:n], keeping the members of `level` (none behind the last)."""
         cdef Py_ssize_t begin = 0, end
         cdef Py_ssize_t most = VISITS_PER_SIGNAL_CHECK
+        cdef visits_t visits = self.visits_of_all if level == 0 else self.visits_of_members
         if patterns.rows.is_kernel:
             most = KERNEL_VISITS_PER_SIGNAL_CHECK
         tally.n_changed = tally.n_refused = tally.n_kept = 0
@@ -158,10 +162,10 @@ cdef class ActiveSets:
                 with gil:
                     readout.reserve(end - begin)
             if level < self.n_levels:
-                mini_epoch(patterns, a, rules, readout, order, begin, end, &self.memberships[level],
-                           self.members[level], tally)
+                visits(patterns, a, rules, readout, order, begin, end, &self.memberships[level],
+                       self.members[level], tally)
             else:
-                mini_epoch(patterns, a, rules, readout, order, begin, end, NULL, None, tally)
+                visits(patterns, a, rules, readout, order, begin, end, NULL, None, tally)
             with gil:
                 patterns.rows.check()
                 rules.check()
@@ -172,3 +176,7 @@ cdef class ActiveSets:
                 with gil:
                     PyErr_CheckSignals()
         return 0
+
+
+cdef visits_t _visits_by(Patterns patterns, WeightVector a, Rules rules):
+    return unlearning_visits if are_unlearning(patterns, a, rules) else mini_epoch

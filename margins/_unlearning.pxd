@@ -2,14 +2,10 @@
 """Visits of the margin perceptron with unlearning, each in one piece."""
 
 from libc.stdint cimport int32_t
-from margins._update cimport Patterns, WeightVector
+from margins._update cimport Membership, Patterns, Readout, Rules, Tally, WeightVector
 
-
-cdef class UnlearningVisits:
-    cdef readonly double b
-    cdef readonly double delta_b
-    cdef readonly Py_ssize_t n_visits     # presentations so far
-    cdef readonly Py_ssize_t n_refused    # misclassified in the last epoch, but not updated
-    cdef Py_ssize_t _present(
-        self, Patterns patterns, WeightVector a, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end
-    ) noexcept nogil
+cdef bint are_unlearning(Patterns patterns, WeightVector a, Rules rules)
+cdef void unlearning_visits(
+    Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
+    Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
+) noexcept nogil

@@ -199,8 +199,31 @@ cdef inline void apply_step(Patterns patterns, WeightVector a, const Visit* visi
     a.state.label_sum += c
 
 
+cdef inline void count_presentations(Readout readout, Py_ssize_t n, Py_ssize_t n_wrong) noexcept nogil:
+    """Count n more presentations of the hypothesis in force, some of them misclassified."""
+    readout.n_presented += n
+    readout.n_right += n - n_wrong
+
+
+cdef inline void end_hypothesis(
+    Readout readout, Patterns patterns, WeightVector a, const Visit* visit, const Step* step, Py_ssize_t n,
+    Py_ssize_t n_refused
+) noexcept nogil:
+    """Tell a readout that the hypothesis in force ends, after n more presentations, the last of them wrong."""
+    count_presentations(readout, n, n_refused + 1)
+    readout.before_update(patterns, a, visit, step)
+    readout.n_presented = readout.n_right = 0
+
+
 cdef void apply_decay(WeightVector a, double factor) noexcept nogil
 cdef void mini_epoch(
+    Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
+    Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
+) noexcept nogil
+
+
+# A loop over visits: `mini_epoch`, or one of certain rules in one piece.
+ctypedef void (*visits_t)(
     Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
 ) noexcept nogil

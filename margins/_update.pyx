@@ -674,10 +674,9 @@ cdef void mini_epoch(
             if is_kernel and patterns.rows.lacks(k):
                 _expect(patterns, a, &thresholds, order, i + 1, end)
             if readout is not None:
-                readout.n_presented += i + 1 - since
-                readout.n_right += i - since - (tally.n_refused - refused_before)
-                readout.before_update(patterns, a, &visit, &step)
-                readout.n_presented = readout.n_right = 0
+                end_hypothesis(
+                    readout, patterns, a, &visit, &step, i + 1 - since, tally.n_refused - refused_before
+                )
                 since, refused_before = i + 1, tally.n_refused
             apply_step(patterns, a, &visit, &step)
             tally.n_changed += 1
@@ -691,5 +690,4 @@ cdef void mini_epoch(
             kept[tally.n_kept] = k
             tally.n_kept += 1
     if readout is not None:
-        readout.n_presented += end - since
-        readout.n_right += end - since - (tally.n_refused - refused_before)
+        count_presentations(readout, end - since, tally.n_refused - refused_before)

@@ -18,7 +18,6 @@ import math
 
 from margins._activeset import ActiveSets
 from margins._conjugate import ConjugateSteps, gap_found, unsettled
-from margins._unlearning import UnlearningVisits
 from margins.certificate import Hinge
 
 # So many passes in an epoch at most.
@@ -57,10 +56,7 @@ class ConjugatePasses:
     def __init__(self, run, rules):
         self._run = run
         self._target = rules.condition.b
-        if run.patterns.rows.is_kernel:
-            self._visits = ActiveSets((), len(run.patterns))
-        else:
-            self._visits = UnlearningVisits(rules.condition.b, rules.condition.delta_b)
+        self._visits = ActiveSets((), len(run.patterns))
         self._hope = 1.0  # how much of what is to be left may be
         self._least_gap = math.inf
         self._left = 0.0  # after the last epoch
