@@ -24,7 +24,7 @@ conjugate gradients.
 from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
-from margins._sums cimport dot_of
+from margins._sums cimport dot_of, sum_of, weighted_dot_of
 from margins._update cimport Patterns, WeightVector
 
 import numpy as np
@@ -120,36 +120,47 @@ cdef class ConjugateSteps:
     cdef WeightVector a
     cdef const int32_t[::1] members
     cdef double target
-    cdef Move before        # what the weight vector was when the pass began
+    # Of the members: their private coordinates' squared norms, if any is not 0, and upper bounds.
+    cdef double[::1] extension, upper
+    cdef bint has_private
+    cdef double[::1] alpha      # their dual variables, as the last pass or step has left them
+    cdef double[::1] vector_before      # the weights when the pass began
+    cdef double label_sum_before, sqnorm_before
     cdef Move d, p          # the pass, and the move before it
     cdef double least_dd, least_pp      # what their squared lengths are to exceed to be no rounding
     cdef double lost        # the rounding in p, in units of that in a weight vector
-    cdef double sqnorm_before
 
     def __init__(self, Patterns patterns not None, WeightVector a not None,
                  const int32_t[::1] members not None, double target):
-        cdef Py_ssize_t n = members.shape[0], n_features = a.v.shape[0]
+        cdef Py_ssize_t i, k, n = members.shape[0], n_features = a.v.shape[0]
         self.patterns, self.a, self.members, self.target = patterns, a, members, target
-        self.before, self.d, self.p = Move(n, n_features), Move(n, n_features), Move(n, n_features)
+        self.extension, self.upper, self.alpha = np.empty((3, n))
+        self.vector_before = np.empty(n_features)
+        self.d, self.p = Move(n, n_features), Move(n, n_features)
         self.least_pp = INFINITY    # there has been no move yet
         self.lost = 0
+        self.has_private = False
         with nogil:
+            for i in range(n):
+                k = members[i]
+                self.extension[i], self.upper[i] = patterns.extension[k], patterns.upper[k]
+                self.has_private = self.has_private or self.extension[i] > 0
+                self.alpha[i] = a.state.scale * a.beta[k]
             self._remember()
 
     cdef void _remember(self) noexcept nogil:
+        """Keep what the weight vector is before the next pass."""
         cdef Py_ssize_t i
         cdef double scale = self.a.state.scale
-        for i in range(self.members.shape[0]):
-            self.before.dual[i] = scale * self.a.beta[self.members[i]]
-        for i in range(self.before.vector.shape[0]):
-            self.before.vector[i] = scale * self.a.v[i]
-        self.before.label_sum = scale * self.a.state.label_sum
+        for i in range(self.vector_before.shape[0]):
+            self.vector_before[i] = scale * self.a.v[i]
+        self.label_sum_before = scale * self.a.state.label_sum
         self.sqnorm_before = self.a.state.sqnorm
 
     def gap(self):
         """About how much of the objective a pass found was left to gain, at functional margin 1.
 
-        To be asked after every pass. What a pattern lacked of the target is told by its update.
+        To be asked once after every pass. What a pattern lacked of the target is told by its update.
         """
         cdef Py_ssize_t i, k
         cdef double total = 0, now
@@ -157,7 +168,8 @@ cdef class ConjugateSteps:
             for i in range(self.members.shape[0]):
                 k = self.members[i]
                 now = self.a.state.scale * self.a.beta[k]
-                self.d.dual[i] = now - self.before.dual[i]
+                self.d.dual[i] = now - self.alpha[i]
+                self.alpha[i] = now
                 total += _lacked(self.patterns, k, now, self.d.dual[i])
         return total / (self.target * self.target)
 
@@ -187,8 +199,8 @@ cdef class ConjugateSteps:
         cdef Py_ssize_t i
         cdef double scale = self.a.state.scale, change
         for i in range(self.d.vector.shape[0]):
-            self.d.vector[i] = scale * self.a.v[i] - self.before.vector[i]
-        self.d.label_sum = scale * self.a.state.label_sum - self.before.label_sum
+            self.d.vector[i] = scale * self.a.v[i] - self.vector_before[i]
+        self.d.label_sum = scale * self.a.state.label_sum - self.label_sum_before
         change = self._inner(self.d, self.d)
         self.least_dd = ROUNDING * fabs(change)   # what lies at a bound will be taken out
         if not change > ROUNDING * max(self.a.state.sqnorm, self.sqnorm_before):
@@ -196,12 +208,9 @@ cdef class ConjugateSteps:
 
     cdef void _leave_bounds_out(self) noexcept nogil:
         """Take out of d and p what lies at a bound now."""
-        cdef Py_ssize_t i, k
-        cdef double now
+        cdef Py_ssize_t i
         for i in range(self.members.shape[0]):
-            k = self.members[i]
-            now = self.a.state.scale * self.a.beta[k]
-            if not 0 < now < self.patterns.upper[k]:
+            if not 0 < self.alpha[i] < self.upper[i]:
                 self._add(self.d, i, -self.d.dual[i])
                 self._add(self.p, i, -self.p.dual[i])
                 self.d.dual[i] = self.p.dual[i] = 0
@@ -214,8 +223,8 @@ cdef class ConjugateSteps:
         cdef double slope_d = self._slope(self.d), slope_p = self._slope(self.p)
         cdef double dp = self._inner(self.d, self.p), pp = self._inner(self.p, self.p)
         cdef double determinant = dd * pp - dp * dp
-        cdef double c = slope_d / dd, e = 0, now, wanted, within
-        cdef Py_ssize_t i, k
+        cdef double c = slope_d / dd, e = 0, wanted, within
+        cdef Py_ssize_t i
         if pp > self.least_pp and determinant > SAME_DIRECTION * dd * pp:
             c = (pp * slope_d - dp * slope_p) / determinant
             e = (dd * slope_p - dp * slope_d) / determinant
@@ -227,11 +236,9 @@ cdef class ConjugateSteps:
         self.p.combine(e, c, self.d)
         self.lost = fabs(c) + fabs(e) * self.lost
         for i in range(self.members.shape[0]):
-            k = self.members[i]
-            now = self.a.state.scale * self.a.beta[k]
-            wanted = now + self.p.dual[i]
-            if not 0 <= wanted <= self.patterns.upper[k]:
-                within = (0 if wanted < 0 else self.patterns.upper[k]) - now
+            wanted = self.alpha[i] + self.p.dual[i]
+            if not 0 <= wanted <= self.upper[i]:
+                within = (0 if wanted < 0 else self.upper[i]) - self.alpha[i]
                 if self.lost <= MOST_LOST:
                     self._add(self.p, i, within - self.p.dual[i])
                 self.p.dual[i] = within
@@ -244,16 +251,15 @@ cdef class ConjugateSteps:
     cdef void _go(self, double share, double slope, double pp) noexcept nogil:
         """Change the weight vector by a share of p."""
         cdef Py_ssize_t i, k
-        cdef double total = 0, c = share / self.a.state.scale
+        cdef double total = sum_of(&self.p.dual[0], self.p.dual.shape[0]), scale = self.a.state.scale
+        cdef double c = share / scale
         for i in range(self.p.vector.shape[0]):
             self.a.v[i] += c * self.p.vector[i]
         for i in range(self.members.shape[0]):
             k = self.members[i]
             # Rounding must not carry it out of its bounds.
-            self.a.beta[k] = min(
-                max(self.a.beta[k] + c * self.p.dual[i], 0), self.patterns.upper[k] / self.a.state.scale
-            )
-            total += self.p.dual[i]
+            self.a.beta[k] = min(max(self.a.beta[k] + c * self.p.dual[i], 0), self.upper[i] / scale)
+            self.alpha[i] = scale * self.a.beta[k]
         self.a.state.label_sum += c * self.p.label_sum
         self.a.state.dual_sum += share * total
         self.a.state.sqnorm += share * (2 * (self.target * total - slope) + share * pp)
@@ -278,22 +284,20 @@ cdef class ConjugateSteps:
     cdef double _inner(self, Move x, Move y) noexcept nogil:
         """Inner product, augmentation and private coordinates included."""
         cdef double total = self.patterns.sqrho * x.label_sum * y.label_sum
-        cdef Py_ssize_t i
-        for i in range(self.members.shape[0]):
-            total += self.patterns.extension[self.members[i]] * x.dual[i] * y.dual[i]
-        return total + self._inner_of_features(x.vector, y)
+        return total + self._private(x.dual, y) + self._inner_of_features(x.vector, y)
+
+    cdef double _private(self, const double[::1] dual, Move y) noexcept nogil:
+        """What private coordinates add to an inner product."""
+        if not self.has_private:
+            return 0
+        return weighted_dot_of(&self.extension[0], &dual[0], &y.dual[0], dual.shape[0])
 
     cdef double _slope(self, Move x) noexcept nogil:
         """By how much the objective grows, at first, along a move."""
-        cdef double total = -self.patterns.sqrho * self.a.state.label_sum * x.label_sum
-        cdef double gain = 0
-        cdef Py_ssize_t i, k
-        for i in range(self.members.shape[0]):
-            k = self.members[i]
-            gain += x.dual[i]
-            total -= self.patterns.extension[k] * self.a.beta[k] * x.dual[i]
-        total -= self._inner_of_features(self.a.v, x)
-        return self.target * gain + self.a.state.scale * total
+        cdef double inner = self.patterns.sqrho * self.a.state.label_sum * x.label_sum
+        inner += self._inner_of_features(self.a.v, x)
+        inner = self.a.state.scale * inner + self._private(self.alpha, x)
+        return self.target * sum_of(&x.dual[0], x.dual.shape[0]) - inner
 
     cdef double _inner_of_features(self, const double[::1] vector, Move y) noexcept nogil:
         cdef double total = 0

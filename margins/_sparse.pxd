@@ -357,9 +357,9 @@ cdef inline void add_outer(
     cdef double* next_row
     if not _ascend(columns, n):
         for i in range(n):
-            for j in range(i + 1):
-                p, q = max(columns[i], columns[j]), min(columns[i], columns[j])
-                out[p * width + q] += c * values[i] * values[j]
+            for j in range(n):
+                if columns[j] <= columns[i]:   # of an element stored in parts, all products of two of them
+                    out[columns[i] * width + columns[j]] += c * values[i] * values[j]
         return
     # Two rows by two columns: four elements are read before one is written, and nothing is predicted but
     # where rows end. (Half the time of one element after the other: shuttle 25 and 57 ns, w8a 119 and

@@ -49,3 +49,21 @@ cdef inline double dot_of(const double* x, const double* y, Py_ssize_t n) noexce
         a += x[i] * y[i]
         i += 1
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+
+cdef inline double weighted_dot_of(
+    const double* weights, const double* x, const double* y, Py_ssize_t n
+) noexcept nogil:
+    """The sum of weights_i x_i y_i, likewise."""
+    cdef double a = 0, b = 0, c = 0, d = 0
+    cdef Py_ssize_t i = 0
+    while i + 3 < n:
+        a += weights[i] * x[i] * y[i]
+        b += weights[i + 1] * x[i + 1] * y[i + 1]
+        c += weights[i + 2] * x[i + 2] * y[i + 2]
+        d += weights[i + 3] * x[i + 3] * y[i + 3]
+        i += 4
+    while i < n:
+        a += weights[i] * x[i] * y[i]
+        i += 1
+    return (a + b) + (c + d)

@@ -53,8 +53,8 @@ cdef void unlearning_visits(
     cdef double ceiling = b + (<Unlearning> rules.condition).delta_b
     cdef Py_ssize_t i, k, since = begin, refused_before = tally.n_refused
     cdef bint member = False
-    cdef Visit visit
-    cdef Step step
+    cdef Visit visit, visit_told
+    cdef Step step, step_told   # copies: what others know the address of leaves its registers
     step.shrink = 1
     for i in range(begin, end):
         if i + AHEAD < end:
@@ -84,8 +84,10 @@ cdef void unlearning_visits(
             visit.k, visit.product, visit.sqnorm = k, p, sqnorm
             if readout is not None:
                 visit.positive, visit.dual, visit.upper = patterns.labels[k] > 0, alpha, patterns.upper[k]
+                visit_told, step_told = visit, step
                 end_hypothesis(
-                    readout, patterns, a, &visit, &step, i + 1 - since, tally.n_refused - refused_before
+                    readout, patterns, a, &visit_told, &step_told, i + 1 - since,
+                    tally.n_refused - refused_before,
                 )
                 since, refused_before = i + 1, tally.n_refused
             apply_step(patterns, a, &visit, &step)

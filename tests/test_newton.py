@@ -86,6 +86,20 @@ def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_need_no_mor
     assert_array_equal(curvature.matrix[:2, :2], [[450, 0], [300, 200]])
 
 
+@pytest.mark.parametrize("columns", [[3, 1, 0, 5], [4, 1, 4, 0], [0, 2, 2, 2]])
+def test_elements_in_any_order_and_in_parts_add_up_in_the_hessian(columns):
+    X = sparse.csr_array(
+        (np.array([1.0, 2, 3, 5]), np.array(columns), np.array([0, 4, 4])), shape=(2, 40)
+    )
+    X.has_canonical_format = True  # as above
+    curvature = Curvature(patterns_of(X, np.array([1, -1]), 2.0), np.array([3.0, 1]))
+    curvature.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
+    rows = np.zeros((2, 41))
+    np.add.at(rows[0], columns, [1.0, 2, 3, 5])
+    rows[0, 40], rows[1, 40] = 2, -2
+    assert_array_equal(curvature.matrix, np.tril((rows.T * [3, 1]) @ rows))
+
+
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
 @pytest.mark.parametrize("rho", [0.0, 2.0])
 @pytest.mark.parametrize("ones", [False, True])
