@@ -14,6 +14,7 @@ from setuptools import Extension, setup
 BOUNDSCHECK = os.environ.get("MARGINS_BOUNDSCHECK", "0") == "1"
 SHARED = "margins._memoryview"  # what Cython would otherwise compile into every kernel
 
+MACROS = [("MARGINS_BOUNDSCHECK", "1")] if BOUNDSCHECK else []
 ARGUMENTS = []
 if os.name != "nt":
     # Without contractions two kernels round the same sum in the same way on every processor.
@@ -24,7 +25,7 @@ if os.name != "nt":
 
 def extension(path):
     module = ".".join(path.with_suffix("").parts)
-    return Extension(module, [path.as_posix()], extra_compile_args=ARGUMENTS)
+    return Extension(module, [path.as_posix()], define_macros=MACROS, extra_compile_args=ARGUMENTS)
 
 
 if __name__ == "__main__":  # the processes of cythonize import this file again

@@ -11,8 +11,15 @@ cdef extern from *:
     #else
     #define margins_prefetch(address) ((void)0)
     #endif
+    #ifdef MARGINS_BOUNDSCHECK
+    #define MARGINS_CHECKS 1
+    #else
+    #define MARGINS_CHECKS 0
+    #endif
     """
     void margins_prefetch(const void* address) noexcept nogil
+    enum:
+        MARGINS_CHECKS   # is this the build that checks bounds?
 
 # Visits between the request for a row and its use: more rows than this, if long, push each other out.
 cdef enum:
@@ -50,6 +57,7 @@ cdef class Rows:
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil
+    cdef int _check_length(self, const double[::1] v) except -1
     cdef int check(self) except -1
 
 
@@ -123,11 +131,16 @@ cdef inline double _ones_dot(
 
 # Of a vector the loops get the address of its first element, not a view: where they are not inlined,
 # calls copy a view's two hundred bytes, which costs as much as a short row (a sum of rows: shuttle 10 ns
-# a row, before 15, mushrooms 14, 22).
+# a row, before 15, mushrooms 14, 22). What a view would check, `check_columns` does.
+
+
+cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil
 
 
 cdef inline double dot(Rows rows, Py_ssize_t k, const double* v) noexcept nogil:
     """Inner product of row k with v, of `n_features` elements."""
+    if MARGINS_CHECKS:
+        check_columns(rows, k)
     if rows.columns32 is not None:
         if rows.values64 is not None:
             return _csr_dot(
@@ -200,6 +213,8 @@ cdef inline void _ones_axpy(
 
 cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double* v) noexcept nogil:
     """Add c times row k to v, of `n_features` elements, in place."""
+    if MARGINS_CHECKS:
+        check_columns(rows, k)
     if rows.columns32 is not None:
         if rows.values64 is not None:
             _csr_axpy(

@@ -9,9 +9,12 @@ The rows of a kernel (`margins._kernel`) are rows of the kernel matrix. Over the
 k's products with all patterns, so that v holds the products themselves, and `dot` reads one number.
 """
 
+import sys
+
 import numpy as np
 
 from libc.math cimport fabs, fmax, pow
+from libc.stdlib cimport abort
 
 # Data larger than a core's own caches: of each row to come all cache lines are asked for, of smaller data
 # the first and the last, as what is left comes nearly as soon by itself. (Visits of sector, 12 MB, took
@@ -130,6 +133,7 @@ cdef class Rows:
 
     def products(self, const double[::1] v):
         """Inner product of every row with v: ndarray of float64, shape (n_rows,)."""
+        self._check_length(v)
         result = np.empty(self.n_rows)
         cdef double[::1] out = result
         cdef Py_ssize_t k
@@ -157,11 +161,18 @@ cdef class Rows:
         """Raise what has gone wrong since the last check, where no exception could be raised."""
         return 0
 
+    cdef int _check_length(self, const double[::1] v) except -1:
+        if v.shape[0] < self.n_features:
+            raise ValueError(f"A vector of {self.n_features} features was expected. Got {v.shape[0]}.")
+        return 0
+
     # Doors for the tests of this room; the loops call the C functions.
     def py_dot(self, Py_ssize_t k, const double[::1] v):
+        self._check_length(v)
         return dot(self, k, &v[0])
 
     def py_axpy(self, Py_ssize_t k, double c, double[::1] v):
+        self._check_length(v)
         axpy(self, k, c, &v[0])
 
 
@@ -214,6 +225,23 @@ def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize
                 found = found or last_row[columns[i]] == k
                 last_row[columns[i]] = k
     return found
+
+
+cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil:
+    """End the process if row k stores a column that there is not: nothing can be raised here."""
+    cdef Py_ssize_t i, start, n, column = 0
+    if rows.is_kernel:
+        return
+    extent(rows, k, &start, &n)
+    for i in range(start, start + n):
+        if rows.columns32 is not None:
+            column = rows.columns32[i]
+        elif rows.columns64 is not None:
+            column = rows.columns64[i]
+        if not 0 <= column < rows.n_features:
+            with gil:
+                print(f"Row {k} stores column {column} of {rows.n_features}.", file=sys.stderr, flush=True)
+            abort()
 
 
 cdef inline double _sqnorm(

@@ -119,3 +119,10 @@ def test_dense_and_csr_arrays_are_not_copied():
         before = rows.py_dot(1, v)
         (matrix.data if sparse.issparse(matrix) else matrix)[...] *= 2
         assert rows.py_dot(1, v) == 2 * before
+
+
+def test_a_vector_of_too_few_features_is_refused():
+    rows = rows_of(np.ones((2, 3)))
+    for ask in (rows.products, lambda v: rows.py_dot(0, v), lambda v: rows.py_axpy(0, 1.0, v)):
+        with pytest.raises(ValueError, match="of 3 features was expected. Got 2"):
+            ask(np.ones(2))
