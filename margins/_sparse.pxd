@@ -52,6 +52,7 @@ cdef class Rows:
     # How many numbers a row of CSR holds that is stored as a dense one: all columns in their order, so
     # that nobody need look at them. -1: there is none, or one of as many columns that is not in order.
     cdef readonly Py_ssize_t whole
+    cdef tuple counted   # so many rows have been looked at for numbers that are not 0, and had so many
     cdef Py_ssize_t prefetch_step   # bytes between the addresses that `prefetch` asks for
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil

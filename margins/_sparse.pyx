@@ -45,6 +45,7 @@ cdef class Rows:
         self.columns32 = self.columns64 = None
         self.starts32 = self.starts64 = None
         self.whole = -1
+        self.counted = 0, 0
         self.n_rows = n_rows
         self.n_features = n_features
         self.row_step = row_step
@@ -100,15 +101,16 @@ cdef class Rows:
         return most
 
     def has_nonzeros(self, Py_ssize_t least):
-        """True if so many numbers are not 0; counts no further. Not for kernels."""
-        cdef Py_ssize_t k, total = 0
+        """True if so many numbers are not 0; counts no further, and none twice. Not for kernels."""
+        cdef Py_ssize_t k, total
         if self.n_stored < least:
             return False
+        k, total = self.counted
         with nogil:
-            for k in range(self.n_rows):
-                if total >= least:
-                    break
+            while k < self.n_rows and total < least:
                 total += n_nonzero(self, k)
+                k += 1
+        self.counted = k, total   # one object: threads that count at the same time leave one of their counts
         return total >= least
 
     def sqnorms(self):
