@@ -58,7 +58,6 @@ cdef class Rows:
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil
-    cdef int _check_length(self, const double[::1] v) except -1
     cdef int check(self) except -1
 
 
@@ -352,54 +351,6 @@ cdef inline void dots(
     `columns` are room for a row.
     """
     _dots(kept, columns, nonzeros(rows, k, kept, columns), lanes, width, out)
-
-
-cdef inline bint _ascend(const int32_t* columns, Py_ssize_t n) noexcept nogil:
-    """True if each column is larger than the one before it."""
-    cdef Py_ssize_t i
-    cdef int32_t n_not = 0   # without a branch: many are compared at a time
-    for i in range(1, n):
-        n_not += columns[i] <= columns[i - 1]
-    return n_not == 0
-
-
-cdef inline void add_outer(
-    const double* values, const int32_t* columns, Py_ssize_t n, double c, double* out, Py_ssize_t width
-) noexcept nogil:
-    """Add c x x^T to the lower triangle of a matrix with rows of `width` elements."""
-    cdef Py_ssize_t i = 0, j, p, q
-    cdef double x, y, a, b, d, e
-    cdef double* row
-    cdef double* next_row
-    if not _ascend(columns, n):
-        for i in range(n):
-            for j in range(n):
-                if columns[j] <= columns[i]:   # of an element stored in parts, all products of two of them
-                    out[columns[i] * width + columns[j]] += c * values[i] * values[j]
-        return
-    # Two rows by two columns: four elements are read before one is written, and nothing is predicted but
-    # where rows end. (Half the time of one element after the other: shuttle 25 and 57 ns, w8a 119 and
-    # 208, usps 3700 and 7000.)
-    while i + 1 < n:
-        x, y = c * values[i], c * values[i + 1]
-        row, next_row = out + columns[i] * width, out + columns[i + 1] * width
-        j = 0
-        while j < i:
-            p, q = columns[j], columns[j + 1]
-            a, b = row[p] + x * values[j], row[q] + x * values[j + 1]
-            d, e = next_row[p] + y * values[j], next_row[q] + y * values[j + 1]
-            row[p], row[q] = a, b
-            next_row[p], next_row[q] = d, e
-            j += 2
-        p, q = columns[i], columns[i + 1]
-        row[p] += x * values[i]
-        next_row[p] += y * values[i]
-        next_row[q] += y * values[i + 1]
-        i += 2
-    if i < n:
-        x, row = c * values[i], out + columns[i] * width
-        for j in range(n):
-            row[columns[j]] += x * values[j]
 
 
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil

@@ -135,7 +135,7 @@ cdef class Rows:
 
     def products(self, const double[::1] v):
         """Inner product of every row with v: ndarray of float64, shape (n_rows,)."""
-        self._check_length(v)
+        _check_length(self, v)
         result = np.empty(self.n_rows)
         cdef double[::1] out = result
         cdef Py_ssize_t k
@@ -163,18 +163,13 @@ cdef class Rows:
         """Raise what has gone wrong since the last check, where no exception could be raised."""
         return 0
 
-    cdef int _check_length(self, const double[::1] v) except -1:
-        if v.shape[0] < self.n_features:
-            raise ValueError(f"A vector of {self.n_features} features was expected. Got {v.shape[0]}.")
-        return 0
-
     # Doors for the tests of this room; the loops call the C functions.
     def py_dot(self, Py_ssize_t k, const double[::1] v):
-        self._check_length(v)
+        _check_length(self, v)
         return dot(self, k, &v[0])
 
     def py_axpy(self, Py_ssize_t k, double c, double[::1] v):
-        self._check_length(v)
+        _check_length(self, v)
         axpy(self, k, c, &v[0])
 
 
@@ -227,6 +222,12 @@ def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize
                 found = found or last_row[columns[i]] == k
                 last_row[columns[i]] = k
     return found
+
+
+cdef int _check_length(Rows rows, const double[::1] v) except -1:
+    if v.shape[0] < rows.n_features:
+        raise ValueError(f"A vector of {rows.n_features} features was expected. Got {v.shape[0]}.")
+    return 0
 
 
 cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil:
