@@ -40,6 +40,13 @@ cdef Py_ssize_t FEW = 16
 cdef double TRUSTED = 4e-6
 
 
+def nanoseconds(Patterns patterns not None):
+    """About what it takes to sum all patterns, and to factorise I + factor * the sum: two floats."""
+    cdef double m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
+    cdef double stored = patterns.rows.n_stored / max(m, 1)
+    return m * min(stored * stored, n * (SQUARE * n + LINEAR)) / 3, n * n * n / 90
+
+
 cdef class Curvature:
     """The sum of s_k y_k y_k^T over the free patterns, kept from step to step.
 

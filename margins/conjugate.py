@@ -51,10 +51,19 @@ class ConjugatePasses:
         With private coordinates, or with bounded dual variables.
     rules : Rules
         Unlearning, Additive, NoShrink: a.y_k is to be the threshold b at the margin.
+    rival : float
+        What else could be done is worth so many presentations of every pattern; inf: nothing else can.
+
+    Attributes
+    ----------
+    outpaced : bool
+        True: passes would take more than that. An epoch ends as soon as it shows.
     """
 
-    def __init__(self, run, rules):
+    def __init__(self, run, rules, rival=math.inf):
         self._run = run
+        self._rival = rival
+        self.outpaced = False
         self._target = rules.condition.b
         self._visits = ActiveSets((), len(run.patterns))
         self._hope = 1.0  # how much of what is to be left may be
@@ -80,7 +89,7 @@ class ConjugatePasses:
             found = gap_found(patterns, weights, before, self._target)
             self._left = self._settle(patterns, weights, rules, members, readout, found)
             self._n_unproven += 1
-            if self._is_near(weights) or self._n_unproven == EPOCHS_PER_PROOF:
+            if self.outpaced or self._is_near(weights) or self._n_unproven == EPOCHS_PER_PROOF:
                 self._n_unproven = 0
             self._run.proof_is_far = self._n_unproven > 0
         return n_changed
@@ -113,6 +122,7 @@ class ConjugatePasses:
         if left <= self._hope * self._asked(weights):
             return left
         steps = ConjugateSteps(patterns, weights, members, self._target)
+        least = found
         for n_passes in range(1, PASSES + 1):
             before = left
             order = self._run.new_order(members)
@@ -123,8 +133,12 @@ class ConjugatePasses:
             next_found = left * min(left / before, 1)
             if next_found <= self._hope * self._asked(weights):
                 return next_found
+            # What passes find left may grow before it falls: none has found less than the least.
+            least = min(least, left)
+            n_more = n_passes * _times_to(self._asked(weights), least, found)
+            self.outpaced = n_more * len(members) > self._rival * len(patterns)
             # Not after a step: the primal value is a pass behind it.
-            if n_changed == 0 or left <= enough or n_passes == PASSES:
+            if n_changed == 0 or left <= enough or n_passes == PASSES or self.outpaced:
                 return left
             steps.step()
 
@@ -133,3 +147,13 @@ class ConjugatePasses:
         run = self._run
         dual = (weights.dual_sum - 0.5 * weights.sqnorm / self._target) / self._target
         return run.problem.gap_of(run.eps) * dual if dual > 0 else 0.0
+
+
+def _times_to(asked, now, before):
+    """How often it takes what has made a gap fall from `before` to `now` until it is `asked`.
+
+    0 where it is that small already, or nobody can tell.
+    """
+    if not 0 < asked < now:
+        return 0.0
+    return math.log(now / asked) / math.log(before / now) if now < before else math.inf

@@ -523,3 +523,21 @@ def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, l
     classifier = Mpu(newton=False, loss=loss, C=10, eps=1e-3, random_state=0).fit(X, y)
     assert classifier.converged_
     assert_allclose(classifier.coef_, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("asked", "now", "before", "times"),
+    [
+        (1.0, 10.0, 100.0, 1.0),  # ten times less each time
+        (1.0, 100.0, 1000.0, 2.0),
+        (1.0, 0.5, 100.0, 0.0),  # there already
+        (0.0, 10.0, 100.0, 0.0),  # nobody can tell
+        (-1.0, 10.0, 100.0, 0.0),
+        (math.nan, 10.0, 100.0, 0.0),
+        (1.0, 10.0, 10.0, math.inf),  # has not fallen
+        (1.0, 20.0, 10.0, math.inf),
+        (1.0, math.inf, math.inf, math.inf),
+    ],
+)
+def test_how_often_a_gap_must_fall_as_it_has(asked, now, before, times):
+    assert margins.conjugate._times_to(asked, now, before) == pytest.approx(times)

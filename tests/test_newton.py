@@ -25,7 +25,7 @@ from margins._curvature import Curvature
 from margins._newton import combination, movable, products
 from margins._update import WeightVector
 from margins.certificate import HardMargin, Hinge, SquaredHinge
-from margins.newton_stages import NewtonClassifier, need_visits
+from margins.newton_stages import NewtonClassifier, are_few, need_visits, presentations_worth
 from margins.patterns import rows_of
 from margins.threads import one_thread, set_n_threads
 from margins.training import Run
@@ -215,6 +215,72 @@ def test_visits_come_before_steps_unless_they_cost_more():
         patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1))
         assert need_visits(patterns, SquaredHinge(1.0)) is squared
         assert need_visits(patterns, Hinge(1.0)) is bounded
+
+
+def test_steps_are_worth_more_visits_the_more_features_there_are():
+    rng = np.random.default_rng(0)
+    worth, few = {}, {}
+    for m, d in [(3000, 10), (3000, 100), (3000, 1000), (3001, 1000), (300, 1000)]:
+        patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1), 1.0)
+        worth[m, d], few[m, d] = presentations_worth(patterns), are_few(patterns)
+    assert (
+        3 < worth[3000, 10] < worth[3000, 100] < worth[3001, 1000] < worth[3000, 1000] < worth[300, 1000]
+    )
+    # Of 1000 features, 3000 x 1000^2 / 130 nanoseconds and more are some ten times 3000 x 1000 x 0.7.
+    assert 10 < worth[3001, 1000] < 60
+    assert list(few.values()) == [False, False, True, False, True]
+    # A sparse pattern's outer product is one of its elements only.
+    y = np.where(np.arange(20_000) % 2, 1, -1)
+    X = sparse.random(20_000, 200, 0.02, format="csr", random_state=0)
+    assert presentations_worth(patterns_of(X, y)) < 5 < presentations_worth(patterns_of(X.toarray(), y))
+
+
+def _with_steps_counted(monkeypatch):
+    """Epochs of Newton steps, appended as they are played."""
+    played, play = [], newton.NewtonEpochs.__call__
+
+    def counted(self, run):
+        played.append(run.n_epochs)
+        return play(self, run)
+
+    monkeypatch.setattr(newton.NewtonEpochs, "__call__", counted)
+    return played
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize(
+    ("rank", "C", "steps"),
+    [
+        (350, 1.0, False),  # separable, as 360 random patterns of 350 features are
+        (350, 100.0, False),
+        (5, 1e-4, False),  # what visits find left is little
+        (5, 1e3, True),  # not separable: patterns of five dimensions, labelled at random
+    ],
+)
+def test_few_patterns_are_left_to_visits_unless_these_are_outpaced(loss, rank, C, steps, monkeypatch):
+    played = _with_steps_counted(monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(360, 350))
+    X = X if rank == 350 else X[:, :rank] @ X[:rank] / math.sqrt(rank)
+    y = rng.choice([-1, 1], 360)
+    fit = Mpu(loss=loss, C=C, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert bool(played) is steps
+    if steps:
+        slow = Mpu(loss=loss, C=C, eps=1e-3, random_state=0, newton=False, max_iter=100).fit(X, y)
+        assert fit.n_visits_ < slow.n_visits_ / 3
+
+
+@pytest.mark.parametrize(("C", "steps"), [(1e-4, False), (1.0, True)])
+def test_what_visits_have_nearly_settled_is_left_to_them(C, steps, monkeypatch):
+    played = _with_steps_counted(monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 200))
+    y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)
+    fit = Mpu(C=C, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert bool(played) is steps
 
 
 def test_newton_steps_serve_where_the_hessian_is_no_larger_than_the_patterns():

@@ -2,9 +2,12 @@
 
 import math
 
+import numpy as np
+
+from margins._conjugate import gap_found
 from margins.certificate import HardMargin, Hinge
 from margins.conjugate import ConjugatePasses
-from margins.newton_stages import NewtonClassifier, opening_of
+from margins.newton_stages import NewtonClassifier, are_few, opening_of, presentations_worth
 from margins.parameters import Interval, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
 from margins.schedules import UNLEARNING, UNLEARNING_BOUNDED
@@ -25,6 +28,15 @@ BOUNDED_BEFORE_RUN = 0.01
 # 16 to 19 times, 9.6 ms instead of 12.7; spambase, 15 times, 1.3 ms instead of 1.8; Adult: 360 times).
 NEAR, NEAR_EPOCHS = 60, 3
 
+# Conjugate passes go before Newton steps, and take their place if they do not need more presentations
+# than these are worth, in two cases. Where patterns are few (gap 1e-3, C = 1, 2000 random patterns: of
+# 1900 features 0.11 s instead of 2.6, of 1000 features 0.1 instead of 0.7). And where the first visits
+# have found left to gain little beside the objective: then not many more are needed, if steps are worth
+# more than a few of them. (C = 0.01: 1 to 3 times the objective, 8 to 10 of madelon and splice.
+# Mushrooms took 0.77 of the time, usps 0.82, digits 0.97; satimage, steps of which are worth 4.5 visits,
+# would take 1.25. C = 1: 3 to 900 times.)
+LITTLE_LEFT, WORTH = 3.0, 6.0
+
 
 class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
     """The margin perceptron with unlearning: learn below b, unlearn what was learned above b + delta_b.
@@ -39,10 +51,10 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
     the last pass and the move before it lead to.
 
     Where features are few, visits only begin: a part of the patterns is visited, to find which ones
-    matter, and Newton steps finish what that has begun, many dual variables at once. `coef_` and
-    `dual_coef_` then are a primal and a dual solution of their own, one at the optimum: half of the
-    squared distance of `coef_` from the sum of alpha_k y_k is at most the difference of their
-    objectives.
+    matter, and Newton steps finish what that has begun, many dual variables at once, unless visits seem
+    to finish sooner. After such steps `coef_` and `dual_coef_` are a primal and a dual solution of their
+    own, one at the optimum: half of the squared distance of `coef_` from the sum of alpha_k y_k is at
+    most the difference of their objectives.
 
     With C = inf or ``stop="clean-pass"`` patterns are visited one at a time, as in the paper.
 
@@ -108,8 +120,24 @@ def _opening(run, b, delta_b):
     """The visits before Newton steps."""
     rules = _rules_for(run, b, delta_b)
     yield opening_of(run, Stage(rules))
+    worth = presentations_worth(run.patterns)
+    if _passes_may_do(run, b, worth):
+        run.sums_afresh = True
+        passes = ConjugatePasses(run, rules, rival=worth)
+        while not (passes.outpaced or run.clean):
+            yield Stage(rules, presenter=passes, epochs=1)
+        return
     if isinstance(run.problem, Hinge) and run.certificate.gap <= NEAR * run.eps:
         yield Stage(rules, UNLEARNING_BOUNDED[0][1], epochs=NEAR_EPOCHS)
+
+
+def _passes_may_do(run, b, worth):
+    """True if conjugate passes are to be tried before Newton steps, worth so many presentations."""
+    if are_few(run.patterns):
+        return True
+    found = gap_found(run.patterns, run.weights, np.zeros(len(run.patterns)), b)
+    value = (run.weights.dual_sum - 0.5 * run.weights.sqnorm / b) / b
+    return worth >= WORTH and found <= LITTLE_LEFT * value
 
 
 def _visiting_stages(run, rules):
