@@ -69,6 +69,7 @@ class ConjugatePasses:
         self._hope = 1.0  # how much of what is to be left may be
         self._least_gap = math.inf
         self._left = 0.0  # after the last epoch
+        self._first_found = self._least_found = math.inf
         self._gap_of_left = None  # when a gap was last proven
         self._n_unproven = 0
 
@@ -87,6 +88,8 @@ class ConjugatePasses:
         if n_changed:
             members = unsettled(patterns, weights, before)
             found = gap_found(patterns, weights, before, self._target)
+            if math.isinf(self._first_found):
+                self._first_found = found
             self._left = self._settle(patterns, weights, rules, members, readout, found)
             self._n_unproven += 1
             if self.outpaced or self._is_near(weights) or self._n_unproven == EPOCHS_PER_PROOF:
@@ -122,7 +125,6 @@ class ConjugatePasses:
         if left <= self._hope * self._asked(weights):
             return left
         steps = ConjugateSteps(patterns, weights, members, self._target)
-        least = found
         for n_passes in range(1, PASSES + 1):
             before = left
             order = self._run.new_order(members)
@@ -133,10 +135,10 @@ class ConjugatePasses:
             next_found = left * min(left / before, 1)
             if next_found <= self._hope * self._asked(weights):
                 return next_found
-            # What passes find left may grow before it falls: none has found less than the least.
-            least = min(least, left)
-            n_more = n_passes * _times_to(self._asked(weights), least, found)
-            self.outpaced = n_more * len(members) > self._rival * len(patterns)
+            # What passes find may grow before it falls, so the least counts.
+            self._least_found = min(self._least_found, left)
+            times = _times_to(self._asked(weights), self._least_found, self._first_found)
+            self.outpaced = times * self.n_visits > self._rival * len(patterns)
             # Not after a step: the primal value is a pass behind it.
             if n_changed == 0 or left <= enough or n_passes == PASSES or self.outpaced:
                 return left

@@ -50,7 +50,7 @@ class Oracle:
     def __init__(self, X, y, members, delta2, upper, target):
         self.kernel = signed(X, y) @ signed(X, y).T + delta2 * np.eye(len(X))
         self.members, self.upper, self.target = members, upper, target
-        self.last, self.rounding = np.zeros(len(X)), 0.0
+        self.moves = []  # the last two, the latest first, each with a length that is rounding
 
     def objective_along(self, alpha, direction):
         """By how much the objective grows at first, and how its slope falls."""
@@ -62,22 +62,32 @@ class Oracle:
         free = np.zeros(len(now), dtype=bool)
         free[self.members] = (now > 0)[self.members] & (now < self.upper)[self.members]
         d = np.where(free, now - before, 0.0)
-        directions = [d, np.where(free, self.last, 0.0)]
-        gram = np.array([[u @ self.kernel @ v for v in directions] for u in directions])
-        slopes = np.array([self.objective_along(now, u)[0] for u in directions])
-        one = not np.linalg.det(gram) > 1e-10 * gram[0, 0] * gram[1, 1]
-        if one or gram[1, 1] <= self.rounding:
-            directions, gram, slopes = directions[:1], gram[:1, :1], slopes[:1]
+        directions = [d]
+        self.moves = [(np.where(free, move, 0.0), rounding) for move, rounding in self.moves]
+        for direction, rounding in self.moves:
+            square = direction @ self.kernel @ direction
+            if square > rounding and self.left(directions, direction) > 1e-10 * square:
+                directions.append(direction)
         change = np.zeros(len(now))
-        if gram[0, 0] > 0:
+        if d @ self.kernel @ d > 0:
+            gram = np.array([[u @ self.kernel @ v for v in directions] for u in directions])
+            slopes = np.array([self.objective_along(now, u)[0] for u in directions])
             wanted = now + np.linalg.solve(gram, slopes) @ directions
             within = np.where(free, np.clip(wanted, 0, self.upper), now) - now
             slope, fall = self.objective_along(now, within)
             if slope > 0 and fall > 0:
                 change = min(slope / fall, 1) * within
-        self.last = d + change
-        self.rounding = 1e-12 * (d @ self.kernel @ d + change @ self.kernel @ change)
+        rounding = 1e-12 * (d @ self.kernel @ d + change @ self.kernel @ change)
+        self.moves = [(d + change, rounding), *self.moves[:1]]
         return now + change
+
+    def left(self, directions, direction):
+        """The squared length of what a direction has that others, independent, have not."""
+        gram = np.array([[u @ self.kernel @ v for v in directions] for u in directions])
+        inner = np.array([u @ self.kernel @ direction for u in directions])
+        if not gram[0, 0] > 0:
+            return 0.0
+        return direction @ self.kernel @ direction - inner @ np.linalg.solve(gram, inner)
 
 
 def follow(patterns, X, y, members, history, delta2, upper, target):

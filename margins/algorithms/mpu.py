@@ -48,7 +48,7 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
     Runs start with b chosen so that the accuracy is guaranteed before the run; if the certificate
     should not confirm eps, b is doubled and the run goes on from where it is. Between two passes over
     the patterns whose dual variables are not settled, these go on, all at once, to the best point that
-    the last pass and the move before it lead to.
+    the last pass and the two moves before it lead to.
 
     Where features are few, visits only begin: a part of the patterns is visited, to find which ones
     matter, and Newton steps finish what that has begun, many dual variables at once, unless visits seem
