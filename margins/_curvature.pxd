@@ -1,27 +1,12 @@
 # cython: language_level=3
-"""The Hessian of Newton steps."""
+"""What Newton steps ask a Hessian for."""
 
 from libc.stdint cimport int8_t, int32_t
-from margins._dense_block cimport DenseBlock
-from margins._update cimport Patterns
 
 
 cdef class Curvature:
-    cdef Patterns patterns
-    cdef const double[::1] steepness
     cdef readonly object held
     cdef int8_t[::1] is_held
-    # Two triangles in one array: the sum in [i, j], its Cholesky factor in [j, i + 1], j <= i.
-    cdef double[:, ::1] sum
-    cdef DenseBlock block           # where patterns are dense; else None
-    cdef double[::1] values         # room for a row's elements
-    cdef int32_t[::1] columns
-    cdef double rho
 
     cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil
-    cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil
-    cdef void _sum_in_double(self) noexcept nogil
-    cdef bint solve(self, double factor, double[::1] vector) noexcept nogil
-    cdef bint _is_single(self) noexcept nogil
-    cdef bint _factorise(self, double factor) noexcept nogil
-    cdef bint _is_trusted(self, double factor) noexcept nogil
+    cdef int solve(self, double factor, double[::1] vector) except -1 nogil

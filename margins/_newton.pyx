@@ -217,18 +217,18 @@ cdef class Objective:
         self.value = total + self.others_sum - 0.5 * square
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.distance
 
-    cdef bint _step(self) noexcept nogil:
-        """Make one Newton step: False if there is none downwards."""
+    cdef int _step(self) except -1 nogil:
+        """Make one Newton step: 0 if there is none downwards."""
         cdef Py_ssize_t i, j, n = self.weights.shape[0]
         cdef double t, downwards, linear = 0
         self.curvature.update(self.members, self.free)
         for j in range(n):
             self.step[j] = -self.gradient[j]
         if not self.curvature.solve(self.losses.factor, self.step):
-            return False
+            return 0
         downwards = _dot(self.gradient, self.step)
         if not downwards < 0:
-            return False
+            return 0
         for j in range(n):
             self.there[j] = self.weights[j] + self.step[j]
             linear += (self.weights[j] - self.others[j]) * self.step[j]
@@ -242,7 +242,7 @@ cdef class Objective:
         for i in range(self.products.shape[0]):
             self.products[i] = self.ahead[i] if t == 1 else (1 - t) * self.products[i] + t * self.ahead[i]
         self._settle()
-        return True
+        return 1
 
 
 cdef double _dot(const double[::1] a, const double[::1] b) noexcept nogil:

@@ -2,7 +2,10 @@
 
 Visits of single patterns find out soon which patterns matter, and then settle slowly how much each
 does. Where features are few, the second question is better answered for all patterns together: a
-Newton step costs a few passes, and a handful of steps is all it takes.
+Newton step costs a few passes, and a handful of steps is all it takes. Where they are too many for a
+Hessian to be written down, but patterns are many more, it still is answered so by products with it: a
+step costs some tens of passes then. (50,000 patterns of 8 ones among 4000 features, squared hinge loss,
+gap 1e-3: C = 1 27 ms, 59 by visits alone; C = 1000 25 ms and 394.)
 
 An epoch here looks at all patterns once, as any full epoch does, and leaves out those that will most
 likely stay where they are: the dual variable at a bound, and the margin further from 1 than the last
@@ -22,9 +25,10 @@ import math
 
 import numpy as np
 
-from margins._curvature import Curvature
+from margins._implicit_curvature import ImplicitCurvature
 from margins._losses import Losses, steepness
 from margins._newton import Objective, combination, mean_distance, movable, products
+from margins._summed_curvature import SummedCurvature
 from margins.certificate import HardMargin, Hinge
 from margins.patterns import of_each
 from margins.threads import one_thread
@@ -48,6 +52,9 @@ MOST_STEPS = 50
 # loss with C >= 1e4 was given up far from its optimum, one fit in ten.
 PATIENCE = 10
 
+# Patterns are few if they are at most so many times the features.
+FEW = 3
+
 # Steps start at the best multiple of a weight vector, unless that is nearly w = 0: then slacks are large
 # at any multiple, and the dual variables know more. (Hinge loss, C = 1000, columns from 1e-4 to 1e4: of
 # 40 fits 20 did not converge from there, 5 from the scale of the dual variables.)
@@ -55,7 +62,7 @@ NOT_NOTHING = 0.1
 
 
 def serves(patterns, problem):
-    """True if features are few: if the Hessian has no more elements than the patterns.
+    """True if Newton steps pay: if the Hessian is small, or patterns are many beside the features.
 
     Parameters
     ----------
@@ -65,9 +72,27 @@ def serves(patterns, problem):
     """
     if patterns.rows.is_kernel or isinstance(problem, HardMargin):
         return False
+    return has_small_hessian(patterns) or not are_few(patterns)
+
+
+def has_small_hessian(patterns):
+    """True if the Hessian has no more elements than the patterns: features are few."""
     n = patterns.rows.n_features + (patterns.sqrho > 0)
     # Patterns are counted before their elements are.
     return n <= len(patterns) and patterns.rows.has_nonzeros(n**2)
+
+
+def are_few(patterns):
+    """True if patterns are few beside the features: they may well be separable.
+
+    Many of them then are at the margin, visits settle them soon, and each Newton step changes which they
+    are.
+
+    **Source**: Cover (1965), Geometrical and statistical properties of systems of linear inequalities:
+    of patterns in general position, labelled at random, twice as many as features are separable in one
+    case of two.
+    """
+    return len(patterns) <= FEW * patterns.rows.n_features
 
 
 class NewtonEpochs:
@@ -165,7 +190,8 @@ class NewtonEpochs:
         """
         m = len(self.patterns)
         if self.curvature is None:
-            self.curvature = Curvature(self.patterns, self.steepness)
+            kind = SummedCurvature if has_small_hessian(self.patterns) else ImplicitCurvature
+            self.curvature = kind(self.patterns, self.steepness)
         self._keep_best(run.weights, run.dual_scale)
         members, others, others_sum = self._members()
         with one_thread:

@@ -1,9 +1,9 @@
 """Classifiers that go on by Newton steps, once visits have found the patterns that matter."""
 
-from margins._curvature import nanoseconds
+from margins._summed_curvature import nanoseconds
 from margins.base import MaximumMarginClassifier
 from margins.certificate import Hinge
-from margins.newton import FEW_ELEMENTS, NewtonEpochs, serves
+from margins.newton import FEW_ELEMENTS, NewtonEpochs, are_few, has_small_hessian, serves
 from margins.parameters import BOOLEAN, parameter
 from margins.rules import SuffixAverage
 from margins.training import Stage
@@ -21,10 +21,11 @@ FEW_FEATURES = 8
 # not 8).
 SHARE, LEAST = 1 / 8, 2000
 
-# What a visit takes, in nanoseconds, and how many steps there mostly are. Where patterns are few, at
-# most so many times the features, many are at the margin, each step changes which, and there are more.
+# What a visit takes, in nanoseconds, and how many steps there mostly are: more where patterns are few.
+# Without a small Hessian each step is many passes, and those of the hinge loss are more.
 NS_PER_VISIT, NS_PER_ELEMENT = 30, 0.7
-STEPS, STEPS_OF_FEW, FEW = 3, 50, 3
+STEPS, STEPS_OF_FEW = 3, 50
+PASSES, PASSES_OF_HINGE = 60, 300
 
 # Newton steps begin at the mean of so many weight vectors of the second half of the visits. From the
 # last one it mostly is a step more: of the squared hinge loss Adult took 0.85 to 0.92 of the time, usps
@@ -32,21 +33,13 @@ STEPS, STEPS_OF_FEW, FEW = 3, 50, 3
 AVERAGED = 16
 
 
-def are_few(patterns):
-    """True if patterns are few beside the features: they may well be separable.
-
-    **Source**: Cover (1965), Geometrical and statistical properties of systems of linear inequalities:
-    of patterns in general position, labelled at random, twice as many as features are so in one case of
-    two.
-    """
-    return len(patterns) <= FEW * patterns.rows.n_features
-
-
-def presentations_worth(patterns):
+def presentations_worth(patterns, problem):
     """About how many presentations of every pattern take as long as Newton steps would.
 
-    The first step sums a Hessian of all patterns; each step solves with one, and looks at all patterns.
+    The first step sums a Hessian of all patterns, and each solves with one, if it is small.
     """
+    if not has_small_hessian(patterns):
+        return PASSES_OF_HINGE if isinstance(problem, Hinge) else PASSES
     hessian, factor = nanoseconds(patterns)
     visits = NS_PER_VISIT * len(patterns) + NS_PER_ELEMENT * patterns.rows.n_stored
     n_steps = STEPS_OF_FEW if are_few(patterns) else STEPS
@@ -91,9 +84,9 @@ class NewtonClassifier(MaximumMarginClassifier):
         BOOLEAN,
         "Go on by Newton steps after the first visits (of the squared hinge loss: of an eighth of the "
         "patterns), where features are few: their square, the intercept counted, at most the number "
-        "of non-zero elements of X. At most 20,000 such elements need no visits before, but the hinge "
-        "loss of more than 8 features does. Not with C = inf, a kernel or stop='clean-pass'. False: "
-        "only visits, by the algorithm's own rules.",
+        "of non-zero elements of X, or themselves less than a third of the patterns. At most 20,000 "
+        "non-zero elements need no visits before, but the hinge loss of more than 8 features does. Not "
+        "with C = inf, a kernel or stop='clean-pass'. False: only visits, by the algorithm's own rules.",
     )
 
     def newton_stages(self, run, opening):

@@ -21,11 +21,13 @@ from threadpoolctl import ThreadpoolController
 
 import margins
 from margins import newton
-from margins._curvature import Curvature
+from margins._implicit_curvature import ImplicitCurvature
 from margins._newton import combination, movable, products
+from margins._summed_curvature import SummedCurvature
 from margins._update import WeightVector
 from margins.certificate import HardMargin, Hinge, SquaredHinge
-from margins.newton_stages import NewtonClassifier, are_few, need_visits, presentations_worth
+from margins.newton import are_few, has_small_hessian
+from margins.newton_stages import NewtonClassifier, need_visits, presentations_worth
 from margins.patterns import rows_of
 from margins.threads import one_thread, set_n_threads
 from margins.training import Run
@@ -81,7 +83,7 @@ def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_need_no_mor
         (np.ones(50), np.array([0, 1, 0, 1, 0] * 10), np.array([0, 25, 50])), shape=(2, 20)
     )
     X.has_canonical_format = True
-    curvature = Curvature(patterns_of(X, np.array([1, -1]), 0.0), np.ones(2))
+    curvature = SummedCurvature(patterns_of(X, np.array([1, -1]), 0.0), np.ones(2))
     curvature.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
     assert_array_equal(curvature.matrix[:2, :2], [[450, 0], [300, 200]])
 
@@ -92,7 +94,7 @@ def test_elements_in_any_order_and_in_parts_add_up_in_the_hessian(columns):
         (np.array([1.0, 2, 3, 5]), np.array(columns), np.array([0, 4, 4])), shape=(2, 40)
     )
     X.has_canonical_format = True  # as above
-    curvature = Curvature(patterns_of(X, np.array([1, -1]), 2.0), np.array([3.0, 1]))
+    curvature = SummedCurvature(patterns_of(X, np.array([1, -1]), 2.0), np.array([3.0, 1]))
     curvature.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
     rows = np.zeros((2, 41))
     np.add.at(rows[0], columns, [1.0, 2, 3, 5])
@@ -116,7 +118,7 @@ def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones
     dual = (members % 3).astype(float)
     assert_array_equal(combination(patterns, members, dual), dual @ some)
     C = (np.arange(12) % 3 + 1.0) ** 2  # whose roots are exact
-    curvature = Curvature(patterns, C)
+    curvature = SummedCurvature(patterns, C)
     curvature.py_update(members, np.ones(len(members), dtype=np.int8))
     hessian = (some.T * C[members]) @ some
     assert_array_equal(curvature.matrix, np.tril(hessian))
@@ -151,7 +153,7 @@ def test_curvature_follows_the_free_patterns(d, rho):
     X, y = integers(m=600, d=d)
     X[:, 20 if d == 20 else 5 :] = 0
     Y, C = oracles.patterns_of(X, y, rho), np.arange(600) % 4 + 1.0
-    curvature = Curvature(patterns_of(X, y, rho), C)
+    curvature = SummedCurvature(patterns_of(X, y, rho), C)
     rng = np.random.default_rng(0)
     vector = rng.normal(size=Y.shape[1])
     free = np.zeros(600, dtype=np.int8)
@@ -179,7 +181,7 @@ def test_curvature_is_summed_in_double_precision_where_single_does_not_tell(trou
     elif trouble == "large":
         X *= 1e25
     Y, C = oracles.patterns_of(X, y, 0.0), rng.random(3000)
-    curvature = Curvature(patterns_of(X, y, 0.0), C)
+    curvature = SummedCurvature(patterns_of(X, y, 0.0), C)
     free = rng.random(3000) < 0.8
     everyone = np.arange(3000, dtype=np.int32)
     for _ in range(2):  # the second time some join and some leave
@@ -217,14 +219,80 @@ def test_visits_come_before_steps_unless_they_cost_more():
         assert need_visits(patterns, Hinge(1.0)) is bounded
 
 
+@pytest.mark.parametrize("layout", ALL_LAYOUTS)
+@pytest.mark.parametrize("rho", [0.0, 2.0])
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e4])
+def test_implicit_curvature_solves_with_the_hessian_of_the_free_patterns(layout, rho, factor):
+    rng = np.random.default_rng(0)
+    X, y = integers(seed=1, m=40, d=9)
+    patterns = patterns_of(ALL_LAYOUTS[layout](X), y, rho)
+    Y = y[:, np.newaxis] * np.column_stack([X, np.full((40, int(rho > 0)), rho)])
+    steepness = rng.uniform(0.5, 2.0, 40)
+    curvature = ImplicitCurvature(patterns, steepness)
+    for _ in range(3):  # another set each time
+        members = np.flatnonzero(rng.random(40) < 0.7).astype(np.int32)
+        free = (rng.random(len(members)) < 0.7).astype(np.int8)
+        curvature.py_update(members, free)
+        chosen = members[free == 1]
+        hessian = np.eye(Y.shape[1]) + factor * (Y[chosen].T * steepness[chosen]) @ Y[chosen]
+        vector = rng.normal(size=Y.shape[1])
+        solution = vector.copy()
+        assert curvature.py_solve(factor, solution)
+        assert np.linalg.norm(hessian @ solution - vector) <= 0.1001 * np.linalg.norm(vector)
+        assert vector @ solution > 0  # along it the objective falls
+        assert not curvature.held.any()
+
+
+def test_implicit_curvature_says_where_rounding_does_not_allow_a_solution():
+    patterns = patterns_of(np.eye(3) * 1e50, [1, -1, 1], 0.0)
+    curvature = ImplicitCurvature(patterns, np.ones(3))
+    curvature.py_update(np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int8))
+    assert not curvature.py_solve(1e250, np.ones(3))
+    assert not curvature.py_solve(1.0, np.zeros(3))
+
+
+@each_loss
+@pytest.mark.parametrize("name", ["mpu", "pdm", "mpcs", "mpvs"])
+def test_many_patterns_of_many_features_are_settled_without_a_hessian(name, loss, monkeypatch):
+    if name != "mpu" and loss == "hinge":
+        return  # theirs is the squared hinge loss
+    kinds = []
+    monkeypatch.setattr(
+        newton, "ImplicitCurvature", lambda *given: kinds.append(given) or ImplicitCurvature(*given)
+    )
+    rng = np.random.default_rng(0)
+    X = sparse.random(2000, 300, 0.02, format="csr", random_state=0)
+    y = np.where(X @ rng.normal(size=300) + 0.5 * rng.normal(size=2000) > 0, 1, -1)
+    parameters = {"loss": loss} if name == "mpu" else {}
+    fit = margins.get(name)(C=1e3, eps=1e-3, random_state=0, **parameters).fit(X, y)
+    assert fit.converged_
+    assert kinds
+    assert fit.n_visits_ < 2000 * 100
+    # The certificate, from coef_ and dual_coef_ alone.
+    Y = y[:, np.newaxis] * np.column_stack([X.toarray(), np.ones(2000)])
+    w = np.append(fit.coef_[0], fit.intercept_)
+    slacks = np.maximum(1 - Y @ w, 0)
+    primal = w @ w / 2 + 1e3 * (slacks.sum() if loss == "hinge" else slacks @ slacks)
+    assert primal == pytest.approx(fit.certificates_[0].primal, rel=1e-9)
+    slow = margins.get("mpu")(C=1e3, eps=1e-2, random_state=1, newton=False, max_iter=10_000, loss=loss)
+    slow.fit(X, y)
+    assert slow.certificates_[0].dual <= primal * (1 + 1e-9)
+    assert fit.certificates_[0].dual <= slow.certificates_[0].primal * (1 + 1e-9)
+
+
 def test_steps_are_worth_more_visits_the_more_features_there_are():
     rng = np.random.default_rng(0)
     worth, few = {}, {}
-    for m, d in [(3000, 10), (3000, 100), (3000, 1000), (3001, 1000), (300, 1000)]:
+    for m, d in [(3000, 10), (3000, 100), (3000, 1000), (3001, 1000), (1100, 1000)]:
         patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1), 1.0)
-        worth[m, d], few[m, d] = presentations_worth(patterns), are_few(patterns)
+        worth[m, d], few[m, d] = presentations_worth(patterns, SquaredHinge(1.0)), are_few(patterns)
     assert (
-        3 < worth[3000, 10] < worth[3000, 100] < worth[3001, 1000] < worth[3000, 1000] < worth[300, 1000]
+        3
+        < worth[3000, 10]
+        < worth[3000, 100]
+        < worth[3001, 1000]
+        < worth[3000, 1000]
+        < worth[1100, 1000]
     )
     # Of 1000 features, 3000 x 1000^2 / 130 nanoseconds and more are some ten times 3000 x 1000 x 0.7.
     assert 10 < worth[3001, 1000] < 60
@@ -232,7 +300,12 @@ def test_steps_are_worth_more_visits_the_more_features_there_are():
     # A sparse pattern's outer product is one of its elements only.
     y = np.where(np.arange(20_000) % 2, 1, -1)
     X = sparse.random(20_000, 200, 0.02, format="csr", random_state=0)
-    assert presentations_worth(patterns_of(X, y)) < 5 < presentations_worth(patterns_of(X.toarray(), y))
+    dense = patterns_of(X.toarray(), y)
+    assert presentations_worth(patterns_of(X, y), SquaredHinge(1.0)) < 5
+    assert presentations_worth(dense, SquaredHinge(1.0)) > 5
+    # Without a small Hessian, steps make passes, those of the hinge loss more of them.
+    X = patterns_of(sparse.random(20_000, 1000, 0.005, format="csr", random_state=0), y)
+    assert 20 < presentations_worth(X, SquaredHinge(1.0)) < presentations_worth(X, Hinge(1.0))
 
 
 def _with_steps_counted(monkeypatch):
@@ -283,18 +356,28 @@ def test_what_visits_have_nearly_settled_is_left_to_them(C, steps, monkeypatch):
     assert bool(played) is steps
 
 
-def test_newton_steps_serve_where_the_hessian_is_no_larger_than_the_patterns():
+def test_the_hessian_is_small_where_it_is_no_larger_than_the_patterns():
     X = np.zeros((20, 4))
     y = np.where(np.arange(20) % 2, 1, -1)
     X.ravel()[:25] = 1.0  # 25 non-zeros: as many as 5 x 5, intercept counted
+    for layout in ALL_LAYOUTS.values():
+        assert has_small_hessian(patterns_of(layout(X), y, 1.0))
+    X[0, 0] = 0.0
+    for layout in ALL_LAYOUTS.values():
+        assert not has_small_hessian(patterns_of(layout(X), y, 1.0))
+        assert has_small_hessian(patterns_of(layout(X), y, 0.0))  # 24 >= 4 x 4
+
+
+def test_newton_steps_serve_where_the_hessian_is_small_or_patterns_are_many():
+    X, y = np.ones((20, 4)), np.where(np.arange(20) % 2, 1, -1)
+    few = np.eye(12, 4)  # 3 times the features
     for loss in (SquaredHinge(1.0), Hinge(1.0)):
-        for layout in ALL_LAYOUTS.values():
-            assert newton.serves(patterns_of(layout(X), y, 1.0), loss)
-        X[0, 0] = 0.0
-        for layout in ALL_LAYOUTS.values():
-            assert not newton.serves(patterns_of(layout(X), y, 1.0), loss)
-            assert newton.serves(patterns_of(layout(X), y, 0.0), loss)  # 24 >= 4 x 4
-        X[0, 0] = 1.0
+        assert newton.serves(patterns_of(X, y, 1.0), loss)
+        assert (
+            newton.serves(patterns_of(X[:6], y[:6], 1.0), loss) is False
+        )  # 24 elements of few patterns
+        assert newton.serves(patterns_of(few, y[:12], 1.0), loss) is False
+        assert newton.serves(patterns_of(np.eye(13, 4), y[:13], 1.0), loss) is True  # of 4 elements
     assert not newton.serves(patterns_of(X, y, 1.0), HardMargin())
     kernel = SimpleNamespace(rows=SimpleNamespace(is_kernel=True))
     assert not newton.serves(kernel, SquaredHinge(1.0))

@@ -7,7 +7,8 @@ import numpy as np
 from margins._conjugate import gap_found
 from margins.certificate import HardMargin, Hinge
 from margins.conjugate import ConjugatePasses
-from margins.newton_stages import NewtonClassifier, are_few, opening_of, presentations_worth
+from margins.newton import are_few, has_small_hessian
+from margins.newton_stages import NewtonClassifier, opening_of, presentations_worth
 from margins.parameters import Interval, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
 from margins.schedules import UNLEARNING, UNLEARNING_BOUNDED
@@ -29,12 +30,13 @@ BOUNDED_BEFORE_RUN = 0.01
 NEAR, NEAR_EPOCHS = 60, 3
 
 # Conjugate passes go before Newton steps, and take their place if they do not need more presentations
-# than these are worth, in two cases. Where patterns are few (gap 1e-3, C = 1, 2000 random patterns: of
+# than these are worth, in some cases. Where patterns are few (gap 1e-3, C = 1, 2000 random patterns: of
 # 1900 features 0.11 s instead of 2.6, of 1000 features 0.1 instead of 0.7). And where the first visits
 # have found left to gain little beside the objective: then not many more are needed, if steps are worth
 # more than a few of them. (C = 0.01: 1 to 3 times the objective, 8 to 10 of madelon and splice.
 # Mushrooms took 0.77 of the time, usps 0.82, digits 0.97; satimage, steps of which are worth 4.5 visits,
-# would take 1.25. C = 1: 3 to 900 times.)
+# would take 1.25. C = 1: 3 to 900 times.) And of the hinge loss without a small Hessian, whose steps
+# take long (8 ones among 4000 features: C = 1 45 ms by passes, 50 by steps; C = 1000 3.4 s, 0.1).
 LITTLE_LEFT, WORTH = 3.0, 6.0
 
 
@@ -120,7 +122,7 @@ def _opening(run, b, delta_b):
     """The visits before Newton steps."""
     rules = _rules_for(run, b, delta_b)
     yield opening_of(run, Stage(rules))
-    worth = presentations_worth(run.patterns)
+    worth = presentations_worth(run.patterns, run.problem)
     if _passes_may_do(run, b, worth):
         run.sums_afresh = True
         passes = ConjugatePasses(run, rules, rival=worth)
@@ -133,7 +135,8 @@ def _opening(run, b, delta_b):
 
 def _passes_may_do(run, b, worth):
     """True if conjugate passes are to be tried before Newton steps, worth so many presentations."""
-    if are_few(run.patterns):
+    without_hessian = not has_small_hessian(run.patterns)
+    if are_few(run.patterns) or (without_hessian and isinstance(run.problem, Hinge)):
         return True
     found = gap_found(run.patterns, run.weights, np.zeros(len(run.patterns)), b)
     value = (run.weights.dual_sum - 0.5 * run.weights.sqnorm / b) / b
