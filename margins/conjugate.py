@@ -146,9 +146,13 @@ class ConjugatePasses:
 
     def _asked(self, weights):
         """The gap to be proven, in units of the objective at functional margin 1."""
-        run = self._run
-        dual = (weights.dual_sum - 0.5 * weights.sqnorm / self._target) / self._target
-        return run.problem.gap_of(run.eps) * dual if dual > 0 else 0.0
+        dual = dual_value(weights, self._target)
+        return self._run.problem.gap_of(self._run.eps) * dual if dual > 0 else 0.0
+
+
+def dual_value(weights, target):
+    """The dual objective at functional margin 1, of a weight vector whose margin is at `target` > 0."""
+    return (weights.dual_sum - 0.5 * weights.sqnorm / target) / target
 
 
 def _times_to(asked, now, before):

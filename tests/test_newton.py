@@ -368,6 +368,13 @@ def test_the_hessian_is_small_where_it_is_no_larger_than_the_patterns():
         assert has_small_hessian(patterns_of(layout(X), y, 0.0))  # 24 >= 4 x 4
 
 
+@pytest.mark.parametrize("shape", [(360, 350), (3000, 200)])
+def test_a_threshold_of_zero_is_none_for_passes(shape):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=shape), rng.choice([-1, 1], shape[0])
+    assert Mpu(C=1e-3, eps=1e-3, before_run=1.0, random_state=0).fit(X, y).converged_
+
+
 def test_newton_steps_serve_where_the_hessian_is_small_or_patterns_are_many():
     X, y = np.ones((20, 4)), np.where(np.arange(20) % 2, 1, -1)
     few = np.eye(12, 4)  # 3 times the features

@@ -6,7 +6,7 @@ import numpy as np
 
 from margins._conjugate import gap_found
 from margins.certificate import HardMargin, Hinge
-from margins.conjugate import ConjugatePasses
+from margins.conjugate import ConjugatePasses, dual_value
 from margins.newton import are_few, has_small_hessian
 from margins.newton_stages import NewtonClassifier, opening_of, presentations_worth
 from margins.parameters import Interval, optional, parameter
@@ -123,7 +123,7 @@ def _opening(run, b, delta_b):
     rules = _rules_for(run, b, delta_b)
     yield opening_of(run, Stage(rules))
     worth = presentations_worth(run.patterns, run.problem)
-    if _passes_may_do(run, b, worth):
+    if b > 0 and _passes_may_do(run, b, worth):
         run.sums_afresh = True
         passes = ConjugatePasses(run, rules, rival=worth)
         while not (passes.outpaced or run.clean):
@@ -135,12 +135,11 @@ def _opening(run, b, delta_b):
 
 def _passes_may_do(run, b, worth):
     """True if conjugate passes are to be tried before Newton steps, worth so many presentations."""
-    without_hessian = not has_small_hessian(run.patterns)
-    if are_few(run.patterns) or (without_hessian and isinstance(run.problem, Hinge)):
+    patterns = run.patterns
+    if are_few(patterns) or (isinstance(run.problem, Hinge) and not has_small_hessian(patterns)):
         return True
-    found = gap_found(run.patterns, run.weights, np.zeros(len(run.patterns)), b)
-    value = (run.weights.dual_sum - 0.5 * run.weights.sqnorm / b) / b
-    return worth >= WORTH and found <= LITTLE_LEFT * value
+    found = gap_found(patterns, run.weights, np.zeros(len(patterns)), b)
+    return worth >= WORTH and found <= LITTLE_LEFT * dual_value(run.weights, b)
 
 
 def _visiting_stages(run, rules):
