@@ -25,6 +25,8 @@ cdef class Curvature:
     ----------
     held : ndarray of int8, shape (m,)
         1 for the patterns that are to be among the members of the next `update`.
+    n_read : int
+        How many patterns products with a Hessian that is not written down have read so far.
     """
 
     def __init__(self, Py_ssize_t m):

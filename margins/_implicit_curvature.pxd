@@ -11,7 +11,7 @@ cdef class ImplicitCurvature(Curvature):
     cdef const double[::1] steepness
     cdef double rho
     cdef int32_t[::1] free          # the free patterns, so many of them
-    cdef Py_ssize_t n_free
+    cdef Py_ssize_t n_free, most_read
     cdef double[::1] diagonal       # of the sum
     cdef double[::1] solution, scaled, direction, image
     cdef double[::1] values         # room for a row's elements

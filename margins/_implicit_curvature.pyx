@@ -37,13 +37,18 @@ cdef class ImplicitCurvature(Curvature):
     patterns : Patterns
     steepness : ndarray of float64, shape (m,)
         s_k > 0.
+    most_read : int
+        Products may read so many patterns altogether; from then on nothing is solved any more. (Where
+        patterns are nearly separable and C is large, steps are many, each of hundreds of products: 15,000
+        patterns of 8 elements among 4000 features, C = 1e4, 0.08 s by visits, 10.7 by such steps.)
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] steepness):
+    def __init__(self, Patterns patterns not None, const double[::1] steepness, Py_ssize_t most_read):
         cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
         cdef Py_ssize_t longest = patterns.rows.longest() + 1
         Curvature.__init__(self, m)
         self.patterns, self.steepness, self.rho = patterns, steepness, sqrt(patterns.sqrho)
+        self.most_read = most_read
         self.free = np.empty(m, dtype=np.int32)
         self.diagonal, self.solution, self.scaled, self.direction, self.image = np.zeros((5, n))
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
@@ -71,6 +76,8 @@ cdef class ImplicitCurvature(Curvature):
         """`vector` is the residual until it is the solution."""
         cdef Py_ssize_t i, j, n = vector.shape[0]
         cdef double share, before, inner, enough = RESIDUAL * RESIDUAL * dot_of(&vector[0], &vector[0], n)
+        if self.n_read >= self.most_read:
+            return 0
         self.solution[:] = 0
         inner = self._scale(factor, vector)
         self.direction[:] = self.scaled
@@ -82,7 +89,7 @@ cdef class ImplicitCurvature(Curvature):
             for i in range(n):
                 self.solution[i] += share * self.direction[i]
                 vector[i] -= share * self.image[i]
-            if dot_of(&vector[0], &vector[0], n) <= enough:
+            if dot_of(&vector[0], &vector[0], n) <= enough or self.n_read >= self.most_read:
                 break
             before, inner = inner, self._scale(factor, vector)
             for i in range(n):
@@ -103,6 +110,7 @@ cdef class ImplicitCurvature(Curvature):
         """Make `image` the product of the matrix and `direction`."""
         cdef Py_ssize_t i, k, d = self.patterns.rows.n_features
         cdef double c, total = 0, bias = self.rho * self.direction[d] if self.rho > 0 else 0
+        self.n_read += self.n_free
         self.image[:] = self.direction
         for i in range(self.n_free):
             k = self.free[i]

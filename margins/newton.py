@@ -52,6 +52,10 @@ MOST_STEPS = 50
 # loss with C >= 1e4 was given up far from its optimum, one fit in ten.
 PATIENCE = 10
 
+# Without a small Hessian: passes over all patterns that steps take, those of the hinge loss more, and
+# how often as many they may take before they are given up.
+PASSES, PASSES_OF_HINGE, MORE_PASSES = 100, 300, 3
+
 # Patterns are few if they are at most so many times the features.
 FEW = 3
 
@@ -93,6 +97,11 @@ def are_few(patterns):
     case of two.
     """
     return len(patterns) <= FEW * patterns.rows.n_features
+
+
+def passes_of_products(bounded):
+    """About how many passes over all patterns steps take, where the Hessian is not small."""
+    return PASSES_OF_HINGE if bounded else PASSES
 
 
 class NewtonEpochs:
@@ -186,14 +195,15 @@ class NewtonEpochs:
         -------
         n_changed, n_visits : int
             How many patterns it has concerned, 0: nothing is left to gain; and how many presentations
-            it is worth: one of every pattern, and at each step one of each pattern concerned.
+            it is worth: one of every pattern, at each step one of each pattern concerned, and of those
+            that products with the Hessian read.
         """
         m = len(self.patterns)
         if self.curvature is None:
-            kind = SummedCurvature if has_small_hessian(self.patterns) else ImplicitCurvature
-            self.curvature = kind(self.patterns, self.steepness)
+            self.curvature = self._new_curvature()
         self._keep_best(run.weights, run.dual_scale)
         members, others, others_sum = self._members()
+        n_read = self.curvature.n_read
         with one_thread:
             losses = self._losses(members)
             objective = Objective(
@@ -214,7 +224,7 @@ class NewtonEpochs:
         else:
             margins = products(self.patterns, self._everyone, objective.w)
         band = mean_distance(margins, self.margins)
-        n_visits = m + n_steps * len(members)
+        n_visits = m + n_steps * len(members) + self.curvature.n_read - n_read
         if not math.isfinite(objective.gap + band):
             self._end(run)
             return 0, n_visits
@@ -235,6 +245,15 @@ class NewtonEpochs:
         self._keep_best(run.weights, 1.0)
         self._end(run)
         return 0, n_visits
+
+    def _new_curvature(self):
+        if has_small_hessian(self.patterns):
+            return SummedCurvature(self.patterns, self.steepness)
+        return ImplicitCurvature(
+            self.patterns,
+            self.steepness,
+            MORE_PASSES * passes_of_products(self.bounded) * len(self.patterns),
+        )
 
     def _members(self):
         """The patterns that the epoch concerns, and what the others and their alpha sum to."""

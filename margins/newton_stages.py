@@ -3,7 +3,14 @@
 from margins._summed_curvature import nanoseconds
 from margins.base import MaximumMarginClassifier
 from margins.certificate import Hinge
-from margins.newton import FEW_ELEMENTS, NewtonEpochs, are_few, has_small_hessian, serves
+from margins.newton import (
+    FEW_ELEMENTS,
+    NewtonEpochs,
+    are_few,
+    has_small_hessian,
+    passes_of_products,
+    serves,
+)
 from margins.parameters import BOOLEAN, parameter
 from margins.rules import SuffixAverage
 from margins.training import Stage
@@ -22,10 +29,8 @@ FEW_FEATURES = 8
 SHARE, LEAST = 1 / 8, 2000
 
 # What a visit takes, in nanoseconds, and how many steps there mostly are: more where patterns are few.
-# Without a small Hessian each step is many passes, and those of the hinge loss are more.
 NS_PER_VISIT, NS_PER_ELEMENT = 30, 0.7
 STEPS, STEPS_OF_FEW = 3, 50
-PASSES, PASSES_OF_HINGE = 60, 300
 
 # Newton steps begin at the mean of so many weight vectors of the second half of the visits. From the
 # last one it mostly is a step more: of the squared hinge loss Adult took 0.85 to 0.92 of the time, usps
@@ -39,7 +44,7 @@ def presentations_worth(patterns, problem):
     The first step sums a Hessian of all patterns, and each solves with one, if it is small.
     """
     if not has_small_hessian(patterns):
-        return PASSES_OF_HINGE if isinstance(problem, Hinge) else PASSES
+        return passes_of_products(isinstance(problem, Hinge))
     hessian, factor = nanoseconds(patterns)
     visits = NS_PER_VISIT * len(patterns) + NS_PER_ELEMENT * patterns.rows.n_stored
     n_steps = STEPS_OF_FEW if are_few(patterns) else STEPS
@@ -51,8 +56,11 @@ def need_visits(patterns, problem):
 
     Not where elements are few: one more step, if any, costs less (sonar, C = 1: 1.0 ms, not 1.3). Many
     elements are to be, also of few features (skin_nonskin, 3 features, C = 0.01: 42 ms, 28 with visits).
+    Without a small Hessian visits may do altogether.
     """
     if isinstance(problem, Hinge) and patterns.rows.n_features > FEW_FEATURES:
+        return True
+    if not has_small_hessian(patterns):
         return True
     return patterns.rows.has_nonzeros(FEW_ELEMENTS + 1)
 

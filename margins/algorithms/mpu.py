@@ -35,8 +35,7 @@ NEAR, NEAR_EPOCHS = 60, 3
 # have found left to gain little beside the objective: then not many more are needed, if steps are worth
 # more than a few of them. (C = 0.01: 1 to 3 times the objective, 8 to 10 of madelon and splice.
 # Mushrooms took 0.77 of the time, usps 0.82, digits 0.97; satimage, steps of which are worth 4.5 visits,
-# would take 1.25. C = 1: 3 to 900 times.) And of the hinge loss without a small Hessian, whose steps
-# take long (8 ones among 4000 features: C = 1 45 ms by passes, 50 by steps; C = 1000 3.4 s, 0.1).
+# would take 1.25. C = 1: 3 to 900 times.) And without a small Hessian, where steps may take long.
 LITTLE_LEFT, WORTH = 3.0, 6.0
 
 
@@ -136,7 +135,7 @@ def _opening(run, b, delta_b):
 def _passes_may_do(run, b, worth):
     """True if conjugate passes are to be tried before Newton steps, worth so many presentations."""
     patterns = run.patterns
-    if are_few(patterns) or (isinstance(run.problem, Hinge) and not has_small_hessian(patterns)):
+    if are_few(patterns) or not has_small_hessian(patterns):
         return True
     found = gap_found(patterns, run.weights, np.zeros(len(patterns)), b)
     return worth >= WORTH and found <= LITTLE_LEFT * dual_value(run.weights, b)
