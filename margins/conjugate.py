@@ -4,7 +4,8 @@ A full epoch presents every pattern once, then, again and again, those whose dua
 its bounds or has just changed. Each of these passes has an order of its own: where one order is kept,
 the next pass mostly repeats what the last one has done. (Sector, 6412 documents, C = 0.01: after one
 pass more the gap is 1.6e-4 in a new order, 1.2e-2 in the old one.) And from each the dual variables go
-on, all at once, to the best point that it and the move before it lead to (`margins._conjugate`).
+on, all at once, to the best point that it and the two moves before it lead to
+(`margins._conjugate`).
 
 As soon as these patterns have little left to gain, it is the others' turn: the epoch ends. A pass tells
 how much it has found left to gain; the next one will find less, in the proportion in which this one has

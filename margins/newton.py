@@ -5,7 +5,7 @@ does. Where features are few, the second question is better answered for all pat
 Newton step costs a few passes, and a handful of steps is all it takes. Where they are too many for a
 Hessian to be written down, but patterns are many more, it still is answered so by products with it: a
 step costs some tens of passes then. (50,000 patterns of 8 ones among 4000 features, squared hinge loss,
-gap 1e-3: C = 1 27 ms, 59 by visits alone; C = 1000 25 ms and 394.)
+gap 1e-3, C = 1000: 25 ms, 394 by visits alone.)
 
 An epoch here looks at all patterns once, as any full epoch does, and leaves out those that will most
 likely stay where they are: the dual variable at a bound, and the margin further from 1 than the last
