@@ -142,10 +142,8 @@ cdef void _solve(double[MOVES][MOVES] gram, double* c, bint has_p, bint has_q) n
     for i in range(MOVES - 1, -1, -1):
         if taken[i]:
             c[i] /= pivot[i]
-        for j in range(i + 1, MOVES):
-            c[i] -= gram[j][i] * c[j]
-        if not taken[i]:
-            c[i] = 0
+            for j in range(i + 1, MOVES):
+                c[i] -= gram[j][i] * c[j]
 
 
 cdef class ConjugateSteps:
@@ -224,7 +222,7 @@ cdef class ConjugateSteps:
             dd = self._find_change_of_vector()
             if self._leave_bounds_out():
                 dd = self._inner(self.d, self.d)
-            if dd > self.d.least and self._point(dd, move):
+            if dd > self.d.least and self._point(dd):
                 slope, square = self._slope(move), self._inner(move, move)
                 if slope > 0 and square > 0:
                     share = min(slope / square, 1)
@@ -274,8 +272,8 @@ cdef class ConjugateSteps:
         self._add(move, i, -move.dual[i])
         move.dual[i] = 0
 
-    cdef bint _point(self, double dd, Move move) noexcept nogil:
-        """Make `move`, which is q, the change from here to the best point, or to the bounds before it.
+    cdef bint _point(self, double dd) noexcept nogil:
+        """Make q the change from here to the best point, or to the bounds before it.
 
         False, and it is what it was, if rounding does not allow it.
         """
@@ -291,20 +289,20 @@ cdef class ConjugateSteps:
         _solve(gram, c, gram[1][1] > self.p.least, gram[2][2] > self.q.least)
         if not isfinite(c[0] + c[1] + c[2]):
             return False
-        move.add(c[2], c[0], self.d)
+        self.q.add(c[2], c[0], self.d)
         if c[1] != 0:
-            move.add(1, c[1], self.p)
+            self.q.add(1, c[1], self.p)
         for i in range(self.members.shape[0]):
-            wanted = self.alpha[i] + move.dual[i]
+            wanted = self.alpha[i] + self.q.dual[i]
             if not 0 <= wanted <= self.upper[i]:
                 within = (0 if wanted < 0 else self.upper[i]) - self.alpha[i]
-                if move.lost <= MOST_LOST:
-                    self._add(move, i, within - move.dual[i])
-                move.dual[i] = within
+                if self.q.lost <= MOST_LOST:
+                    self._add(self.q, i, within - self.q.dual[i])
+                self.q.dual[i] = within
         # Where the objective hardly curves, points that nothing but bounds hold back are far away.
-        if move.lost > MOST_LOST:
-            self._sum(move)
-            move.lost = 1
+        if self.q.lost > MOST_LOST:
+            self._sum(self.q)
+            self.q.lost = 1
         return True
 
     cdef void _go(self, Move move, double share, double slope, double square) noexcept nogil:

@@ -2,12 +2,19 @@
 """What Newton steps ask a Hessian for."""
 
 from libc.stdint cimport int8_t, int32_t
+from margins._update cimport Patterns
 
 
 cdef class Curvature:
+    cdef Patterns patterns
+    cdef const double[::1] steepness
+    cdef double rho
+    cdef double[::1] values         # room for a pattern's elements
+    cdef int32_t[::1] columns
     cdef readonly object held
     cdef int8_t[::1] is_held
     cdef readonly Py_ssize_t n_read   # patterns that products with the Hessian have read so far
 
+    cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil
     cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil
     cdef int solve(self, double factor, double[::1] vector) except -1 nogil

@@ -8,7 +8,10 @@ The sum is written down where it is small (`margins._summed_curvature`); where i
 product with vectors (`margins._implicit_curvature`).
 """
 
+from libc.math cimport sqrt
 from libc.stdint cimport int8_t, int32_t
+from margins._sparse cimport nonzeros
+from margins._update cimport Patterns
 
 import numpy as np
 
@@ -18,8 +21,9 @@ cdef class Curvature:
 
     Parameters
     ----------
-    m : int
-        How many patterns there are.
+    patterns : Patterns
+    steepness : ndarray of float64, shape (m,)
+        s_k > 0.
 
     Attributes
     ----------
@@ -29,9 +33,20 @@ cdef class Curvature:
         How many patterns products with a Hessian that is not written down have read so far.
     """
 
-    def __init__(self, Py_ssize_t m):
-        self.held = np.zeros(m, dtype=np.int8)
+    def __init__(self, Patterns patterns not None, const double[::1] steepness):
+        cdef Py_ssize_t longest = patterns.rows.longest() + 1
+        self.patterns, self.steepness, self.rho = patterns, steepness, sqrt(patterns.sqrho)
+        self.held = np.zeros(patterns.rows.n_rows, dtype=np.int8)
         self.is_held = self.held
+        self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
+
+    cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil:
+        """Copy the elements of [x_k, rho] to `values`, their columns to `columns`: how many there are."""
+        cdef Py_ssize_t n = nonzeros(self.patterns.rows, k, &self.values[0], &self.columns[0])
+        if self.rho > 0:
+            self.values[n], self.columns[n] = self.rho, <int32_t> self.patterns.rows.n_features
+            n += 1
+        return n
 
     cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
         """Make the members that are free, no others, those of the sum."""

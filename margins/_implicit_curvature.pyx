@@ -15,9 +15,9 @@ large-scale linear classification.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport isfinite, sqrt
+from libc.math cimport isfinite
 from libc.stdint cimport int8_t, int32_t
-from margins._sparse cimport axpy, dot, nonzeros
+from margins._sparse cimport axpy, dot
 from margins._sums cimport dot_of
 from margins._update cimport Patterns
 
@@ -45,16 +45,13 @@ cdef class ImplicitCurvature(Curvature):
 
     def __init__(self, Patterns patterns not None, const double[::1] steepness, Py_ssize_t most_read):
         cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
-        cdef Py_ssize_t longest = patterns.rows.longest() + 1
-        Curvature.__init__(self, m)
-        self.patterns, self.steepness, self.rho = patterns, steepness, sqrt(patterns.sqrho)
+        Curvature.__init__(self, patterns, steepness)
         self.most_read = most_read
         self.free = np.empty(m, dtype=np.int32)
         self.diagonal, self.solution, self.scaled, self.direction, self.image = np.zeros((5, n))
-        self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
 
     cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
-        cdef Py_ssize_t i, j, k, n, d = self.patterns.rows.n_features
+        cdef Py_ssize_t i, j, k
         cdef double s
         self.n_free = 0
         self.diagonal[:] = 0
@@ -65,12 +62,9 @@ cdef class ImplicitCurvature(Curvature):
             s = self.steepness[k]
             self.free[self.n_free] = <int32_t> k
             self.n_free += 1
-            n = nonzeros(self.patterns.rows, k, &self.values[0], &self.columns[0])
             # Of an element stored in parts the sum of squares, not the square of the sum: near enough.
-            for j in range(n):
+            for j in range(self.elements(k)):
                 self.diagonal[self.columns[j]] += s * self.values[j] * self.values[j]
-            if self.rho > 0:
-                self.diagonal[d] += s * self.patterns.sqrho
 
     cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
         """`vector` is the residual until it is the solution."""

@@ -8,14 +8,9 @@ from margins._update cimport Patterns
 
 
 cdef class SummedCurvature(Curvature):
-    cdef Patterns patterns
-    cdef const double[::1] steepness
     # Two triangles in one array: the sum in [i, j], its Cholesky factor in [j, i + 1], j <= i.
     cdef double[:, ::1] sum
     cdef DenseBlock block           # where patterns are dense; else None
-    cdef double[::1] values         # room for a row's elements
-    cdef int32_t[::1] columns
-    cdef double rho
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil
     cdef void _sum_in_double(self) noexcept nogil

@@ -17,7 +17,6 @@ linear SVMs.
 from libc.math cimport isfinite, sqrt
 from libc.stdint cimport int8_t, int32_t
 from margins._dense_block cimport DenseBlock
-from margins._sparse cimport nonzeros
 from margins._update cimport Patterns
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 
@@ -64,11 +63,8 @@ cdef class SummedCurvature(Curvature):
 
     def __init__(self, Patterns patterns not None, const double[::1] steepness):
         cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
-        cdef Py_ssize_t longest = patterns.rows.longest() + 1
-        Curvature.__init__(self, m)
-        self.patterns, self.steepness, self.rho = patterns, steepness, sqrt(patterns.sqrho)
+        Curvature.__init__(self, patterns, steepness)
         self.sum = np.zeros((n, n + 1))
-        self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
         cdef double enough = m * sqrt(n * (SQUARE * n + LINEAR))
         if n > FEW and patterns.rows.has_nonzeros(<Py_ssize_t> enough + 1):
             self.block = DenseBlock(n, m, is_double=False)
@@ -114,10 +110,7 @@ cdef class SummedCurvature(Curvature):
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil:
         """Add sign times s_k y_k y_k^T to the sum, where patterns are dense with the rest of a block."""
-        cdef Py_ssize_t n = nonzeros(self.patterns.rows, k, &self.values[0], &self.columns[0])
-        if self.rho > 0:
-            self.values[n], self.columns[n] = self.rho, <int32_t> self.patterns.rows.n_features
-            n += 1
+        cdef Py_ssize_t n = self.elements(k)
         if self.block is None:
             _add_outer(&self.values[0], &self.columns[0], n, sign * self.steepness[k], &self.sum[0, 0],
                        self.sum.shape[1])

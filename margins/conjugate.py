@@ -130,20 +130,26 @@ class ConjugatePasses:
             before = left
             order = self._run.new_order(members)
             n_changed = self._visits.full_epoch(patterns, weights, rules, order, None, readout)
-            left = steps.gap()
+            left, asked = steps.gap(), self._asked(weights)
             if enough is None:
                 enough = self._hope * LEFT * left
             next_found = left * min(left / before, 1)
-            if next_found <= self._hope * self._asked(weights):
+            if next_found <= self._hope * asked:
                 return next_found
-            # What passes find may grow before it falls, so the least counts.
-            self._least_found = min(self._least_found, left)
-            times = _times_to(self._asked(weights), self._least_found, self._first_found)
-            self.outpaced = times * self.n_visits > self._rival * len(patterns)
+            self.outpaced = self._is_outpaced(left, asked)
             # Not after a step: the primal value is a pass behind it.
             if n_changed == 0 or left <= enough or n_passes == PASSES or self.outpaced:
                 return left
             steps.step()
+
+    def _is_outpaced(self, left, asked):
+        """True if what else could be done seems to take less, a pass having found so much left."""
+        if math.isinf(self._rival):
+            return False
+        # What passes find may grow before it falls, so the least counts.
+        self._least_found = min(self._least_found, left)
+        times = _times_to(asked, self._least_found, self._first_found)
+        return times * self.n_visits > self._rival * len(self._run.patterns)
 
     def _asked(self, weights):
         """The gap to be proven, in units of the objective at functional margin 1."""

@@ -60,9 +60,7 @@ def need_visits(patterns, problem):
     """
     if isinstance(problem, Hinge) and patterns.rows.n_features > FEW_FEATURES:
         return True
-    if not has_small_hessian(patterns):
-        return True
-    return patterns.rows.has_nonzeros(FEW_ELEMENTS + 1)
+    return not has_small_hessian(patterns) or patterns.rows.has_nonzeros(FEW_ELEMENTS + 1)
 
 
 def opening_of(run, stage):

@@ -137,8 +137,10 @@ def _passes_may_do(run, b, worth):
     patterns = run.patterns
     if are_few(patterns) or not has_small_hessian(patterns):
         return True
+    if worth < WORTH:
+        return False
     found = gap_found(patterns, run.weights, np.zeros(len(patterns)), b)
-    return worth >= WORTH and found <= LITTLE_LEFT * dual_value(run.weights, b)
+    return found <= LITTLE_LEFT * dual_value(run.weights, b)
 
 
 def _visiting_stages(run, rules):
