@@ -1,4 +1,4 @@
-"""Conjugate steps: after every pass over some patterns, on to the best point of a small space.
+"""Conjugate steps: between any two passes over patterns, on to the best point of a small space.
 
 The problem: a pass of updates has changed the dual variables of some patterns by d, and the moves before
 it, pass and step, by p, the last one, and q, the one before. Find the point of the space
@@ -14,7 +14,10 @@ the best of the plane of d and p are those of conjugate gradients, preconditione
 orders always new gain much more than the same one again, but are no longer conjugate to all the moves
 before: q makes up for most of that. (Visits of a pattern with q and without, averages of six fits:
 basehock with C = 100 26 and 38, relathe 26 and 32, pcmac 21.5 and 24; hinge loss within 1e-4: relathe
-24.3 and 26.5, basehock 15.1 and 15.5, pcmac 19.4 and 19.3. Two moves more hardly tell.)
+24.3 and 26.5, basehock 15.1 and 15.5, pcmac 19.4 and 19.3. Two moves more hardly tell.) Moves last while
+passes over all patterns come in between. (Visits with that, and with new moves after each of those,
+averages of twelve fits: relathe with C = 100 23.4 and 29.2, pcmac 19.5 and 23.6, basehock 23.1 and 26.1;
+hinge loss within 1e-4: relathe 23.1 and 24.5, pcmac 17.2 and 18.6, basehock 14.5 and 15.4.)
 
 How a move changes the weight vector is found by differences, and by adding up again the rows of patterns
 that have reached a bound; where differences are mostly rounding, by adding up all of them.
@@ -23,10 +26,10 @@ Source: Polyak (1969), The conjugate gradient method in extremal problems; Notay
 conjugate gradients.
 """
 
-from libc.math cimport INFINITY, fabs, isfinite
+from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
-from margins._sums cimport dot_of, sum_of, weighted_dot_of
+from margins._sums cimport BLOCK, dot_of, sum_of, weighted_dot_of
 from margins._update cimport Patterns, WeightVector
 
 import numpy as np
@@ -37,26 +40,14 @@ cdef double SAME_DIRECTION = 1e-10
 # A difference or sum of vectors whose squared length is this share of theirs is not to be trusted.
 cdef double ROUNDING = 1e-12
 
+# Where more than this share of the patterns is unsettled, passes are over all of them: they also find out
+# whether the others are settled. (Visits of a pattern with C = 0.01: relathe 3.0, not 3.9, basehock 3.0,
+# not 3.8.)
+cdef double MANY = 0.9
+
 # A move is summed again before it holds so many times the rounding of a weight vector: that of a kernel
 # is not summed again before a proof.
 cdef double MOST_LOST = 100
-
-
-def unsettled(Patterns patterns not None, WeightVector a not None, const double[::1] before):
-    """The patterns that further passes may concern: ndarray of int32, ascending.
-
-    Those whose dual variable is between its bounds, or is not what it was `before`.
-    """
-    cdef Py_ssize_t k, n = 0, m = before.shape[0]
-    cdef double alpha
-    members = np.empty(m, dtype=np.int32)
-    cdef int32_t[::1] out = members
-    with nogil:
-        for k in range(m):
-            alpha = a.state.scale * a.beta[k]
-            out[n] = <int32_t> k   # without a branch, which nobody could predict
-            n += ((alpha > 0) & (alpha < patterns.upper[k])) | (alpha != before[k])
-    return members[:n]
 
 
 def gap_found(Patterns patterns not None, WeightVector a not None, const double[::1] before, double target):
@@ -93,16 +84,9 @@ cdef class Move:
     cdef double least           # what the squared length is to exceed to be no rounding
     cdef double lost            # the rounding in `vector`, in units of that in a weight vector
 
-    def __init__(self, Py_ssize_t n_members, Py_ssize_t n_features):
-        self.dual, self.vector = np.zeros(n_members), np.zeros(n_features)
+    def __init__(self, Py_ssize_t n_features):
+        self.dual, self.vector = np.empty(0), np.zeros(n_features)
         self.least = INFINITY   # there has been no move yet
-
-    cdef void add(self, double own, double c, Move other) noexcept nogil:
-        """Make it so many times itself and c times another one."""
-        _combine(self.dual, other.dual, own, c)
-        _combine(self.vector, other.vector, own, c)
-        self.label_sum = own * self.label_sum + c * other.label_sum
-        self.lost = fabs(own) * self.lost + fabs(c) * other.lost
 
     cdef void copy(self, Move other) noexcept nogil:
         """Make it the same as another one."""
@@ -111,10 +95,13 @@ cdef class Move:
         self.label_sum, self.lost = other.label_sum, other.lost
 
 
-cdef void _combine(double[::1] x, const double[::1] y, double c, double e) noexcept nogil:
+cdef void _combine(
+    double[::1] x, double c, const double[::1] y, double e, const double[::1] z, double f
+) noexcept nogil:
+    """Make x the sum c x + e y + f z."""
     cdef Py_ssize_t i
     for i in range(x.shape[0]):
-        x[i] = c * x[i] + e * y[i]
+        x[i] = c * x[i] + e * y[i] + f * z[i]
 
 
 cdef void _solve(double[MOVES][MOVES] gram, double* c, bint has_p, bint has_q) noexcept nogil:
@@ -147,7 +134,11 @@ cdef void _solve(double[MOVES][MOVES] gram, double* c, bint has_p, bint has_q) n
 
 
 cdef class ConjugateSteps:
-    """Steps between passes over some patterns.
+    """Steps between passes.
+
+    After `begin` there is a pass over all patterns, each presented once; then, between `unsettled` and the
+    next `begin`, passes over those that are unsettled, in any order. After each pass `gap` is asked, then
+    a `step` may be made; moves last from one pass over all patterns to the next.
 
     Parameters
     ----------
@@ -155,39 +146,99 @@ cdef class ConjugateSteps:
         With private coordinates, or with upper bounds of the dual variables.
     a : WeightVector
         With dual variables.
-    members : ndarray of int32, shape (n,)
-        The patterns that a pass presents, each once, in any order.
     target : float
         a.y_k is to be this at the margin.
     """
 
     cdef Patterns patterns
-    cdef WeightVector a
-    cdef const int32_t[::1] members
+    cdef readonly WeightVector a
     cdef double target
-    # Of the members: their private coordinates' squared norms, if any is not 0, and upper bounds.
-    cdef double[::1] extension, upper
     cdef bint has_private
-    cdef double[::1] alpha      # their dual variables, as the last pass or step has left them
-    cdef double[::1] vector_before      # the weights when the pass began
+    cdef double[::1] dual_before        # of all patterns, when the last pass over all of them began
+    cdef const int32_t[::1] members     # those that this pass has left unsettled
+    # Of the members: their private coordinates' squared norms, upper bounds, and dual variables as the
+    # last pass or step has left them.
+    cdef double[::1] extension, upper, alpha
+    cdef bint is_due        # a pass has been made, and no step since
+    cdef double[::1] vector_before      # the weights when the last pass began
     cdef double label_sum_before, sqnorm_before
     cdef Move d, p, q       # the pass, the move before it, and the one before that
+    cdef double[MOVES][MOVES] gram      # their inner products, below the diagonal
+    cdef double[MOVES] slopes
 
-    def __init__(self, Patterns patterns not None, WeightVector a not None,
-                 const int32_t[::1] members not None, double target):
-        cdef Py_ssize_t i, k, n = members.shape[0], n_features = a.v.shape[0]
-        self.patterns, self.a, self.members, self.target = patterns, a, members, target
-        self.extension, self.upper, self.alpha = np.empty((3, n))
-        self.vector_before = np.empty(n_features)
-        self.d, self.p, self.q = [Move(n, n_features) for _ in range(MOVES)]
-        self.has_private = False
+    def __init__(self, Patterns patterns not None, WeightVector a not None, double target):
+        cdef Py_ssize_t m = len(patterns), n_features = a.v.shape[0], k
+        self.patterns, self.a, self.target = patterns, a, target
+        self.members = np.empty(0, dtype=np.int32)
+        self.dual_before, self.vector_before = np.empty(m), np.empty(n_features)
+        self.d, self.p, self.q = [Move(n_features) for _ in range(MOVES)]
+        self.has_private = self.is_due = False
+        with nogil:
+            for k in range(m):
+                self.has_private = self.has_private or patterns.extension[k] > 0
+
+    def begin(self):
+        """Before a pass over all patterns: go on from the pass before it, and remember where."""
+        cdef Py_ssize_t k
+        if self.is_due:
+            self.step()
+        else:
+            self._remember()
+        with nogil:
+            for k in range(self.dual_before.shape[0]):
+                self.dual_before[k] = self.a.state.scale * self.a.beta[k]
+
+    def unsettled(self):
+        """After it: the patterns that further passes may concern, which `gap` and `step` now are about.
+
+        Those whose dual variable is between its bounds, or is not what it was before; or all, if these are
+        nearly all.
+
+        Returns
+        -------
+        ndarray of int32
+            Ascending.
+        """
+        cdef Py_ssize_t i, k, n = 0, m = self.dual_before.shape[0]
+        cdef double alpha
+        members = np.empty(m, dtype=np.int32)
+        cdef int32_t[::1] out = members
+        with nogil:
+            for k in range(m):
+                alpha = self.a.state.scale * self.a.beta[k]
+                out[n] = <int32_t> k   # without a branch, which nobody could predict
+                n += ((alpha > 0) & (alpha < self.patterns.upper[k])) | (alpha != self.dual_before[k])
+        if n > MANY * m:
+            n = m
+            members[:] = np.arange(m)
+        self.d.dual = np.empty(n)
+        self._carry(self.p, out[:n])
+        self._carry(self.q, out[:n])
+        self.members = out[:n]
+        self.alpha, self.upper, self.extension = np.empty((3, n))
         with nogil:
             for i in range(n):
-                k = members[i]
-                self.extension[i], self.upper[i] = patterns.extension[k], patterns.upper[k]
-                self.has_private = self.has_private or self.extension[i] > 0
-                self.alpha[i] = a.state.scale * a.beta[k]
-            self._remember()
+                k = out[i]
+                self.alpha[i], self.upper[i] = self.dual_before[k], self.patterns.upper[k]
+                self.extension[i] = self.patterns.extension[k]
+        return members[:n]
+
+    cdef _carry(self, Move move, const int32_t[::1] members):
+        """Make a move one of these members. Those that are none any more are at a bound: left out."""
+        cdef Py_ssize_t i, j = 0, n_before = self.members.shape[0]
+        cdef double[::1] dual = np.zeros(members.shape[0])
+        with nogil:
+            for i in range(members.shape[0]):
+                while j < n_before and self.members[j] < members[i]:
+                    self._leave_out(move, j)
+                    j += 1
+                if j < n_before and self.members[j] == members[i]:
+                    dual[i] = move.dual[j]
+                    j += 1
+            while j < n_before:
+                self._leave_out(move, j)
+                j += 1
+        move.dual = dual
 
     cdef void _remember(self) noexcept nogil:
         """Keep what the weight vector is before the next pass."""
@@ -212,86 +263,113 @@ cdef class ConjugateSteps:
                 self.d.dual[i] = now - self.alpha[i]
                 self.alpha[i] = now
                 total += _lacked(self.patterns, k, now, self.d.dual[i])
+        self.is_due = self.members.shape[0] > 0
         return total / (self.target * self.target)
 
     def step(self):
         """Go on in the space of the pass, of which `gap` has been asked, and the moves before it."""
-        cdef Move move = self.q     # what is no longer asked for makes room for the new one
-        cdef double dd, square = 0, slope = 0, share = 0
+        cdef double square = 0, slope = 0, share = 0
         with nogil:
-            dd = self._find_change_of_vector()
-            if self._leave_bounds_out():
-                dd = self._inner(self.d, self.d)
-            if dd > self.d.least and self._point(dd):
-                slope, square = self._slope(move), self._inner(move, move)
+            self._leave_bounds_out()
+            self._measure(True)
+            if not self.gram[0][0] > ROUNDING * max(self.a.state.sqnorm, self.sqnorm_before):
+                self._sum(self.d)   # the difference is mostly rounding
+                self._measure(False)
+            self.d.least = max(self.d.least, ROUNDING * self.gram[0][0])
+            if self.gram[0][0] > self.d.least and self._point():
+                slope, square = self._slope(self.q), self._inner(self.q, self.q)
                 if slope > 0 and square > 0:
                     share = min(slope / square, 1)
             with gil:
                 self.patterns.rows.check()   # a kernel may have refused a row: sums are not whole
             if share > 0:
-                self._go(move, share, slope, square)
-                move.add(share, 1, self.d)   # all of it, pass and step
+                self._go(share, slope, square)
             else:
-                move.copy(self.d)
+                self.q.copy(self.d)
+                self._remember()
             # The step may have taken back what the pass has done.
-            move.least = max(self.d.least, ROUNDING * (dd + share * share * square))
-            self._remember()
-        self.p, self.q = move, self.p
+            self.q.least = max(self.d.least, ROUNDING * (self.gram[0][0] + share * share * square))
+        # What is no longer asked for has made room for the new move, all of it, pass and step.
+        self.p, self.q, self.is_due = self.q, self.p, False
 
-    cdef double _find_change_of_vector(self) noexcept nogil:
-        """Of the pass: the difference of weight vectors or, where that is mostly rounding, a sum.
-
-        Returned is its squared length.
-        """
-        cdef Py_ssize_t i
-        cdef double scale = self.a.state.scale, square
-        for i in range(self.d.vector.shape[0]):
-            self.d.vector[i] = scale * self.a.v[i] - self.vector_before[i]
-        self.d.label_sum = scale * self.a.state.label_sum - self.label_sum_before
-        self.d.lost = 1
-        square = self._inner(self.d, self.d)
-        self.d.least = ROUNDING * fabs(square)   # what lies at a bound will be taken out
-        if square > ROUNDING * max(self.a.state.sqnorm, self.sqnorm_before):
-            return square
-        self._sum(self.d)
-        return self._inner(self.d, self.d)
-
-    cdef bint _leave_bounds_out(self) noexcept nogil:
-        """Take out of all moves what lies at a bound now: True if some of the pass does."""
-        cdef Py_ssize_t i
-        cdef bint changes = False
+    cdef void _leave_bounds_out(self) noexcept nogil:
+        """Take out of all moves what lies at a bound now."""
+        cdef Py_ssize_t i, k
+        cdef double signed, length = 0
         for i in range(self.members.shape[0]):
             if not 0 < self.alpha[i] < self.upper[i]:
-                changes = changes or self.d.dual[i] != 0
-                self._leave_out(self.d, i)
+                if self.d.dual[i] != 0:   # of the pass: as if it had been so before
+                    k = self.members[i]
+                    signed = self.d.dual[i] * self.patterns.labels[k]
+                    axpy(self.patterns.rows, k, signed, &self.vector_before[0])
+                    self.label_sum_before += signed
+                    length += fabs(signed) * sqrt(self.patterns.sqnorms[k])
+                    self.d.dual[i] = 0
                 self._leave_out(self.p, i)
                 self._leave_out(self.q, i)
-        return changes
+        self.d.least = ROUNDING * length * length   # what has been taken out leaves its rounding
 
     cdef void _leave_out(self, Move move, Py_ssize_t i) noexcept nogil:
         self._add(move, i, -move.dual[i])
         move.dual[i] = 0
 
-    cdef bint _point(self, double dd) noexcept nogil:
+    cdef void _measure(self, bint find) noexcept nogil:
+        """The inner products of d, p and q, and the slopes along them: `gram`, `slopes`.
+
+        To `find` the change of the weight vector that belongs to d, a difference, comes first. Block by
+        block: vectors of some thousands of features are read once.
+        """
+        cdef const double* vectors[MOVES]
+        cdef const double* duals[MOVES]
+        cdef double[MOVES] label_sums
+        cdef const double* v = &self.a.v[0]
+        cdef double scale = self.a.state.scale, label_sum = scale * self.a.state.label_sum
+        cdef Py_ssize_t begin = 0, size, l, n = self.members.shape[0]
+        cdef int i, j
+        if find:
+            self.d.label_sum, self.d.lost = label_sum - self.label_sum_before, 1
+        vectors[0], vectors[1], vectors[2] = &self.d.vector[0], &self.p.vector[0], &self.q.vector[0]
+        duals[0], duals[1], duals[2] = &self.d.dual[0], &self.p.dual[0], &self.q.dual[0]
+        label_sums[0], label_sums[1], label_sums[2] = self.d.label_sum, self.p.label_sum, self.q.label_sum
+        for i in range(MOVES):
+            self.slopes[i] = self.target * sum_of(duals[i], n) - self._private(&self.alpha[0], duals[i])
+            self.slopes[i] -= self.patterns.sqrho * label_sum * label_sums[i]
+            for j in range(i + 1):
+                self.gram[i][j] = self._private(duals[i], duals[j])
+                self.gram[i][j] += self.patterns.sqrho * label_sums[i] * label_sums[j]
+        while begin < self.a.v.shape[0]:
+            size = min(BLOCK, self.a.v.shape[0] - begin)
+            if find:
+                for l in range(begin, begin + size):
+                    self.d.vector[l] = scale * v[l] - self.vector_before[l]
+            if not self.patterns.rows.is_kernel:
+                for i in range(MOVES):
+                    self.slopes[i] -= scale * dot_of(v + begin, vectors[i] + begin, size)
+                    for j in range(i + 1):
+                        self.gram[i][j] += dot_of(vectors[i] + begin, vectors[j] + begin, size)
+            begin += size
+        if self.patterns.rows.is_kernel:
+            for i in range(MOVES):
+                self.slopes[i] -= scale * self._inner_over_kernel(v, duals[i])
+                for j in range(i + 1):
+                    self.gram[i][j] += self._inner_over_kernel(vectors[i], duals[j])
+
+    cdef bint _point(self) noexcept nogil:
         """Make q the change from here to the best point, or to the bounds before it.
 
         False, and it is what it was, if rounding does not allow it.
         """
-        cdef double[MOVES][MOVES] gram
         cdef double[MOVES] c
         cdef double wanted, within
         cdef Py_ssize_t i
-        c[0], c[1], c[2] = self._slope(self.d), self._slope(self.p), self._slope(self.q)
-        gram[0][0] = dd
-        gram[1][0], gram[1][1] = self._inner(self.d, self.p), self._inner(self.p, self.p)
-        gram[2][0], gram[2][1] = self._inner(self.d, self.q), self._inner(self.p, self.q)
-        gram[2][2] = self._inner(self.q, self.q)
-        _solve(gram, c, gram[1][1] > self.p.least, gram[2][2] > self.q.least)
+        c[0], c[1], c[2] = self.slopes[0], self.slopes[1], self.slopes[2]
+        _solve(self.gram, c, self.gram[1][1] > self.p.least, self.gram[2][2] > self.q.least)
         if not isfinite(c[0] + c[1] + c[2]):
             return False
-        self.q.add(c[2], c[0], self.d)
-        if c[1] != 0:
-            self.q.add(1, c[1], self.p)
+        _combine(self.q.vector, c[2], self.d.vector, c[0], self.p.vector, c[1])
+        _combine(self.q.dual, c[2], self.d.dual, c[0], self.p.dual, c[1])
+        self.q.label_sum = c[2] * self.q.label_sum + c[0] * self.d.label_sum + c[1] * self.p.label_sum
+        self.q.lost = fabs(c[2]) * self.q.lost + fabs(c[0]) * self.d.lost + fabs(c[1]) * self.p.lost
         for i in range(self.members.shape[0]):
             wanted = self.alpha[i] + self.q.dual[i]
             if not 0 <= wanted <= self.upper[i]:
@@ -305,23 +383,29 @@ cdef class ConjugateSteps:
             self.q.lost = 1
         return True
 
-    cdef void _go(self, Move move, double share, double slope, double square) noexcept nogil:
-        """Change the weight vector by a share of a move."""
+    cdef void _go(self, double share, double slope, double square) noexcept nogil:
+        """Change the weight vector by a share of q, and add the pass to that."""
         cdef Py_ssize_t i, k
-        cdef double total = sum_of(&move.dual[0], move.dual.shape[0]), scale = self.a.state.scale
+        cdef double total = sum_of(&self.q.dual[0], self.q.dual.shape[0]), scale = self.a.state.scale
         cdef double c = share / scale
-        for i in range(move.vector.shape[0]):
-            self.a.v[i] += c * move.vector[i]
+        for i in range(self.a.v.shape[0]):
+            self.a.v[i] += c * self.q.vector[i]
+            self.vector_before[i] = scale * self.a.v[i]
+            self.q.vector[i] = share * self.q.vector[i] + self.d.vector[i]
         for i in range(self.members.shape[0]):
             k = self.members[i]
             # Rounding must not carry it out of its bounds.
-            self.a.beta[k] = min(max(self.a.beta[k] + c * move.dual[i], 0), self.upper[i] / scale)
+            self.a.beta[k] = min(max(self.a.beta[k] + c * self.q.dual[i], 0), self.upper[i] / scale)
             self.alpha[i] = scale * self.a.beta[k]
-        self.a.state.label_sum += c * move.label_sum
+            self.q.dual[i] = share * self.q.dual[i] + self.d.dual[i]
+        self.a.state.label_sum += c * self.q.label_sum
         self.a.state.dual_sum += share * total
         self.a.state.sqnorm += share * (2 * (self.target * total - slope) + share * square)
         self.a.state.t += 1
         self.a.state.n_updates += 1
+        self.q.label_sum = share * self.q.label_sum + self.d.label_sum
+        self.q.lost = share * self.q.lost + self.d.lost
+        self.label_sum_before, self.sqnorm_before = scale * self.a.state.label_sum, self.a.state.sqnorm
 
     cdef void _sum(self, Move move) noexcept nogil:
         """Find the vector of a move from its dual variables."""
@@ -341,27 +425,32 @@ cdef class ConjugateSteps:
     cdef double _inner(self, Move x, Move y) noexcept nogil:
         """Inner product, augmentation and private coordinates included."""
         cdef double total = self.patterns.sqrho * x.label_sum * y.label_sum
-        return total + self._private(x.dual, y) + self._inner_of_features(x.vector, y)
-
-    cdef double _private(self, const double[::1] dual, Move y) noexcept nogil:
-        """What private coordinates add to an inner product."""
-        if not self.has_private:
-            return 0
-        return weighted_dot_of(&self.extension[0], &dual[0], &y.dual[0], dual.shape[0])
+        total += self._private(&x.dual[0], &y.dual[0])
+        return total + self._inner_of_features(&x.vector[0], y)
 
     cdef double _slope(self, Move x) noexcept nogil:
         """By how much the objective grows, at first, along a move."""
         cdef double inner = self.patterns.sqrho * self.a.state.label_sum * x.label_sum
-        inner += self._inner_of_features(self.a.v, x)
-        inner = self.a.state.scale * inner + self._private(self.alpha, x)
+        inner += self._inner_of_features(&self.a.v[0], x)
+        inner = self.a.state.scale * inner + self._private(&self.alpha[0], &x.dual[0])
         return self.target * sum_of(&x.dual[0], x.dual.shape[0]) - inner
 
-    cdef double _inner_of_features(self, const double[::1] vector, Move y) noexcept nogil:
-        cdef double total = 0
+    cdef double _private(self, const double* dual, const double* other) noexcept nogil:
+        """What private coordinates add to an inner product."""
+        if not self.has_private:
+            return 0
+        return weighted_dot_of(&self.extension[0], dual, other, self.extension.shape[0])
+
+    cdef double _inner_of_features(self, const double* vector, Move y) noexcept nogil:
+        if self.patterns.rows.is_kernel:
+            return self._inner_over_kernel(vector, &y.dual[0])
+        return dot_of(vector, &y.vector[0], y.vector.shape[0])
+
+    cdef double _inner_over_kernel(self, const double* products, const double* dual) noexcept nogil:
+        """Of a vector, given its products with all patterns, with what dual variables of members make."""
         cdef Py_ssize_t i, k
-        if not self.patterns.rows.is_kernel:
-            return dot_of(&vector[0], &y.vector[0], vector.shape[0])
-        for i in range(self.members.shape[0]):   # `vector` holds the products with all patterns
+        cdef double total = 0
+        for i in range(self.members.shape[0]):
             k = self.members[i]
-            total += vector[k] * self.patterns.labels[k] * y.dual[i]
+            total += products[k] * self.patterns.labels[k] * dual[i]
         return total

@@ -3,9 +3,10 @@
 A full epoch presents every pattern once, then, again and again, those whose dual variable is between
 its bounds or has just changed. Each of these passes has an order of its own: where one order is kept,
 the next pass mostly repeats what the last one has done. (Sector, 6412 documents, C = 0.01: after one
-pass more the gap is 1.6e-4 in a new order, 1.2e-2 in the old one.) And from each the dual variables go
-on, all at once, to the best point that it and the two moves before it lead to
-(`margins._conjugate`).
+pass more the gap is 1.6e-4 in a new order, 1.2e-2 in the old one.) And from each, before the next one,
+the dual variables go on, all at once, to the best point that it and the two moves before it lead to
+(`margins._conjugate`); also from the last pass of an epoch, but not before its proof: the primal value
+is a pass behind a step.
 
 As soon as these patterns have little left to gain, it is the others' turn: the epoch ends. A pass tells
 how much it has found left to gain; the next one will find less, in the proportion in which this one has
@@ -18,7 +19,7 @@ found less than the one before. That also tells how far the proof is: it is look
 import math
 
 from margins._activeset import ActiveSets
-from margins._conjugate import ConjugateSteps, gap_found, unsettled
+from margins._conjugate import ConjugateSteps
 from margins.certificate import Hinge
 
 # So many passes in an epoch at most.
@@ -73,6 +74,8 @@ class ConjugatePasses:
         self._first_found = self._least_found = math.inf
         self._gap_of_left = None  # when a gap was last proven
         self._n_unproven = 0
+        self._steps = None
+        self._found = 0.0  # what the last pass has found left to gain
 
     @property
     def n_visits(self):
@@ -83,15 +86,13 @@ class ConjugatePasses:
         """See `ActiveSets.full_epoch`."""
         if self._n_unproven == 0:
             self._look_back()
-        before = weights.dual
+        if self._steps is None or self._steps.a is not weights:
+            self._steps = ConjugateSteps(patterns, weights, self._target)
+        self._steps.begin()
         n_changed = self._visits.full_epoch(patterns, weights, rules, order, full_pass_rules, readout)
         self.n_refused = self._visits.n_refused
         if n_changed:
-            members = unsettled(patterns, weights, before)
-            found = gap_found(patterns, weights, before, self._target)
-            if math.isinf(self._first_found):
-                self._first_found = found
-            self._left = self._settle(patterns, weights, rules, members, readout, found)
+            self._left = self._settle(patterns, weights, rules, readout)
             self._n_unproven += 1
             if self.outpaced or self._is_near(weights) or self._n_unproven == EPOCHS_PER_PROOF:
                 self._n_unproven = 0
@@ -117,37 +118,38 @@ class ConjugatePasses:
             return not isinstance(self._run.problem, Hinge)
         return self._gap_of_left * self._left <= FAR * self._run.problem.gap_of(self._run.eps)
 
-    def _settle(self, patterns, weights, rules, members, readout, found):
-        """Present the members until they have little left to gain: about how much.
+    def _settle(self, patterns, weights, rules, readout):
+        """After a pass over all patterns, present the unsettled until they have little left to gain.
 
-        `found` is what the pass over all patterns has found.
+        Returned is about how much.
         """
-        left, enough = found, None
-        if left <= self._hope * self._asked(weights):
-            return left
-        steps = ConjugateSteps(patterns, weights, members, self._target)
-        for n_passes in range(1, PASSES + 1):
-            before = left
-            order = self._run.new_order(members)
-            n_changed = self._visits.full_epoch(patterns, weights, rules, order, None, readout)
-            left, asked = steps.gap(), self._asked(weights)
-            if enough is None:
-                enough = self._hope * LEFT * left
-            next_found = left * min(left / before, 1)
+        members, enough = self._steps.unsettled(), 0.0
+        for n_passes in range(PASSES + 1):
+            if n_passes > 0:
+                self._steps.step()
+                order = self._run.new_order(members)
+                self._visits.full_epoch(patterns, weights, rules, order, None, readout)
+            before, self._found = self._found, self._steps.gap()
+            asked = self._asked(weights)
+            next_found = self._found * min(self._found / before, 1) if before > 0 else self._found
             if next_found <= self._hope * asked:
                 return next_found
-            self.outpaced = self._is_outpaced(left, asked)
-            # Not after a step: the primal value is a pass behind it.
-            if n_changed == 0 or left <= enough or n_passes == PASSES or self.outpaced:
-                return left
-            steps.step()
+            self.outpaced = self._is_outpaced(asked)
+            if self.outpaced or self._found <= enough:
+                break
+            if n_passes == 1:
+                enough = self._hope * LEFT * self._found
+        return self._found
 
-    def _is_outpaced(self, left, asked):
-        """True if what else could be done seems to take less, a pass having found so much left."""
+    def _is_outpaced(self, asked):
+        """True if what else could be done seems to take less, after what the last pass has found."""
+        if math.isinf(self._first_found):
+            self._first_found = self._least_found = self._found
+            return False
         if math.isinf(self._rival):
             return False
         # What passes find may grow before it falls, so the least counts.
-        self._least_found = min(self._least_found, left)
+        self._least_found = min(self._least_found, self._found)
         times = _times_to(asked, self._least_found, self._first_found)
         return times * self.n_visits > self._rival * len(self._run.patterns)
 
