@@ -28,7 +28,7 @@ import numpy as np
 # not 0, 145 and 60, 25 of them 160 and 224; 256 features, 38 of them 950 and 610, 76 of them 1110 and
 # 2040.) Not where features are few: dense ones then are too short for blocks.
 cdef double SQUARE = 1 / 45., LINEAR = 6
-cdef Py_ssize_t FEW = 16
+cdef Py_ssize_t NARROW = 16
 
 # A pivot is the share of its diagonal element that the features before it leave. A Hessian of n features
 # with a share below TRUSTED sqrt(n), 64 times what single precision rounds off, is summed again in
@@ -66,7 +66,7 @@ cdef class SummedCurvature(Curvature):
         Curvature.__init__(self, patterns, steepness)
         self.sum = np.zeros((n, n + 1))
         cdef double enough = m * sqrt(n * (SQUARE * n + LINEAR))
-        if n > FEW and patterns.rows.has_nonzeros(<Py_ssize_t> enough + 1):
+        if n > NARROW and patterns.rows.has_nonzeros(<Py_ssize_t> enough + 1):
             self.block = DenseBlock(n, m, is_double=False)
 
     @property

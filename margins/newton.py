@@ -99,9 +99,9 @@ def are_few(patterns):
     return len(patterns) <= FEW * patterns.rows.n_features
 
 
-def passes_of_products(bounded):
+def passes_of_products(problem):
     """About how many passes over all patterns steps take, where the Hessian is not small."""
-    return PASSES_OF_HINGE if bounded else PASSES
+    return PASSES_OF_HINGE if isinstance(problem, Hinge) else PASSES
 
 
 class NewtonEpochs:
@@ -200,7 +200,7 @@ class NewtonEpochs:
         """
         m = len(self.patterns)
         if self.curvature is None:
-            self.curvature = self._new_curvature()
+            self.curvature = self._new_curvature(run.problem)
         self._keep_best(run.weights, run.dual_scale)
         members, others, others_sum = self._members()
         n_read = self.curvature.n_read
@@ -246,14 +246,11 @@ class NewtonEpochs:
         self._end(run)
         return 0, n_visits
 
-    def _new_curvature(self):
+    def _new_curvature(self, problem):
         if has_small_hessian(self.patterns):
             return SummedCurvature(self.patterns, self.steepness)
-        return ImplicitCurvature(
-            self.patterns,
-            self.steepness,
-            MORE_PASSES * passes_of_products(self.bounded) * len(self.patterns),
-        )
+        most_read = MORE_PASSES * passes_of_products(problem) * len(self.patterns)
+        return ImplicitCurvature(self.patterns, self.steepness, most_read)
 
     def _members(self):
         """The patterns that the epoch concerns, and what the others and their alpha sum to."""

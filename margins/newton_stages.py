@@ -44,7 +44,7 @@ def presentations_worth(patterns, problem):
     The first step sums a Hessian of all patterns, and each solves with one, if it is small.
     """
     if not has_small_hessian(patterns):
-        return passes_of_products(isinstance(problem, Hinge))
+        return passes_of_products(problem)
     hessian, factor = nanoseconds(patterns)
     visits = NS_PER_VISIT * len(patterns) + NS_PER_ELEMENT * patterns.rows.n_stored
     n_steps = STEPS_OF_FEW if are_few(patterns) else STEPS

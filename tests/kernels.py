@@ -36,6 +36,41 @@ def _read_only(X):
     return X
 
 
+def _unsorted(X):
+    """CSR whose rows store their columns in descending order."""
+    X = sparse.csr_array(X)
+    for begin, end in zip(X.indptr, X.indptr[1:], strict=False):
+        X.indices[begin:end] = X.indices[begin:end][::-1].copy()
+        X.data[begin:end] = X.data[begin:end][::-1].copy()
+    X.has_sorted_indices = False
+    return X
+
+
+def _with_zeros(X):
+    """CSR that stores every element, zeros too."""
+    m, d = X.shape
+    return sparse.csr_array((X.ravel(), np.tile(np.arange(d), m), np.arange(0, m * d + 1, d)), (m, d))
+
+
+ALL_LAYOUTS = LAYOUTS | {"unsorted CSR": _unsorted, "CSR with zeros": _with_zeros}
+
+
+def integers(seed=0, m=12, d=5, ones=False):
+    """Small integers with empty rows, so that all sums are exact, and labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (m, d)) if ones else rng.integers(-2, 3, (m, d))
+    X[[2, m - 1]] = 0
+    y = np.where(rng.random(m) < 0.5, 1, -1)
+    y[0], y[-1] = 1, -1
+    return X.astype(float), y
+
+
+def clouds(seed=0, m=80, d=4, n_classes=2):
+    rng = np.random.default_rng(seed)
+    y = np.arange(m) % n_classes
+    return rng.normal(size=(m, d)) + 0.8 * rng.normal(size=(n_classes, d))[y], y
+
+
 @st.composite
 def problems(draw, max_patterns=8, max_features=5, largest=4, values=None):
     """X (m, d) of small integers, as float64, and labels y in {-1, +1}, both classes present."""
