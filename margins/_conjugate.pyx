@@ -14,10 +14,7 @@ the best of the plane of d and p are those of conjugate gradients, preconditione
 orders always new gain much more than the same one again, but are no longer conjugate to all the moves
 before: q makes up for most of that. (Visits of a pattern with q and without, averages of six fits:
 basehock with C = 100 26 and 38, relathe 26 and 32, pcmac 21.5 and 24; hinge loss within 1e-4: relathe
-24.3 and 26.5, basehock 15.1 and 15.5, pcmac 19.4 and 19.3. Two moves more hardly tell.) Moves last while
-passes over all patterns come in between. (Visits with that, and with new moves after each of those,
-averages of twelve fits: relathe with C = 100 23.4 and 29.2, pcmac 19.5 and 23.6, basehock 23.1 and 26.1;
-hinge loss within 1e-4: relathe 23.1 and 24.5, pcmac 17.2 and 18.6, basehock 14.5 and 15.4.)
+24.3 and 26.5, basehock 15.1 and 15.5, pcmac 19.4 and 19.3. Two moves more hardly tell.)
 
 How a move changes the weight vector is found by differences, and by adding up again the rows of patterns
 that have reached a bound; where differences are mostly rounding, by adding up all of them.
@@ -138,7 +135,7 @@ cdef class ConjugateSteps:
 
     After `begin` there is a pass over all patterns, each presented once; then, between `unsettled` and the
     next `begin`, passes over those that are unsettled, in any order. After each pass `gap` is asked, then
-    a `step` may be made; moves last from one pass over all patterns to the next.
+    a `step` may be made; moves last from one pass over all patterns to the next, unless that begins anew.
 
     Parameters
     ----------
@@ -160,6 +157,7 @@ cdef class ConjugateSteps:
     # last pass or step has left them.
     cdef double[::1] extension, upper, alpha
     cdef bint is_due        # a pass has been made, and no step since
+    cdef bint is_first      # it is the one that moves come after
     cdef double[::1] vector_before      # the weights when the last pass began
     cdef double label_sum_before, sqnorm_before
     cdef Move d, p, q       # the pass, the move before it, and the one before that
@@ -172,18 +170,22 @@ cdef class ConjugateSteps:
         self.members = np.empty(0, dtype=np.int32)
         self.dual_before, self.vector_before = np.empty(m), np.empty(n_features)
         self.d, self.p, self.q = [Move(n_features) for _ in range(MOVES)]
-        self.has_private = self.is_due = False
+        self.has_private = self.is_due = self.is_first = False
         with nogil:
             for k in range(m):
                 self.has_private = self.has_private or patterns.extension[k] > 0
 
-    def begin(self):
-        """Before a pass over all patterns: go on from the pass before it, and remember where."""
+    def begin(self, bint anew):
+        """Before a pass over all patterns: go on from the pass before it, or `anew`, without moves."""
         cdef Py_ssize_t k
-        if self.is_due:
+        if anew:
+            self.members = np.empty(0, dtype=np.int32)
+            self.p, self.q = [Move(self.a.v.shape[0]) for _ in range(MOVES - 1)]
+        if self.is_due and not anew:
             self.step()
         else:
             self._remember()
+        self.is_first = anew
         with nogil:
             for k in range(self.dual_before.shape[0]):
                 self.dual_before[k] = self.a.state.scale * self.a.beta[k]
@@ -269,6 +271,11 @@ cdef class ConjugateSteps:
     def step(self):
         """Go on in the space of the pass, of which `gap` has been asked, and the moves before it."""
         cdef double square = 0, slope = 0, share = 0
+        self.is_due = False
+        if self.is_first:   # the pass over all patterns that moves come after is none of them
+            self.is_first = False
+            self._remember()
+            return
         with nogil:
             self._leave_bounds_out()
             self._measure(True)
@@ -290,7 +297,7 @@ cdef class ConjugateSteps:
             # The step may have taken back what the pass has done.
             self.q.least = max(self.d.least, ROUNDING * (self.gram[0][0] + share * share * square))
         # What is no longer asked for has made room for the new move, all of it, pass and step.
-        self.p, self.q, self.is_due = self.q, self.p, False
+        self.p, self.q = self.q, self.p
 
     cdef void _leave_bounds_out(self) noexcept nogil:
         """Take out of all moves what lies at a bound now."""

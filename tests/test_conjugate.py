@@ -89,17 +89,18 @@ class Oracle:
         return direction @ self.kernel @ direction - inner @ np.linalg.solve(gram, inner)
 
 
-def follow(patterns, X, y, history, delta2, upper, target, over_all=()):
+def follow(patterns, X, y, history, delta2, upper, target, over_all=(), anew=()):
     """The weight vector after steps, which the oracle replays, passes having added these changes.
 
     What would leave the bounds stays at them. The first pass is over all patterns, and so is the one
     after each whose number is in `over_all`; of the others' changes only those of the unsettled count.
+    Those whose number is in `anew`, too, are followed by no step, and by no moves.
     """
     weights = weights_of(patterns, np.array(history[0], dtype=float))
     steps = ConjugateSteps(patterns, weights, target)
     oracle = Oracle(X, y, delta2, upper, target)
-    steps.begin()
-    before, unsettled = weights.dual, None
+    steps.begin(False)
+    before, unsettled, is_first = weights.dual, None, False
     for number, change in enumerate(history[1:], start=1):
         now = np.clip(before + change, 0, upper)
         if unsettled is not None:
@@ -108,12 +109,17 @@ def follow(patterns, X, y, history, delta2, upper, target, over_all=()):
         if unsettled is None:
             unsettled = steps.unsettled()
         steps.gap()
+        goes_on = not is_first
+        is_first = False
         if number in over_all:
-            steps.begin()  # takes the step
             unsettled = None
+            is_first = number in anew
+            steps.begin(is_first)  # takes the step
+            if is_first:
+                goes_on, oracle.moves = False, []
         else:
             steps.step()
-        before = oracle.step(before, now)
+        before = oracle.step(before, now) if goes_on else now
         assert_allclose(weights.dual, before, rtol=1e-6, atol=1e-6)
         before = weights.dual
     return weights
@@ -123,7 +129,7 @@ def begun(patterns, alpha, target):
     """Steps after a first pass over all patterns, which has made the dual variables these."""
     weights = weights_of(patterns, np.zeros(len(alpha)))
     steps = ConjugateSteps(patterns, weights, target)
-    steps.begin()
+    steps.begin(False)
     weights.assign(patterns, np.asarray(alpha, dtype=float))
     steps.unsettled()
     return weights, steps
@@ -151,7 +157,7 @@ def test_gap_found_is_what_each_pattern_lacked(delta2):
     before, now = generator.integers(0, 4, size=(2, 20)).astype(float)
     weights = weights_of(patterns, before)
     steps = ConjugateSteps(patterns, weights, target)
-    steps.begin()
+    steps.begin(False)
     weights.assign(patterns, now)
     steps.unsettled()
     lacked = (now - before) * ((signed(X, y) ** 2).sum(axis=1) + delta2)
@@ -183,9 +189,9 @@ def test_no_epoch_ends_with_a_step(monkeypatch):
     calls = []
 
     class Steps(ConjugateSteps):
-        def begin(self):
-            super().begin()
-            calls.append("begin")
+        def begin(self, anew):
+            super().begin(anew)
+            calls.append("anew" if anew else "begin")
 
         def gap(self):
             calls.append("gap")
@@ -199,12 +205,13 @@ def test_no_epoch_ends_with_a_step(monkeypatch):
     monkeypatch.setattr(margins.conjugate, "PASSES", 3)
     X = np.random.default_rng(0).normal(size=(60, 10))
     Mpu(newton=False, C=1e3, eps=1e-3, random_state=0, max_iter=1000).fit(X, np.arange(60) % 2)
-    # A step is followed by a pass, over the unsettled or over all patterns; every pass but the first
-    # comes after one.
+    # A step is followed by a pass, over the unsettled or over all patterns; every pass comes after one,
+    # but those that begin anew.
     after_steps = {after for before, after in itertools.pairwise(calls) if before == "step"}
     assert after_steps == {"gap", "begin"}
-    assert calls.count("step") == calls.count("gap") - 1
-    assert calls.count("begin") > 3  # epochs, some of them with as many passes as they may have
+    assert calls[0] == "anew"
+    assert calls.count("step") == calls.count("gap") - calls.count("anew")
+    assert min(calls.count("begin"), calls.count("anew")) > 3
     assert calls[-1] == "gap"
 
 
@@ -248,10 +255,10 @@ def test_steps_are_those_of_the_oracle(data):
         data.draw(st.lists(st.lists(numbers, min_size=m, max_size=m), min_size=n_passes + 1, max_size=6))
     )[: n_passes + 1]
     history[0] = np.abs(history[0])
-    over_all = data.draw(st.sets(st.integers(1, 6)))
+    over_all, anew = data.draw(st.sets(st.integers(1, 6))), data.draw(st.sets(st.integers(1, 6)))
     history[0] = np.minimum(history[0], upper)
     patterns = patterns_of(X, y, RHO, delta2, upper)
-    weights = follow(patterns, X, y, history, delta2, upper, 3.0, over_all)
+    weights = follow(patterns, X, y, history, delta2, upper, 3.0, over_all, anew)
     alpha = weights.dual
     assert (alpha >= 0).all()
     assert (alpha <= upper).all()
@@ -273,7 +280,7 @@ def test_a_step_never_loses():
             weights, steps = begun(patterns, np.clip(generator.normal(size=6), 0, upper), 3.0)
             for _ in range(3):
                 passed = np.clip(weights.dual + generator.normal(size=6), 0, upper)
-                steps.begin()
+                steps.begin(False)
                 weights.assign(patterns, passed)
                 steps.unsettled()
                 steps.gap()
@@ -308,7 +315,7 @@ def test_unsettled_are_those_between_their_bounds_and_those_that_have_moved():
     patterns = patterns_of(X, [1, -1, 1, -1, 1, -1], RHO, 0.0, 2.0)
     weights = weights_of(patterns, np.array([0.0, 1, 1, 2, 1, 2]))
     steps = ConjugateSteps(patterns, weights, 4.0)
-    steps.begin()
+    steps.begin(False)
     weights.assign(patterns, np.array([0.0, 0, 1, 2, 2, 1]))
     assert_array_equal(steps.unsettled(), [1, 2, 4, 5])
 
@@ -318,7 +325,7 @@ def test_without_a_change_nothing_happens():
     patterns = patterns_of(X, y, RHO, 0.5)
     weights = weights_of(patterns, np.ones(3))
     steps = ConjugateSteps(patterns, weights, 4.0)
-    steps.begin()
+    steps.begin(False)
     assert len(steps.unsettled()) == 3
     for _ in range(2):
         assert steps.gap() == 0
@@ -336,7 +343,7 @@ class Still(ConjugateSteps):
 
     def step(self):
         super().__init__(*self.arguments)  # from here
-        super().begin()
+        super().begin(True)
         super().unsettled()
 
 
