@@ -185,7 +185,7 @@ cdef class ConjugateSteps:
             self.step()
         else:
             self._remember()
-        self.is_first = anew
+        self.is_due, self.is_first = False, anew
         with nogil:
             for k in range(self.dual_before.shape[0]):
                 self.dual_before[k] = self.a.state.scale * self.a.beta[k]
