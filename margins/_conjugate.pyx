@@ -265,14 +265,15 @@ cdef class ConjugateSteps:
                 self.d.dual[i] = now - self.alpha[i]
                 self.alpha[i] = now
                 total += _lacked(self.patterns, k, now, self.d.dual[i])
-        self.is_due = self.members.shape[0] > 0
+        self.is_due = True
         return total / (self.target * self.target)
 
     def step(self):
         """Go on in the space of the pass, of which `gap` has been asked, and the moves before it."""
         cdef double square = 0, slope = 0, share = 0
         self.is_due = False
-        if self.is_first:   # the pass over all patterns that moves come after is none of them
+        # The pass over all patterns that moves come after is none of them.
+        if self.is_first or self.members.shape[0] == 0:
             self.is_first = False
             self._remember()
             return
