@@ -11,6 +11,7 @@ from margins.newton import (
     passes_of_products,
     serves,
 )
+from margins.newton_sample import SampledNewtonEpochs, sample_size
 from margins.parameters import BOOLEAN, parameter
 from margins.rules import SuffixAverage
 from margins.training import Stage
@@ -91,7 +92,8 @@ class NewtonClassifier(MaximumMarginClassifier):
         "Go on by Newton steps after the first visits (of the squared hinge loss: of an eighth of the "
         "patterns), where features are few: their square, the intercept counted, at most the number "
         "of non-zero elements of X, or themselves less than a third of the patterns. At most 20,000 "
-        "non-zero elements need no visits before, but the hinge loss of more than 8 features does. Not "
+        "non-zero elements need no visits before, but the hinge loss of more than 8 features does; that "
+        "of very many patterns (1600 for each feature, and 32,000) begins over a sample instead. Not "
         "with C = inf, a kernel or stop='clean-pass'. False: only visits, by the algorithm's own rules.",
     )
 
@@ -113,11 +115,12 @@ class NewtonClassifier(MaximumMarginClassifier):
         """
         if not (self.newton and run.prove_early and serves(run.patterns, run.problem)):
             return
-        if not need_visits(run.patterns, run.problem):
-            yield Stage(joint=NewtonEpochs(run))
-            # Not finished: with long rows among short ones, what is left of a Hessian of all patterns,
-            # when most have been taken away again, is rounding. Begin anew: visits find those that
-            # belong to it.
+        size = sample_size(run.patterns, run.problem) if run.max_iter > 1 else 0
+        if size > 0 or not need_visits(run.patterns, run.problem):
+            yield Stage(joint=SampledNewtonEpochs(run, size) if size > 0 else NewtonEpochs(run))
+            # Not finished: a sample has misled; or with long rows among short ones, what is left of a
+            # Hessian of all patterns, when most have been taken away again, is rounding. Begin anew:
+            # visits find those that belong to it.
             run.weights.clear()
         for n_before, stage in enumerate(opening):
             run.readout = None if n_before else mean_of_late(run, stage)

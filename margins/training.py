@@ -390,6 +390,10 @@ class Run:
         mix(self._generator, order)
         return order
 
+    def sample(self, size):
+        """Some patterns, at most `size`, from all over the data: ndarray of int32, ascending."""
+        return np.unique(spread(self._generator, len(self.patterns), size))
+
     def present(self, stage, sets, order):
         """Present the patterns of `order`, all of a full epoch or the next of them."""
         if stage.loop is not None:

@@ -48,6 +48,11 @@ WORK = {
     ("w8a", "d, C=100"): (453_959, 107_923_960),
     ("usps", "d, C=0.01"): (44_405, 99_272_696),
     ("mushrooms", "d, C=0.01"): (25_398, 6_812_367),
+    # Patterns are very many: a sample comes first.
+    ("skin_nonskin", "a"): (1_792_170, 4),
+    ("skin_nonskin", "b"): (1_014_689, 2),
+    ("shuttle", "a"): (287_150, 4),
+    ("shuttle", "b"): (190_000, 2),
     # Features are many, so every pattern is visited on its own.
     ("pcmac", "a"): (32_813, 1_254_630_464_211),
     ("pcmac", "b"): (16_467, 12_465_426_283),
