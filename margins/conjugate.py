@@ -139,7 +139,7 @@ class ConjugatePasses:
             if n_passes > 0:
                 self._steps.step()
                 self._n_lasted += 1
-                order = self._run.new_order(members)
+                order = self._run.orders.of(members)
                 self._visits.full_epoch(patterns, weights, rules, order, None, readout)
             before, self._found = self._found, self._steps.gap()
             asked = self._asked(weights)

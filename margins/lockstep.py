@@ -376,10 +376,10 @@ def _train_together(models, training_set, seed, shuffle):
         seed=seed,
         report=None,
         keep_dual=False,
-        shuffle=shuffle,
     )
+    run.orders.shuffle = shuffle
     while lockstep.n_lanes:
-        lockstep.present(run.next_order())
+        lockstep.present(run.orders.next())
         run.n_epochs += 1
         for index in lockstep.ended(run.n_epochs):
             # Epochs left after a clean one count as presented: see Run.end_epoch.

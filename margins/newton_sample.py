@@ -73,7 +73,7 @@ class SampledNewtonEpochs(NewtonEpochs):
         """See `NewtonEpochs`."""
         if self._size == 0:
             return super().__call__(run)
-        sample, self._size = run.sample(self._size), 0
+        sample, self._size = run.orders.sample(self._size), 0
         run.proof_is_far = True
         accuracy = max(ACCURACY, LEFT_OF_ASKED * run.problem.gap_of(run.eps))
         with one_thread:

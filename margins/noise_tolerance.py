@@ -156,14 +156,15 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
         def make_with_readout(index, seed):
             run = make(index, seed)
             run.theta = self._theta
-            run.shuffle = self.shuffle
+            run.orders.shuffle = self.shuffle
             if self.readout == "tail":
-                run.n_held_out = math.ceil(self.validation_fraction * len(run.patterns))
-                if run.n_held_out == len(run.patterns):
+                n_held_out = math.ceil(self.validation_fraction * len(run.patterns))
+                if n_held_out == len(run.patterns):
                     raise ValueError(
                         f"validation_fraction of {type(self).__name__} must leave samples to train on. "
-                        f"Got {self.validation_fraction!r}, which holds out all {run.n_held_out}."
+                        f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
                     )
+                run.orders.n_held_out = n_held_out
             run.readout = self.online_readout(run.weights)
             if self.lam > 0:
                 own = run.patterns.rows.sqnorms()
@@ -227,7 +228,7 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
     def _choose_tails(self, runs, samples):
         """Leave votes only to the tail of hypotheses that errs least on the patterns held out."""
         for index, run in enumerate(runs):
-            held_out = run.held_out
+            held_out = run.orders.held_out
             truth = run.patterns.signs[held_out]
             errors = np.zeros(len(self.votes_[index]), dtype=np.int64)
             X = samples.X[held_out]

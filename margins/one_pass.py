@@ -24,7 +24,7 @@ def train_in_one_pass(runs, stages):
     while playing:
         for run, _, _ in playing:
             run.begin_epoch()
-        orders = [run.next_order() for run, _, _ in playing]
+        orders = [run.orders.next() for run, _, _ in playing]
         for begin in range(0, len(orders[0]), SLICE):
             for (run, stage, sets), order in zip(playing, orders, strict=True):
                 run.present(stage, sets, order[begin : begin + SLICE])

@@ -24,6 +24,94 @@ CHUNK = 1 << 13  # bytes of the rows that lie side by side
 TILE = 1 << 12  # patterns
 
 
+class Orders:
+    """The orders in which a run presents its patterns.
+
+    Parameters
+    ----------
+    n : int
+        How many patterns there are.
+    rows : Rows
+        Theirs: large data go by tiles.
+    seed : int
+    proven : bool
+        True: a proof ends the run, so that an order permuted anew is a matter of speed alone.
+    early : bool
+        True: as soon as it can, so that the permutation need not be one of NumPy's either.
+
+    Attributes
+    ----------
+    shuffle : "epochs", "once", "never" or "draws"
+        When the order is permuted; "draws": an epoch is as many draws with replacement as there are
+        patterns.
+    n_held_out : int
+        So many patterns, the first of the first order, are never presented.
+    """
+
+    def __init__(self, n, rows, seed, proven, early):
+        self.shuffle, self.n_held_out = "epochs", 0
+        self._n, self._seed, self._proven, self._early = n, seed, proven, early
+        self._is_first = True
+        self.look_at(rows)
+
+    def look_at(self, rows):
+        """From now on, the patterns are these rows."""
+        self._chunk = rows_per_chunk(rows)
+
+    # Made when first asked for: Newton steps need neither, and small fits feel it.
+
+    @functools.cached_property
+    def _order(self):
+        return np.arange(self._n, dtype=np.int32)
+
+    @functools.cached_property
+    def _generator(self):
+        return generator_of(self._seed)
+
+    @property
+    def held_out(self):
+        """The patterns that are never presented: ndarray of int32, shape (n_held_out,)."""
+        return self._order[: self.n_held_out]
+
+    def next(self, size=None):
+        """The order of the next full epoch, or of one of `size` patterns only: ndarray of int32."""
+        if self.shuffle == "draws":
+            return self._generator.integers(self._n, size=self._n, dtype=np.int32)
+        if self._proven and self.shuffle == "epochs" and self.n_held_out == 0:
+            if self._chunk > 1:
+                return by_tiles(self._generator, self._n, self._chunk, size)
+            if size is not None and size < self._n:
+                return spread(self._generator, self._n, size)
+            if self._early:
+                mix(self._generator, self._order)
+                return self._order
+        if self._is_first and self.shuffle != "never":
+            shuffle(self._generator, self._order)
+        order = self._order[self.n_held_out :]
+        if not self._is_first and self.shuffle == "epochs":
+            shuffle(self._generator, order)
+        self._is_first = False
+        return order
+
+    def of(self, some):
+        """Some patterns in a random order that is a matter of speed alone: ndarray of int32.
+
+        Parameters
+        ----------
+        some : ndarray of int32
+            Ascending.
+        """
+        if self._chunk > 1:
+            return some[by_tiles(self._generator, len(some), self._chunk)]
+        order = some.copy()
+        mix(self._generator, order)
+        return order
+
+    def sample(self, size):
+        """Some patterns, at most `size`, from all over the data: ndarray of int32, ascending."""
+        return np.unique(spread(self._generator, self._n, size))
+
+
 class _Seed(ISeedSequence):
     """What a bit generator asks of the seed sequence of an integer, computed once."""
 

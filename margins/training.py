@@ -5,7 +5,6 @@ goes on by them, from where it is, until a full pass changes nothing, or until t
 what was asked.
 """
 
-import functools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from margins._sparse import Rows
 from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.callbacks import Watch
 from margins.certificate import NOTHING, Certificate
-from margins.orders import by_tiles, generator_of, mix, rows_per_chunk, shuffle, spread
+from margins.orders import Orders
 from margins.patterns import of_each
 
 EPSILON = np.finfo(np.float64).eps
@@ -48,7 +47,8 @@ class Stage(NamedTuple):
         End the stage after so many full epochs, also without a clean one.
     n_patterns : int, optional
         Present only so many patterns in what counts as a full epoch: they are drawn from all over the
-        data, of large data in chunks of rows, and few may come twice. Only with shuffle="epochs".
+        data, of large data in chunks of rows, and few may come twice. Only where orders are permuted in
+        every epoch.
     presenter : object, optional
         Presents the patterns of an epoch in its own way instead of `ActiveSets`, whose `full_epoch`,
         `n_refused` and `n_visits` it must have.
@@ -125,11 +125,8 @@ class Run:
         True: sum the weight vector again from its dual variables after a full epoch, where a proof could
         tell the difference; over the rows of a kernel, which may have to be computed for it, only before
         a proof.
-    shuffle : "epochs", "once", "never" or "draws"
-        When the order of the patterns is permuted; "draws": an epoch is as many draws with replacement
-        as there are patterns.
-    n_held_out : int
-        So many patterns, the first of the first order, are never presented.
+    orders : margins.orders.Orders
+        In which the patterns are presented; when they change is to be set before training.
     weights : WeightVector
     readout : Readout or None
         Chooses among the run's hypotheses; None: the last one. To be set before training.
@@ -163,8 +160,7 @@ class Run:
     features: Rows | None = None
     theta: float = 0.0
     sums_afresh: bool = False
-    shuffle: str = "epochs"
-    n_held_out: int = 0
+    orders: Orders = field(init=False)
     weights: WeightVector = field(init=False)
     readout: Readout | None = field(init=False, default=None)
     history: list[Epoch] = field(init=False, default_factory=list)
@@ -186,17 +182,9 @@ class Run:
         self._n_changed = self._n_refused = 0
         self._n_visits_summed = 0  # before the weight vector was last summed
         self._primal = None
-        self._chunk = rows_per_chunk(self.patterns.rows)
-
-    # Made when first asked for: Newton steps need neither, and small fits feel it.
-
-    @functools.cached_property
-    def _order(self):
-        return np.arange(len(self.patterns), dtype=np.int32)
-
-    @functools.cached_property
-    def _generator(self):
-        return generator_of(self.seed)
+        self.orders = Orders(
+            m, self.patterns.rows, self.seed, proven=self.eps is not None, early=self.prove_early
+        )
 
     @property
     def sqradius(self):
@@ -223,11 +211,6 @@ class Run:
             return self.weights
         return self.readout.hypothesis(self.weights, self.patterns)
 
-    @property
-    def held_out(self):
-        """The patterns that are never presented: ndarray of int32, shape (n_held_out,)."""
-        return self._order[: self.n_held_out]
-
     def bound_dual(self, upper):
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
         self.patterns = self.patterns.with_limits(upper=of_each(upper, len(self.patterns)))
@@ -243,7 +226,7 @@ class Run:
         before = self.weights.sqnorm
         self.patterns = self.patterns.over(self.features)
         self.weights = self.weights.over(self.patterns)
-        self._chunk = rows_per_chunk(self.features)
+        self.orders.look_at(self.features)
         self.features = None
         self._forget_dual_unless(before)
         return True
@@ -323,7 +306,7 @@ class Run:
             self.begin_epoch()
             self._primal = stage.joint
             if stage.joint is None:
-                self.present(stage, sets, self.next_order(stage.n_patterns))
+                self.present(stage, sets, self.orders.next(stage.n_patterns))
             else:
                 n_changed, n_visits = stage.joint(self)
                 self._n_changed += n_changed
@@ -354,45 +337,6 @@ class Run:
         self.proof_is_far = False
         if self.watch is not None:
             self.watch.begin_epoch(self.n_epochs + 1)
-
-    def next_order(self, n_patterns=None):
-        """The order of the next full epoch, or of one of `n_patterns` only: ndarray of int32."""
-        if self.shuffle == "draws":
-            m = len(self.patterns)
-            return self._generator.integers(m, size=m, dtype=np.int32)
-        if self.eps is not None and self.shuffle == "epochs" and self.n_held_out == 0:
-            # Where a proof ends the fit, the order is a matter of speed alone.
-            if self._chunk > 1:
-                return by_tiles(self._generator, len(self.patterns), self._chunk, n_patterns)
-            if n_patterns is not None and n_patterns < len(self.patterns):
-                return spread(self._generator, len(self.patterns), n_patterns)
-            if self.prove_early:
-                mix(self._generator, self._order)
-                return self._order
-        if self.n_epochs == 0 and self.shuffle != "never":
-            shuffle(self._generator, self._order)
-        order = self._order[self.n_held_out :]
-        if self.n_epochs > 0 and self.shuffle == "epochs":
-            shuffle(self._generator, order)
-        return order
-
-    def new_order(self, some):
-        """Some patterns in a random order that is a matter of speed alone: ndarray of int32.
-
-        Parameters
-        ----------
-        some : ndarray of int32
-            Ascending.
-        """
-        if self._chunk > 1:
-            return some[by_tiles(self._generator, len(some), self._chunk)]
-        order = some.copy()
-        mix(self._generator, order)
-        return order
-
-    def sample(self, size):
-        """Some patterns, at most `size`, from all over the data: ndarray of int32, ascending."""
-        return np.unique(spread(self._generator, len(self.patterns), size))
 
     def present(self, stage, sets, order):
         """Present the patterns of `order`, all of a full epoch or the next of them."""
@@ -431,9 +375,10 @@ class Run:
         if self.clean and self.readout is not None:
             # The epochs that are left would be like this one: their presentations count.
             # (No more of them than a double counts exactly.)
-            left = min(self.max_iter - self.n_epochs, 2**53 // len(self._order))
-            self.readout.n_presented += left * (len(self._order) - self.n_held_out)
-            self.readout.n_right += left * (len(self._order) - self.n_held_out - self._n_refused)
+            left = min(self.max_iter - self.n_epochs, 2**53 // len(self.patterns))
+            n_presented = len(self.patterns) - self.orders.n_held_out
+            self.readout.n_presented += left * n_presented
+            self.readout.n_right += left * (n_presented - self._n_refused)
         self._n_changed = self._n_refused = 0
         if self.watch is not None and self.watch.end_epoch(self):
             self.trouble = "a callback stopped it"

@@ -15,12 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 import margins.conjugate
 import margins.gram
-import margins.training
 from margins._conjugate import ConjugateSteps, gap_found
 from margins._update import WeightVector
 from margins.callbacks import Fit
 from margins.conjugate import ConjugatePasses
 from margins.kernels import Kernel
+from margins.orders import Orders
 from margins.training import Run
 
 Mpu = margins.get("mpu")
@@ -387,30 +387,17 @@ def sparse_problem(seed, m=300, d=600):
 
 def test_every_pass_has_an_order_of_its_own(monkeypatch):
     orders = []
-    new_order = Run.new_order
+    order_of = Orders.of
 
-    def kept(run, some):
-        orders.append(new_order(run, some))
+    def kept(self, some):
+        orders.append(order_of(self, some))
         assert_array_equal(np.sort(orders[-1]), some)
         return orders[-1]
 
-    monkeypatch.setattr(Run, "new_order", kept)
+    monkeypatch.setattr(Orders, "of", kept)
     assert Mpu(eps=1e-4, random_state=0).fit(*sparse_problem(0)).converged_
     assert len(orders) > 4
     assert not any(np.array_equal(*pair) for pair in itertools.pairwise(orders))
-
-
-@pytest.mark.parametrize("chunk", [1, 7])
-def test_new_orders_hold_each_pattern_once(chunk, monkeypatch):
-    monkeypatch.setattr(margins.training, "rows_per_chunk", lambda rows: chunk)
-    X, y = sparse_problem(1)
-    runs = []
-    monkeypatch.setattr(Fit, "watch", lambda fit, index: Watch(seen=runs))
-    assert Mpu(eps=1e-4, random_state=0).fit(X, y).converged_
-    some = np.sort(np.random.default_rng(0).permutation(300)[:100]).astype(np.int32)
-    for order in runs[0].new_order(some), runs[0].new_order(some):
-        assert_array_equal(np.sort(order), some)
-        assert not np.array_equal(order, some)
 
 
 def noisy(seed):

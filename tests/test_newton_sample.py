@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import real_data
 from kernels import ALL_LAYOUTS, patterns_of
-from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -179,20 +178,3 @@ def test_real_data_take_fewer_presentations(monkeypatch):
         assert fit.converged_
         visits.append(fit.n_visits_)
     assert visits[0] <= 0.95 * visits[1]
-
-
-def test_samples_are_from_all_over_the_data():
-    X, y = noisy(m=1000)
-    samples = []
-
-    class Sampling(Mpu):
-        def stages(self, run):
-            samples.append(run.sample(100))
-            return super().stages(run)
-
-    Sampling(random_state=0).fit(X, y)
-    (sample,) = samples
-    assert sample.dtype == np.int32
-    assert_array_equal(sample, np.unique(sample))
-    assert 95 <= len(sample) <= 100
-    assert np.all(np.abs(sample[:95] - 10 * np.arange(95)) <= 60)

@@ -8,7 +8,7 @@ import pytest
 
 import margins
 from margins import orders
-from margins.orders import TILE, by_tiles, rows_per_chunk, spread
+from margins.orders import TILE, Orders, by_tiles, rows_per_chunk, spread
 from margins.patterns import rows_of
 
 
@@ -100,6 +100,43 @@ def test_only_large_data_of_short_rows_go_by_tiles(monkeypatch):
     assert rows_per_chunk(rows_of(X)) == orders.CHUNK // 32
     assert rows_per_chunk(rows_of(np.zeros((4, 1 << 14)))) == 1
     assert rows_per_chunk(rows_of(np.zeros((1 << 16, 1)))) == TILE // 16
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_an_order_of_some_patterns_holds_each_once(chunk, monkeypatch):
+    monkeypatch.setattr(orders, "rows_per_chunk", lambda rows: chunk)
+    of_a_run = Orders(300, None, seed=0, proven=True, early=True)
+    some = np.sort(np.random.default_rng(0).permutation(300)[:100]).astype(np.int32)
+    first, second = of_a_run.of(some), of_a_run.of(some)
+    for order in first, second:
+        np.testing.assert_array_equal(np.sort(order), some)
+        assert not np.array_equal(order, some)
+    assert not np.array_equal(first, second)
+
+
+def test_samples_are_from_all_over_the_data():
+    sample = Orders(1000, rows_of(np.zeros((1000, 2))), seed=0, proven=True, early=True).sample(100)
+    assert sample.dtype == np.int32
+    np.testing.assert_array_equal(sample, np.unique(sample))
+    assert 90 <= len(sample) <= 100
+    assert np.all(np.diff(sample) <= 30)  # few neighbouring parts share a pattern
+    assert sample[0] <= 10
+    assert sample[-1] >= 980
+
+
+@pytest.mark.parametrize("shuffle", ["epochs", "once", "never", "draws"])
+@pytest.mark.parametrize("n_held_out", [0, 20])
+def test_orders_change_when_they_are_to(shuffle, n_held_out):
+    of_a_run = Orders(100, rows_of(np.zeros((100, 2))), seed=0, proven=False, early=True)
+    of_a_run.shuffle, of_a_run.n_held_out = shuffle, n_held_out
+    first, second = of_a_run.next().copy(), of_a_run.next().copy()
+    assert np.array_equal(first, second) is (shuffle in ("once", "never"))
+    if shuffle == "draws":
+        assert len(np.unique(first)) < len(first) == 100
+        return
+    everyone = np.concatenate([of_a_run.held_out, second])
+    np.testing.assert_array_equal(np.sort(everyone), np.arange(100))
+    assert np.array_equal(everyone, np.arange(100)) is (shuffle == "never")
 
 
 def fit(name, **parameters):

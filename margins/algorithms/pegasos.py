@@ -89,7 +89,7 @@ class Pegasos(OnlineMixin, MarginClassifier):
         return HardMargin() if self.lam is None and math.isinf(self.C) else Hinge(C)
 
     def stages(self, run):
-        run.shuffle = "draws"
+        run.orders.shuffle = "draws"
         presenter = MiniBatches(self.batch_size) if self.batch_size > 1 else None
         yield Stage(self._rules(run), presenter=presenter)
 
