@@ -212,7 +212,7 @@ class NewtonEpochs:
                 others,
                 others_sum,
                 self.w,
-                self._of(self.margins, members),
+                self._copy_of(self.margins, members),
                 losses,
                 self.curvature,
             )
@@ -265,10 +265,14 @@ class NewtonEpochs:
 
     def _losses(self, members):
         """The members' losses, of the hinge loss rounded off around their dual variables."""
-        centre = self._of(self.alpha, members) if self.bounded else np.zeros(len(members))
+        centre = self._copy_of(self.alpha, members) if self.bounded else np.zeros(len(members))
         penalty, steepness = self._of(self.C, members), self._of(self.steepness, members)
         return Losses(centre, penalty, steepness, self.factor, self.bounded)
 
     def _of(self, values, members):
-        """The members' values, which steps may change; of everyone without a look at who it is."""
+        """The members' values; of everyone they are not copied."""
+        return values if members is self._everyone else values[members]
+
+    def _copy_of(self, values, members):
+        """The same, which steps may change."""
         return values.copy() if members is self._everyone else values[members]

@@ -18,6 +18,7 @@ import numpy as np
 
 from margins._losses import Losses
 from margins._newton import Objective, products
+from margins._slacks import hinge_sums
 from margins._summed_curvature import SummedCurvature
 from margins.certificate import Hinge
 from margins.newton import LEFT_OF_ASKED, NewtonEpochs, has_small_hessian
@@ -83,21 +84,21 @@ class SampledNewtonEpochs(NewtonEpochs):
             return 0, n_steps * len(sample)
         n_visits = len(self.patterns) + n_steps * len(sample)
         margins = products(self.patterns, self._everyone, objective.w)
-        loss = float(self.C @ np.maximum(1 - margins, 0))
+        loss, _ = hinge_sums(margins, self.C, 1.0)
         if not 0.5 * float(objective.w @ objective.w) + loss <= MISLED * objective.value:
             return 0, n_visits
-        self.w, self.margins, self.factor = objective.w, margins, losses.factor
-        self.alpha = 0.5 * self.C + self.factor * self.steepness * (1 - margins)
-        np.clip(self.alpha, 0, self.C, out=self.alpha)
+        self.w, self.margins = objective.w, margins
+        self.factor = losses.factor * len(sample) / len(self.patterns)
+        self.alpha = self._told()
         run.weights.assign(self.patterns, self.alpha)
         return len(sample), n_visits
 
     def _sampled(self, sample):
         """The objective as a function of what a sample contributes, and its losses."""
         each_is = len(self.patterns) / len(sample)
-        C, steepness = each_is * self.C[sample], each_is * self.steepness
+        C = each_is * self.C[sample]
         # Rounded off around the middle: nobody knows any dual variable.
-        losses = Losses(0.5 * C, C, steepness[sample], FIRST_FACTOR, bounded=True)
+        losses = Losses(0.5 * C, C, self.steepness[sample], each_is * FIRST_FACTOR, bounded=True)
         objective = Objective(
             self.patterns,
             sample,
@@ -106,6 +107,14 @@ class SampledNewtonEpochs(NewtonEpochs):
             self.w,
             self.margins[sample],
             losses,
-            SummedCurvature(self.patterns, steepness),
+            SummedCurvature(self.patterns, self.steepness),
         )
         return objective, losses
+
+    def _told(self):
+        """The dual variables that w tells: ndarray of float64, shape (m,)."""
+        alpha = 1 - self.margins  # in place from here on: arrays of all patterns are large
+        alpha *= self.factor
+        alpha *= self.steepness
+        alpha += 0.5 * self.C
+        return np.clip(alpha, 0, self.C, out=alpha)
