@@ -73,13 +73,15 @@ def _n_threads(n_jobs):
 
 
 def _in_threads(train, seeds, n_threads):
-    """Train in threads, each of which takes the next problem when it has finished one.
+    """Train in threads, this one among them, each of which takes the next problem when one is finished.
 
-    Not by joblib.Parallel, which looks only every 10 ms if they are done: small fits are by then.
+    Not by joblib.Parallel, which looks only every 10 ms if they are done: small fits are by then. This
+    one trains too, not only waits: a thread less is to be started. (Fits with two threads: iris 0.92 of
+    the time, digits 0.97, four times as many digits 0.87 to 0.93, text of 1000 documents 0.8.)
     """
     left, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
 
-    def take_turns():
+    def take_turns(caught=BaseException):
         while True:
             try:
                 index, seed = left.popleft()
@@ -87,18 +89,19 @@ def _in_threads(train, seeds, n_threads):
                 return
             try:
                 results[index] = train(index, seed)
-            except BaseException as error:
+            except caught as error:
                 errors[index] = error
                 left.clear()
 
-    threads = [threading.Thread(target=take_turns, daemon=True) for _ in range(n_threads)]
+    others = [threading.Thread(target=take_turns, daemon=True) for _ in range(n_threads - 1)]
     try:
-        for thread in threads:
+        for thread in others:
             thread.start()
-        for thread in threads:
+        take_turns(Exception)
+        for thread in others:
             thread.join()
     finally:
-        left.clear()  # Ctrl-C: nobody waits for the problems begun, and no other is
+        left.clear()  # Ctrl-C: nobody waits for the problems that others have begun, and no other is
     if errors:
         raise errors[min(errors)]
     return results
