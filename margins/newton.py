@@ -47,6 +47,10 @@ LEFT_OF_ASKED = 0.9
 LEFT = 0.01
 FEW_ELEMENTS = 20_000
 MOST_STEPS = 50
+# The proof is not looked for where an epoch leaves more than so many times the gap that is asked for: at
+# most other multiples of w and of its dual variables could prove it. (Hinge loss within 1e-4: spambase
+# 0.84 of the time, Adult 0.90, Web 0.92, 13 sets 0.96.)
+FAR = 2.0
 # So many epochs in a row that gain nothing are the end: what is left is rounding. Not fewer: what is
 # left to gain is that of the patterns of the epoch, and grows when others join them. With 3 the hinge
 # loss with C >= 1e4 was given up far from its optimum, one fit in ten.
@@ -216,9 +220,8 @@ class NewtonEpochs:
                 losses,
                 self.curvature,
             )
-            n_steps = objective.minimise(
-                LEFT_OF_ASKED * run.problem.gap_of(run.eps), self._left * objective.gap, MOST_STEPS
-            )
+            asked = run.problem.gap_of(run.eps)
+            n_steps = objective.minimise(LEFT_OF_ASKED * asked, self._left * objective.gap, MOST_STEPS)
         if members is self._everyone and objective.is_exact:
             margins = objective.margins
         else:
@@ -237,10 +240,12 @@ class NewtonEpochs:
         # Their sums, not w less the gradient, which holds what sums and differences of earlier vectors
         # have lost: the certificate would be false.
         run.weights.assign(self.patterns, self.alpha, others + objective.combination)
+        run.dual_scale = 1.0
         self._n_vain = 0 if objective.gap < self._least else self._n_vain + 1
         self._least = min(self._least, objective.gap)
         # Without a step w may be the optimum, which its dual variables are to prove.
         if n_steps > 0 and self._n_vain < PATIENCE:
+            run.proof_is_far = objective.gap > FAR * asked * objective.value
             return len(members), n_visits
         self._keep_best(run.weights, 1.0)
         self._end(run)

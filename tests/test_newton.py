@@ -439,6 +439,22 @@ def weighted_clouds(seed):
     return X, y, 10.0 ** rng.uniform(-10, 10, 80)
 
 
+def test_the_proof_is_looked_for_where_it_is_near(monkeypatch):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(3000, 9))
+    y = X @ generator.normal(size=9) + generator.normal(size=3000) > 0
+    fits = []
+    for far in (math.inf, newton.FAR):
+        monkeypatch.setattr(newton, "FAR", far)
+        fits.append(Mpu(loss="hinge", C=10, eps=1e-6, random_state=0).fit(X, y))
+    always, near = [[epoch.certificate for epoch in fit.learning_curve_[0]] for fit in fits]
+    assert len(near) == len(always) > 3 and fits[1].converged_
+    assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert None not in always
+    assert near.count(None) == len(near) - 2  # visits choose how to go on by theirs
+    assert near[0] == always[0] and near[-1] == always[-1] == fits[1].certificates_[0]
+
+
 @quiet
 @pytest.mark.parametrize("C", [1e4, 1e10])
 @pytest.mark.parametrize("seed", range(6))
