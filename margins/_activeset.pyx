@@ -17,7 +17,7 @@ Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free
-from margins._unlearning cimport are_unlearning, unlearning_visits
+from margins.rules._unlearning cimport are_unlearning, unlearning_visits
 from margins._update cimport VISITS_PER_SIGNAL_CHECK, Readout, mini_epoch, visits_t
 
 from typing import NamedTuple

@@ -24,7 +24,7 @@ Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the private coordinate
 
 from libc.math cimport INFINITY, NAN, fabs, floor, isnan, sqrt
 from margins._sparse cimport AHEAD, axpy
-from margins._sums cimport dot_of
+from margins.linalg._sums cimport dot_of
 
 import sys
 

@@ -20,8 +20,13 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from margins._slacks import hinge_minimum, largest_factor, squared_hinge_minimum, squared_hinge_sums
-from margins.patterns import of_each
+from margins.data.binary_problem import of_each
+from margins.losses._scaling import (
+    hinge_minimum,
+    largest_factor,
+    squared_hinge_minimum,
+    squared_hinge_sums,
+)
 
 
 @dataclass(frozen=True)

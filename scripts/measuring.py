@@ -26,7 +26,7 @@ from sklearn.svm import LinearSVC
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.patterns import binary_patterns, rows_of
+from margins.data.binary_problem import binary_patterns, rows_of
 from margins.rules import Additive, Mistake, NoShrink, Rules
 
 TURN = 0.01  # seconds

@@ -13,7 +13,7 @@ import real_data
 from noise_tolerance_tables import ALL_FEATURES, ALL_MARGINS, COPIES, FEATURES, MARGIN
 from scipy import sparse
 
-from margins.datasets import make_noisy_halfspace
+from margins.datasets.generators import make_noisy_halfspace
 
 NOISE = "noise "  # begins the name of an artificial data set
 FILES = {"adult": "a9a"}  # name in the paper -> of the files, where they differ

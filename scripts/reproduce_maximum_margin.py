@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 import margins
-from margins.newton_stages import NewtonClassifier
+from margins.solvers.newton.stages import NewtonClassifier
 
 SOURCE = "Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, ALT, Tables 1 and 2"
 EPS = 0.01

@@ -30,7 +30,7 @@ PATIENCE = 1_000_000  # single updates; a run that gets there has no end
 
 
 def mixed(order, state):
-    """`order` as margins.orders.mix permutes it, `state` being the number drawn.
+    """`order` as margins.data.permutations.mix permutes it, `state` being the number drawn.
 
     Steele, Lea & Flood (2014), SplitMix64; Durstenfeld (1964), algorithm 235.
     """

@@ -6,10 +6,10 @@ import signal
 import threading
 import time
 
-import kernels
 import numpy as np
 import oracles
 import pytest
+import sample_problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,18 +23,18 @@ THRESHOLD_LEVELS = ((3, 2.25), (2, 1.125), (4, 1.0))
 
 def assert_same(run, y, trace, delta2):
     weights, n_epochs, converged = run
-    np.testing.assert_array_equal(kernels.vector_of(weights, y, delta2), trace.a)
+    np.testing.assert_array_equal(sample_problems.vector_of(weights, y, delta2), trace.a)
     np.testing.assert_array_equal(weights.dual, trace.alpha)
     assert (weights.n_updates, n_epochs, converged) == (trace.n_updates, trace.epochs, trace.converged)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 @SETTINGS
-@given(problem=kernels.problems(), seed=st.integers(0, 99))
+@given(problem=sample_problems.problems(), seed=st.integers(0, 99))
 def test_threshold_levels_of_any_depth_are_the_oracles(depth, problem, seed):
     X, y = problem
     chosen = THRESHOLD_LEVELS[:depth]
-    orders = kernels.orders_of(len(X), 6, seed)
+    orders = sample_problems.orders_of(len(X), 6, seed)
     trace = oracles.run(
         oracles.patterns_of(X, y, 1.0, 4.0),
         oracles.PDM(0.25),
@@ -44,14 +44,21 @@ def test_threshold_levels_of_any_depth_are_the_oracles(depth, problem, seed):
     )
     rules = Rules(DynamicMargin(0.25), Additive(), NoShrink())
     levels = [Level(passes, factor) for passes, factor in chosen]
-    assert_same(kernels.run(kernels.patterns_of(X, y, 1.0, 4.0), rules, orders, levels), y, trace, 4.0)
+    assert_same(
+        sample_problems.run(sample_problems.patterns_of(X, y, 1.0, 4.0), rules, orders, levels),
+        y,
+        trace,
+        4.0,
+    )
 
 
 @SETTINGS
-@given(problem=kernels.problems(), seed=st.integers(0, 99), upper=st.sampled_from([3.0, math.inf]))
+@given(
+    problem=sample_problems.problems(), seed=st.integers(0, 99), upper=st.sampled_from([3.0, math.inf])
+)
 def test_unlearning_levels_are_the_oracles(problem, seed, upper):
     X, y = problem
-    orders = kernels.orders_of(len(X), 6, seed)
+    orders = sample_problems.orders_of(len(X), 6, seed)
     trace = oracles.run(
         oracles.patterns_of(X, y, 1.0, 4.0),
         oracles.MPU(40.0, 200.0, upper),
@@ -64,15 +71,15 @@ def test_unlearning_levels_are_the_oracles(problem, seed, upper):
     )
     rules = Rules(Unlearning(40, 200), Additive(), NoShrink())
     levels = [Level(3, 1.25, supported=True), Level(4, updated=True)]
-    patterns = kernels.patterns_of(X, y, 1.0, 4.0, upper)
-    assert_same(kernels.run(patterns, rules, orders, levels), y, trace, 4.0)
+    patterns = sample_problems.patterns_of(X, y, 1.0, 4.0, upper)
+    assert_same(sample_problems.run(patterns, rules, orders, levels), y, trace, 4.0)
 
 
 @SETTINGS
-@given(problem=kernels.problems(), seed=st.integers(0, 99))
+@given(problem=sample_problems.problems(), seed=st.integers(0, 99))
 def test_the_opening_epoch_has_its_own_rules_and_levels(problem, seed):
     X, y = problem
-    orders = kernels.orders_of(len(X), 6, seed)
+    orders = sample_problems.orders_of(len(X), 6, seed)
     oracle_levels = [oracles.Level(passes, oracles.below(factor)) for passes, factor in THRESHOLD_LEVELS]
     opening = [oracles.Level(3, oracles.below(1.125)), *oracle_levels[1:]]
     trace = oracles.run(
@@ -86,8 +93,8 @@ def test_the_opening_epoch_has_its_own_rules_and_levels(problem, seed):
     )
     condition = DynamicMargin(0.25)
     levels = [Level(passes, factor) for passes, factor in THRESHOLD_LEVELS]
-    run = kernels.run(
-        kernels.patterns_of(X, y, 1.0, 4.0),
+    run = sample_problems.run(
+        sample_problems.patterns_of(X, y, 1.0, 4.0),
         Rules(condition, Additive(), NoShrink()),
         orders,
         levels,
@@ -103,7 +110,9 @@ def test_unlearning_without_dual_variables_is_refused():
     for condition, levels in ((Unlearning(1, 5), ()), (Mistake(), supported), (Mistake(), updated)):
         rules = Rules(condition, Additive(), NoShrink())
         with pytest.raises(ValueError, match="need dual variables"):
-            ActiveSets(levels, 2).full_epoch(kernels.patterns_of(X, y), WeightVector(1), rules, order)
+            ActiveSets(levels, 2).full_epoch(
+                sample_problems.patterns_of(X, y), WeightVector(1), rules, order
+            )
 
 
 def test_visits_are_counted():
@@ -112,7 +121,7 @@ def test_visits_are_counted():
     weights = WeightVector(1)
     rules = Rules(Mistake(), Additive(), NoShrink())
     for _ in range(2):
-        sets.full_epoch(kernels.patterns_of(X, y), weights, rules, np.arange(3, dtype=np.int32))
+        sets.full_epoch(sample_problems.patterns_of(X, y), weights, rules, np.arange(3, dtype=np.int32))
     assert sets.n_visits == 6
 
 
@@ -125,7 +134,7 @@ def test_ctrl_c_is_honoured_within_a_full_epoch(ctrl_c):
     sets = ActiveSets([Level(10**9, math.inf)], len(X))
     rules = Rules(FixedThreshold(1), Additive(), NoShrink())
     order = np.arange(len(X), dtype=np.int32)
-    patterns = kernels.patterns_of(X, y)
+    patterns = sample_problems.patterns_of(X, y)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.perf_counter()

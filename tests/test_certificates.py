@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
-from margins.base import MaximumMarginClassifier
-from margins.budget import BudgetClassifier
 from margins.certificate import Certificate
-from margins.newton_stages import NewtonClassifier
-from margins.noise_tolerance import ReadoutClassifier
-from margins.steps import StepClassifier
+from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.budget import BudgetClassifier
+from margins.estimators.noise_tolerance import ReadoutClassifier
+from margins.estimators.step import StepClassifier
+from margins.solvers.newton.stages import NewtonClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)

@@ -7,7 +7,7 @@ import pytest
 
 import margins
 from margins.algorithms.pdm import DynamicMarginPerceptron
-from margins.base import MarginClassifier
+from margins.estimators.base import MarginClassifier
 
 
 @pytest.fixture
@@ -34,7 +34,10 @@ def registered(monkeypatch):
     monkeypatch.setattr("margins.registry._registered", {})
 
 
-GOOD = "from margins.base import MarginClassifier\nclass Algorithm(MarginClassifier):\n    pass\n"
+GOOD = (
+    "from margins.estimators.base import MarginClassifier\n"
+    "class Algorithm(MarginClassifier):\n    pass\n"
+)
 
 
 def test_built_ins_are_available_by_name():

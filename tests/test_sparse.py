@@ -1,23 +1,23 @@
 """Rows: dot, axpy and squared norms are the same in every layout."""
 
-import kernels
 import numpy as np
 import pytest
+import sample_problems
 from hypothesis import given, settings
 from scipy import sparse
 
 from margins._sparse import all_ones
-from margins.patterns import rows_of
+from margins.data.binary_problem import rows_of
 
 EXACT = settings(derandomize=True, deadline=None, max_examples=40)
 
 
-@pytest.mark.parametrize("layout", kernels.LAYOUTS)
+@pytest.mark.parametrize("layout", sample_problems.LAYOUTS)
 @EXACT
-@given(problem=kernels.problems(max_features=11))
+@given(problem=sample_problems.problems(max_features=11))
 def test_rows_compute_what_numpy_computes(layout, problem):
     X, _ = problem
-    rows = rows_of(kernels.LAYOUTS[layout](X))
+    rows = rows_of(sample_problems.LAYOUTS[layout](X))
     v = np.arange(1.0, X.shape[1] + 1)
     np.testing.assert_array_equal([rows.py_dot(k, v) for k in range(len(X))], X @ v)
     np.testing.assert_array_equal(rows.sqnorms(), np.sum(X**2, axis=1))
@@ -27,12 +27,12 @@ def test_rows_compute_what_numpy_computes(layout, problem):
         np.testing.assert_array_equal(w, v - 3 * X[k])
 
 
-@pytest.mark.parametrize("layout", [name for name in kernels.LAYOUTS if "CSR" in name])
+@pytest.mark.parametrize("layout", [name for name in sample_problems.LAYOUTS if "CSR" in name])
 @EXACT
-@given(problem=kernels.problems(values=[0, 1]))
+@given(problem=sample_problems.problems(values=[0, 1]))
 def test_rows_of_ones_need_no_values(layout, problem):
     X, _ = problem
-    rows = rows_of(kernels.LAYOUTS[layout](X))
+    rows = rows_of(sample_problems.LAYOUTS[layout](X))
     v = np.arange(1.0, X.shape[1] + 1)
     np.testing.assert_array_equal([rows.py_dot(k, v) for k in range(len(X))], X @ v)
     np.testing.assert_array_equal(rows.sqnorms(), X.sum(axis=1))
@@ -54,7 +54,7 @@ def test_long_rows_use_every_accumulator():
     rng = np.random.default_rng(0)
     X = rng.integers(-9, 10, (3, 103)).astype(float)
     v = rng.integers(-9, 10, 103).astype(float)
-    for make in kernels.LAYOUTS.values():
+    for make in sample_problems.LAYOUTS.values():
         rows = rows_of(make(X))
         np.testing.assert_array_equal([rows.py_dot(k, v) for k in range(3)], X @ v)
 

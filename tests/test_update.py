@@ -2,10 +2,10 @@
 
 import math
 
-import kernels
 import numpy as np
 import oracles
 import pytest
+import sample_problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,7 +42,7 @@ def rules_of(condition, multiple=False):
 
 
 def assert_same(weights, y, trace, delta2=0.0):
-    np.testing.assert_array_equal(kernels.vector_of(weights, y, delta2), trace.a)
+    np.testing.assert_array_equal(sample_problems.vector_of(weights, y, delta2), trace.a)
     np.testing.assert_array_equal(weights.dual, trace.alpha)
     assert weights.n_updates == weights.t == trace.n_updates
     assert weights.dual_sum == trace.alpha.sum()
@@ -53,30 +53,34 @@ def assert_same(weights, y, trace, delta2=0.0):
 @pytest.mark.parametrize("multiple", [False, True])
 @pytest.mark.parametrize("name", INTEGERS)
 @SETTINGS
-@given(problem=kernels.problems(), seed=st.integers(0, 99))
+@given(problem=sample_problems.problems(), seed=st.integers(0, 99))
 def test_every_presentation_is_the_oracles(name, multiple, delta2, problem, seed):
     X, y = problem
     oracle, condition = INTEGERS[name]
-    orders = kernels.orders_of(len(X), 12, seed)
+    orders = sample_problems.orders_of(len(X), 12, seed)
     trace = oracles.run(
         oracles.patterns_of(X, y, 1.0, delta2), oracle, orders, multiple=multiple, cap=1000
     )
     rules = Rules(condition, Additive(most=1000 if multiple else 1), NoShrink())
-    updates, weights = kernels.replay(kernels.patterns_of(X, y, 1.0, delta2), rules, orders)
+    updates, weights = sample_problems.replay(
+        sample_problems.patterns_of(X, y, 1.0, delta2), rules, orders
+    )
     assert updates == trace.updates
     assert_same(weights, y, trace, delta2)
 
 
-@pytest.mark.parametrize("layout", kernels.LAYOUTS)
+@pytest.mark.parametrize("layout", sample_problems.LAYOUTS)
 @SETTINGS
-@given(problem=kernels.problems(), seed=st.integers(0, 99))
+@given(problem=sample_problems.problems(), seed=st.integers(0, 99))
 def test_every_layout_gives_the_same_run(layout, problem, seed):
     X, y = problem
-    orders = kernels.orders_of(len(X), 12, seed)
+    orders = sample_problems.orders_of(len(X), 12, seed)
     rules = rules_of(Unlearning(30, 200), multiple=True)
-    expected, n_epochs, converged = kernels.run(kernels.patterns_of(X, y, 1.0, 4.0), rules, orders)
-    patterns = kernels.patterns_of(kernels.LAYOUTS[layout](X), y, 1.0, 4.0)
-    weights, *end = kernels.run(patterns, rules, orders)
+    expected, n_epochs, converged = sample_problems.run(
+        sample_problems.patterns_of(X, y, 1.0, 4.0), rules, orders
+    )
+    patterns = sample_problems.patterns_of(sample_problems.LAYOUTS[layout](X), y, 1.0, 4.0)
+    weights, *end = sample_problems.run(patterns, rules, orders)
     assert end == [n_epochs, converged]
     np.testing.assert_array_equal(weights.weights, expected.weights)
     np.testing.assert_array_equal(weights.dual, expected.dual)
@@ -85,7 +89,7 @@ def test_every_layout_gives_the_same_run(layout, problem, seed):
 
 @SETTINGS
 @given(
-    problem=kernels.problems(),
+    problem=sample_problems.problems(),
     seed=st.integers(0, 99),
     upper=st.one_of(st.integers(1, 9), st.lists(st.integers(1, 9), min_size=8, max_size=8)),
     multiple=st.booleans(),
@@ -93,12 +97,14 @@ def test_every_layout_gives_the_same_run(layout, problem, seed):
 def test_bounded_dual_variables_are_the_oracles(problem, seed, upper, multiple):
     X, y = problem
     upper = float(upper) if isinstance(upper, int) else np.array(upper[: len(X)], dtype=float)
-    orders = kernels.orders_of(len(X), 12, seed)
+    orders = sample_problems.orders_of(len(X), 12, seed)
     trace = oracles.run(
         oracles.patterns_of(X, y, 0), oracles.MPU(20.0, 100.0, upper), orders, multiple=multiple
     )
-    updates, weights = kernels.replay(
-        kernels.patterns_of(X, y, 0.0, upper=upper), rules_of(Unlearning(20, 100), multiple), orders
+    updates, weights = sample_problems.replay(
+        sample_problems.patterns_of(X, y, 0.0, upper=upper),
+        rules_of(Unlearning(20, 100), multiple),
+        orders,
     )
     assert updates == trace.updates
     np.testing.assert_array_equal(weights.dual, trace.alpha)
@@ -119,31 +125,35 @@ def test_bounded_dual_variables_are_the_oracles(problem, seed, upper, multiple):
     ids=["constant", "variable 1", "variable 2", "variable 5"],
 )
 @SETTINGS
-@given(problem=kernels.problems(max_patterns=6), seed=st.integers(0, 99))
+@given(problem=sample_problems.problems(max_patterns=6), seed=st.integers(0, 99))
 def test_shrinking_runs_are_the_oracles_to_rounding(oracle, make, multiple, delta2, problem, seed):
     X, y = problem
     shrink = make()
-    orders = kernels.orders_of(len(X), 6, seed)
+    orders = sample_problems.orders_of(len(X), 6, seed)
     trace = oracles.run(
         oracles.patterns_of(X, y, 1.0, delta2), oracle, orders, multiple=multiple, cap=50
     )
     rules = Rules(ShrunkThreshold(IRRATIONAL, shrink), Additive(most=50 if multiple else 1), shrink)
-    updates, weights = kernels.replay(kernels.patterns_of(X, y, 1.0, delta2), rules, orders)
+    updates, weights = sample_problems.replay(
+        sample_problems.patterns_of(X, y, 1.0, delta2), rules, orders
+    )
     assert updates == trace.updates
-    np.testing.assert_allclose(kernels.vector_of(weights, y, delta2), trace.a, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        sample_problems.vector_of(weights, y, delta2), trace.a, rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_allclose(weights.dual, trace.alpha, rtol=1e-9, atol=1e-9)
     assert weights.dual_sum == pytest.approx(trace.alpha.sum())
     assert weights.sqnorm == pytest.approx(trace.a @ trace.a, abs=1e-9)
 
 
 @SETTINGS
-@given(problem=kernels.problems(), seed=st.integers(0, 99), multiple=st.booleans())
+@given(problem=sample_problems.problems(), seed=st.integers(0, 99), multiple=st.booleans())
 def test_without_shrinking_or_unlearning_all_are_the_margin_perceptron(problem, seed, multiple):
     X, y = problem
-    orders = kernels.orders_of(len(X), 12, seed)
-    patterns = kernels.patterns_of(X, y, 1.0, 1.0)
+    orders = sample_problems.orders_of(len(X), 12, seed)
+    patterns = sample_problems.patterns_of(X, y, 1.0, 1.0)
     most = math.inf if multiple else 1
-    expected, _ = kernels.replay(
+    expected, _ = sample_problems.replay(
         patterns, Rules(FixedThreshold(9), Additive(most=most), NoShrink()), orders
     )
     constant, variable, none = ConstantShrink(0), VariableShrink(0), NoShrink()
@@ -153,40 +163,50 @@ def test_without_shrinking_or_unlearning_all_are_the_margin_perceptron(problem, 
         (ShrunkThreshold(9, none), none),
         (Unlearning(9, math.inf), none),
     ):
-        updates, _ = kernels.replay(patterns, Rules(condition, Additive(most=most), shrink), orders)
+        updates, _ = sample_problems.replay(
+            patterns, Rules(condition, Additive(most=most), shrink), orders
+        )
         assert updates == expected
 
 
 @SETTINGS
-@given(problem=kernels.problems(), seed=st.integers(0, 99))
+@given(problem=sample_problems.problems(), seed=st.integers(0, 99))
 def test_the_private_coordinate_is_a_materialised_column(problem, seed):
     X, y = problem
     delta2 = np.arange(1.0, len(X) + 1) ** 2  # one for every pattern
     explicit = np.hstack([X, np.diag(np.sqrt(delta2) * y)])
-    orders = kernels.orders_of(len(X), 12, seed)
+    orders = sample_problems.orders_of(len(X), 12, seed)
     rules = rules_of(DynamicMargin(0.25), multiple=True)
-    implicit_updates, weights = kernels.replay(kernels.patterns_of(X, y, 1.0, delta2), rules, orders)
-    explicit_updates, materialised = kernels.replay(kernels.patterns_of(explicit, y), rules, orders)
+    implicit_updates, weights = sample_problems.replay(
+        sample_problems.patterns_of(X, y, 1.0, delta2), rules, orders
+    )
+    explicit_updates, materialised = sample_problems.replay(
+        sample_problems.patterns_of(explicit, y), rules, orders
+    )
     assert implicit_updates == explicit_updates
     np.testing.assert_array_equal(weights.weights, materialised.weights[: X.shape[1]])
     assert weights.sqnorm == materialised.sqnorm
 
 
 @SETTINGS
-@given(problem=kernels.problems(), seed=st.integers(0, 99), factor=st.sampled_from([0.25, 2.0, 1024.0]))
+@given(
+    problem=sample_problems.problems(),
+    seed=st.integers(0, 99),
+    factor=st.sampled_from([0.25, 2.0, 1024.0]),
+)
 def test_scaling_everything_changes_no_update(problem, seed, factor):
     X, y = problem
-    orders = kernels.orders_of(len(X), 8, seed)
+    orders = sample_problems.orders_of(len(X), 8, seed)
     for make in (
         lambda f: FixedThreshold(9 * f),
         lambda f: Unlearning(9 * f, 90 * f),
         lambda f: DynamicMargin(0.5),
     ):
-        original, _ = kernels.replay(
-            kernels.patterns_of(X, y, 1.0, 1.0), rules_of(make(1.0), multiple=True), orders
+        original, _ = sample_problems.replay(
+            sample_problems.patterns_of(X, y, 1.0, 1.0), rules_of(make(1.0), multiple=True), orders
         )
-        scaled, _ = kernels.replay(
-            kernels.patterns_of(X * factor, y, factor, factor**2),
+        scaled, _ = sample_problems.replay(
+            sample_problems.patterns_of(X * factor, y, factor, factor**2),
             rules_of(make(factor**2), multiple=True),
             orders,
         )
@@ -199,18 +219,18 @@ def test_a_lazy_scale_is_renormalised_before_it_underflows():
     rules = Rules(ShrunkThreshold(1e-3, shrink), Additive(most=1), shrink)
     orders = [np.arange(3, dtype=np.int32)] * 400  # 0.001**800 is far below double's range
     trace = oracles.run(oracles.patterns_of(X, y), oracles.MPCS(0.999, 1e-3), orders)
-    weights, _, converged = kernels.run(kernels.patterns_of(X, y), rules, orders)
+    weights, _, converged = sample_problems.run(sample_problems.patterns_of(X, y), rules, orders)
     assert not converged and trace.n_updates == 800
-    np.testing.assert_allclose(kernels.vector_of(weights, y), trace.a, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sample_problems.vector_of(weights, y), trace.a, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(weights.dual, trace.alpha, rtol=1e-9, atol=1e-12)
 
 
 def test_a_pattern_of_no_length_takes_its_whole_bound_at_once():
     X, y = np.array([[0.0], [3.0]]), np.array([1, -1])
-    updates, weights = kernels.replay(
-        kernels.patterns_of(X, y, 0.0, upper=50.0),
+    updates, weights = sample_problems.replay(
+        sample_problems.patterns_of(X, y, 0.0, upper=50.0),
         rules_of(Unlearning(20, 100), multiple=True),
-        kernels.orders_of(2, 5, 0),
+        sample_problems.orders_of(2, 5, 0),
     )
     assert (0, 50) in updates and weights.dual[0] == 50
     assert weights.dual_sum == weights.dual.sum()
@@ -218,11 +238,13 @@ def test_a_pattern_of_no_length_takes_its_whole_bound_at_once():
 
 def test_an_empty_row_is_learned_through_the_bias_alone():
     X, y = np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([1, -1])
-    trace = oracles.run(oracles.patterns_of(X, y), oracles.Perceptron(), kernels.orders_of(2, 20, 0))
-    updates, weights = kernels.replay(
-        kernels.patterns_of(kernels.LAYOUTS["CSR"](X), y),
+    trace = oracles.run(
+        oracles.patterns_of(X, y), oracles.Perceptron(), sample_problems.orders_of(2, 20, 0)
+    )
+    updates, weights = sample_problems.replay(
+        sample_problems.patterns_of(sample_problems.LAYOUTS["CSR"](X), y),
         rules_of(Mistake()),
-        kernels.orders_of(2, 20, 0),
+        sample_problems.orders_of(2, 20, 0),
     )
     assert updates == trace.updates and trace.converged
     assert_same(weights, y, trace)
@@ -230,9 +252,9 @@ def test_an_empty_row_is_learned_through_the_bias_alone():
 
 def test_recompute_repairs_the_squared_norm_and_rescale_scales_all():
     X, y = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([1, -1])
-    patterns = kernels.patterns_of(X, y, 1.0, 4.0)
-    weights, *_ = kernels.run(
-        patterns, rules_of(FixedThreshold(5), multiple=True), kernels.orders_of(2, 9, 0)
+    patterns = sample_problems.patterns_of(X, y, 1.0, 4.0)
+    weights, *_ = sample_problems.run(
+        patterns, rules_of(FixedThreshold(5), multiple=True), sample_problems.orders_of(2, 9, 0)
     )
     before = (weights.weights, weights.label_sum, weights.dual, weights.sqnorm, weights.dual_sum)
     weights.rescale(2)
@@ -248,8 +270,10 @@ def test_recompute_repairs_the_squared_norm_and_rescale_scales_all():
 
 def test_products_leave_private_coordinates_out():
     X, y = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([1, -1])
-    patterns = kernels.patterns_of(X, y, 2.0, 4.0)
-    weights, *_ = kernels.run(patterns, rules_of(FixedThreshold(5)), kernels.orders_of(2, 9, 0))
+    patterns = sample_problems.patterns_of(X, y, 2.0, 4.0)
+    weights, *_ = sample_problems.run(
+        patterns, rules_of(FixedThreshold(5)), sample_problems.orders_of(2, 9, 0)
+    )
     scores = X @ weights.weights + 4.0 * weights.label_sum
     np.testing.assert_array_equal(weights.products(patterns), y * scores)
 

@@ -1,10 +1,10 @@
 """The kernel adatron."""
 
 from margins.certificate import Hinge
+from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import Interval, optional, parameter
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
-from margins.soft_margins import SoftMarginClassifier
-from margins.training import Stage
+from margins.solvers.driver import Stage
 
 
 class KernelAdatron(SoftMarginClassifier):

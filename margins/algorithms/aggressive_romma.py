@@ -1,10 +1,10 @@
 """The aggressive relaxed online maximum margin algorithm."""
 
-from margins.base import MaximumMarginClassifier
+from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.online import OnlineMixin
 from margins.rules import FixedThreshold, NoShrink, RelaxedMargin, Rules
-from margins.schedules import DEEP
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.schedules import DEEP
 
 
 class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier):

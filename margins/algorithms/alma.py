@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from margins import _alma
 from margins.certificate import Certificate
-from margins.own_loop import OwnLoopClassifier, State
+from margins.estimators.custom import OwnLoopClassifier, State
+from margins.estimators.online import Stream
 from margins.parameters import Interval, OneOf, parameter
-from margins.streams import Stream
+from margins.solvers.custom import _alma
 
 
 class AlmaState(State):

@@ -2,7 +2,7 @@
 
 import math
 
-from margins.noise_tolerance import NoiseTolerantClassifier
+from margins.estimators.noise_tolerance import NoiseTolerantClassifier
 from margins.parameters import AnyOf, Interval, OneOf, parameter
 
 

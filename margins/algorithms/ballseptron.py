@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from margins.base import MarginClassifier
+from margins.estimators.base import MarginClassifier
+from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter
 from margins.rules import BallStep, FixedMargin, NoShrink, Rules
-from margins.schedules import EASY_EPOCHS
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.schedules import EASY_EPOCHS
 
 
 class Ballseptron(OnlineMixin, MarginClassifier):

@@ -1,8 +1,8 @@
 """The budget perceptron."""
 
-from margins._budget import Cache
-from margins.budget import BudgetClassifier
+from margins.estimators.budget import BudgetClassifier
 from margins.parameters import Interval, optional, parameter
+from margins.solvers.custom._budget import Cache
 
 
 class BudgetPerceptron(BudgetClassifier):

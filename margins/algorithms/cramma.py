@@ -2,12 +2,12 @@
 
 import math
 
-from margins.base import MaximumMarginClassifier
+from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter
 from margins.rules import FallingMargin, NormalisedStep, NoShrink, Rules
-from margins.schedules import DEEP
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.schedules import DEEP
 
 # After so many full epochs at most a stage looks at what is proven.
 EPOCHS = 3

@@ -1,11 +1,11 @@
 """Dual coordinate descent, LIBLINEAR's algorithm for linear support vector machines."""
 
-from margins._shrinking import ShrinkingPasses
 from margins.certificate import Hinge
+from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import BOOLEAN, parameter
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
-from margins.soft_margins import SoftMarginClassifier
-from margins.training import Stage
+from margins.solvers._dual_cd import ShrinkingPasses
+from margins.solvers.driver import Stage
 
 # Passes over the patterns left between two looks at all of them. Measured on Adult with 5 to 50: for the
 # hinge loss the more the better, for the squared hinge loss few do where the accuracy is low.

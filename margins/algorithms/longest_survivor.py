@@ -1,6 +1,6 @@
 """The longest survivor."""
 
-from margins.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier
 from margins.parameters import OneOf, parameter
 
 

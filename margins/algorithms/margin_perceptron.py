@@ -1,10 +1,10 @@
 """The perceptron with margin."""
 
-from margins.base import MarginClassifier
+from margins.estimators.base import MarginClassifier
+from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
 
 
 class MarginPerceptron(OnlineMixin, MarginClassifier):

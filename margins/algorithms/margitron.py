@@ -2,12 +2,12 @@
 
 import math
 
-from margins.base import MaximumMarginClassifier
+from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, OneOf, optional, parameter
 from margins.rules import Additive, FixedThreshold, LengthPower, NoShrink, Rules, UpdatePower
-from margins.schedules import DEEP, EASY_EPOCHS, SHALLOWER
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 
 # Full epochs of the perceptron with margin at the start.
 OPENING = 5

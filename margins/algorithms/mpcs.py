@@ -1,10 +1,10 @@
 """The margin perceptron with constant shrinking."""
 
-from margins.newton_stages import NewtonClassifier, opening_of
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
-from margins.schedules import DEEP, EASY_EPOCHS, SHALLOW
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.newton.stages import NewtonClassifier, opening_of
+from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOW
 
 
 class ConstantShrinkingMarginPerceptron(NewtonClassifier):

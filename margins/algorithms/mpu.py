@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
-from margins._conjugate import gap_found
 from margins.certificate import HardMargin, Hinge
-from margins.conjugate import ConjugatePasses, dual_value
-from margins.newton import are_few, has_small_hessian
-from margins.newton_stages import NewtonClassifier, opening_of, presentations_worth
+from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import Interval, optional, parameter
 from margins.rules import Additive, NoShrink, Rules, Unlearning
-from margins.schedules import UNLEARNING, UNLEARNING_BOUNDED
-from margins.soft_margins import SoftMarginClassifier
-from margins.training import Stage
+from margins.solvers._conjugate import gap_found
+from margins.solvers.conjugate import ConjugatePasses, dual_value
+from margins.solvers.driver import Stage
+from margins.solvers.newton.newton import are_few, has_small_hessian
+from margins.solvers.newton.stages import NewtonClassifier, opening_of, presentations_worth
+from margins.solvers.schedules import UNLEARNING, UNLEARNING_BOUNDED
 
 # The accuracy beyond which b would leave a double no digits for what is added to it.
 FINEST = 1e-12
@@ -60,7 +60,7 @@ class UnlearningMarginPerceptron(NewtonClassifier, SoftMarginClassifier):
     With C = inf or ``stop="clean-pass"`` patterns are visited one at a time, as in the paper.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5; the
-    conjugate passes: `margins.conjugate`; the Newton steps: `margins.newton`.
+    conjugate passes: `margins.solvers.conjugate`; the Newton steps: `margins.solvers.newton.newton`.
     """
 
     before_run: float | None = parameter(

@@ -2,12 +2,12 @@
 
 import math
 
-from margins.newton_stages import NewtonClassifier, opening_of
+from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
-from margins.schedules import DEEP, EASY_EPOCHS, SHALLOWER
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.newton.stages import NewtonClassifier, opening_of
+from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 
 LARGEST_N = 1000
 

@@ -2,9 +2,9 @@
 
 import math
 
+from margins.estimators.step import ABOUT_RADIUS, RADII, StepClassifier
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, ConstantDecay, FixedThreshold, Rules
-from margins.steps import ABOUT_RADIUS, RADII, StepClassifier
 
 
 class Norma(StepClassifier):

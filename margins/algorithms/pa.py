@@ -1,8 +1,8 @@
 """The passive-aggressive algorithm."""
 
+from margins.estimators.step import StepClassifier
 from margins.parameters import Interval, OneOf, parameter
 from margins.rules import Average, MarginError, NoShrink, PassiveAggressive, Rules
-from margins.steps import StepClassifier
 
 
 class PassiveAggressiveClassifier(StepClassifier):

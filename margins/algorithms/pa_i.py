@@ -1,9 +1,9 @@
 """The passive-aggressive algorithm PA-I."""
 
 from margins.algorithms.pa import PassiveAggressiveClassifier
+from margins.estimators.step import ABOUT_RADIUS, RADII
 from margins.parameters import Interval, parameter
 from margins.rules import PassiveAggressive
-from margins.steps import ABOUT_RADIUS, RADII
 
 
 class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):

@@ -1,6 +1,6 @@
 """The perceptron algorithm with margins."""
 
-from margins.noise_tolerance import NoiseTolerantClassifier
+from margins.estimators.noise_tolerance import NoiseTolerantClassifier
 from margins.parameters import Interval, parameter
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from margins.noise_tolerance import ReadoutClassifier
+from margins.estimators.noise_tolerance import ReadoutClassifier
 from margins.parameters import Interval, parameter
 
 

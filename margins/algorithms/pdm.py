@@ -2,12 +2,12 @@
 
 import math
 
-from margins.newton_stages import NewtonClassifier, opening_of
+from margins.estimators.online import OnlineMixin
 from margins.parameters import BOOLEAN, Interval, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
-from margins.schedules import DEEP, DEEP_OPENING
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.newton.stages import NewtonClassifier, opening_of
+from margins.solvers.schedules import DEEP, DEEP_OPENING
 
 
 class DynamicMarginPerceptron(OnlineMixin, NewtonClassifier):

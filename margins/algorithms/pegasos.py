@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from margins._batches import MiniBatches
-from margins.base import LARGEST_C, SMALLEST_C, MarginClassifier
 from margins.certificate import HardMargin, Hinge
+from margins.data.binary_problem import of_each
+from margins.estimators.base import LARGEST_C, SMALLEST_C, MarginClassifier
+from margins.estimators.online import OnlineMixin
 from margins.parameters import BOOLEAN, Interval, OneOf, optional, parameter
-from margins.patterns import of_each
 from margins.rules import (
     Additive,
     ConstantDecay,
@@ -18,8 +18,8 @@ from margins.rules import (
     Rules,
     SubgradientStep,
 )
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers._mini_batch import MiniBatches
+from margins.solvers.driver import Stage
 
 
 class Pegasos(OnlineMixin, MarginClassifier):

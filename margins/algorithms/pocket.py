@@ -1,6 +1,6 @@
 """The pocket algorithm with ratchet."""
 
-from margins.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier
 from margins.parameters import OneOf, parameter
 
 

@@ -2,11 +2,11 @@
 
 import math
 
-from margins.base import MarginClassifier
+from margins.estimators.base import MarginClassifier
+from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, parameter
 from margins.rules import Mistake, NoShrink, RelaxedMargin, Rules
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
 
 
 class RelaxedOnlineMaximumMargin(OnlineMixin, MarginClassifier):

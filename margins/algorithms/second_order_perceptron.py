@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from margins._second_order import present
-from margins.own_loop import OwnLoopClassifier, State
+from margins.estimators.custom import OwnLoopClassifier, State
 from margins.parameters import Interval, parameter
+from margins.solvers.custom._second_order import present
 
 MOST_FEATURES = 10_000  # a matrix of 800 MB
 

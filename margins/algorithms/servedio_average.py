@@ -2,11 +2,11 @@
 
 import math
 
-from margins.base import MarginClassifier
+from margins.estimators.base import MarginClassifier
+from margins.estimators.online import OnlineMixin
 from margins.parameters import BOOLEAN, Interval, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
-from margins.streams import OnlineMixin
-from margins.training import Stage
+from margins.solvers.driver import Stage
 
 
 class ServedioAverage(OnlineMixin, MarginClassifier):

@@ -8,6 +8,7 @@
 from margins.model_selection.compare import Comparison, compare
 from margins.model_selection.grids import Stages
 from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, t_interval
+from margins.model_selection.pac import online_to_pac
 from margins.model_selection.search import double_cross_validation, parameter_search
 from margins.model_selection.study import Fold, Study, Table
 from margins.model_selection.tasks import FitFailed
@@ -23,6 +24,7 @@ __all__ = [
     "compare",
     "corrected_interval",
     "double_cross_validation",
+    "online_to_pac",
     "parameter_search",
     "t_interval",
 ]

@@ -111,7 +111,7 @@ class Engine:
         return [(rows[train], rows[test]) for train, test in folds]
 
     def _reason_against_lockstep(self, settings):
-        from margins.lockstep import reason_against
+        from margins.model_selection.lockstep import reason_against
 
         reason = self.scoring.reason_against_lockstep
         if reason is None and hasattr(self.data.X, "iloc"):

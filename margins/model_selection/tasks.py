@@ -129,7 +129,7 @@ def _one_by_one(shared, task, current):
 
 
 def _in_lockstep(shared, task, current):
-    from margins.lockstep import scores_in_lockstep
+    from margins.model_selection.lockstep import scores_in_lockstep
 
     train, test = shared.splits[task.split]
     X, y = shared.X, shared.y

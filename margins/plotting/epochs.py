@@ -95,7 +95,7 @@ class EpochsDisplay:
 
 
 def named_curves(caller, estimators, names=None):
-    """Learning curves by what their lines are called: dict of list of margins.training.Epoch."""
+    """Learning curves by what their lines are called: dict of list of margins.solvers.driver.Epoch."""
     if not estimators:
         raise ValueError(f"estimators of {caller} must be at least 1. Got none.")
     names = list(names) if names is not None else _names(estimators)

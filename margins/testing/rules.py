@@ -8,7 +8,7 @@ import numpy as np
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.patterns import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
 from margins.rules import (
     Additive,
     Condition,

@@ -4,10 +4,10 @@ import ctypes
 
 from scipy import LowLevelCallable
 
-from margins.base import MaximumMarginClassifier
+from margins.estimators.base import MaximumMarginClassifier
 from margins.rules import Additive, Native, NoShrink, Python, Rules
-from margins.schedules import DEEP
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.schedules import DEEP
 
 
 def threshold(sqnorm, t, dual_sum, label):

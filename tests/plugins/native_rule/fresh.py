@@ -2,10 +2,10 @@
 
 from fresh_rules import FreshMargin
 
-from margins.base import MaximumMarginClassifier
+from margins.estimators.base import MaximumMarginClassifier
 from margins.rules import Additive, NoShrink, Rules
-from margins.schedules import DEEP, DEEP_OPENING
-from margins.training import Stage
+from margins.solvers.driver import Stage
+from margins.solvers.schedules import DEEP, DEEP_OPENING
 
 
 class FreshMarginPerceptron(MaximumMarginClassifier):

@@ -1,0 +1,5 @@
+"""Artificial data sets."""
+
+from margins.datasets.generators import make_noisy_halfspace
+
+__all__ = ["make_noisy_halfspace"]

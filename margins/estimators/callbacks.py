@@ -1,0 +1,124 @@
+"""Callbacks: who is told of a fit's epochs, by scikit-learn's protocol where it has one.
+
+With scikit-learn 1.9 or later every classifier here has `set_callbacks`. A fit is a task; its subtasks
+are the full epochs or, with more than two classes, the binary problems, whose subtasks are the epochs.
+With two classes a callback may ask for the estimator as it would be if the fit had stopped there, with
+its `learning_curve_` so far.
+"""
+
+import copy
+
+# How many frames `with_callbacks` puts between a method and its caller, for the place of warnings.
+FRAMES = 1
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+    FRAMES = 0
+
+    class CallbackSupportMixin:
+        """No callbacks."""
+
+    def with_callbacks(method):
+        """No callbacks."""
+        return method
+
+
+class Watch:
+    """Tells callbacks of the epochs of one binary problem.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+    context : sklearn.callback.CallbackContext
+        Of the task whose subtasks the epochs are.
+    data : dict
+        X, y and metadata, as callbacks are given them.
+    fitted : callable or None
+        ``fitted(run)`` gives the attributes of the estimator as it would be now. None: the task is
+        that of one class of many, ends with its run, and leaves no estimator.
+    """
+
+    def __init__(self, estimator, context, data, fitted):
+        self._estimator = estimator
+        self._context = context
+        self._data = data
+        self._fitted = fitted
+        self._epoch = None
+
+    def begin_epoch(self, number):
+        """An epoch begins."""
+        self._epoch = self._context.subcontext(task_name=f"epoch {number}")
+        self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    def end_epoch(self, run):
+        """An epoch has ended; True: a callback asks to stop."""
+        fitted = self._fitted
+        return self._epoch.call_on_fit_task_end(
+            estimator=self._estimator,
+            reconstruction_attributes=None if fitted is None else lambda: fitted(run),
+            **self._data,
+        )
+
+    def end(self):
+        """The run has ended."""
+        if self._fitted is None:
+            self._context.call_on_fit_task_end(
+                estimator=self._estimator, reconstruction_attributes=None, **self._data
+            )
+
+
+class Fit:
+    """Tells callbacks of one fit; does nothing if there are none.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+    X, y, sample_weight : array-like
+        As `fit` was given them, samples of weight 0 included.
+    samples : margins.data.samples.Samples
+        What is trained on.
+    """
+
+    def __init__(self, estimator, X, y, sample_weight, samples):
+        self._estimator = estimator
+        self._samples = samples
+        self._context = None
+        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+            n_classes = len(estimator.classes_)
+            self._context = estimator._init_callback_context(
+                max_subtasks=None if n_classes == 2 else n_classes, sequential_subtasks=n_classes == 2
+            )
+            metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self._data = {"X": X, "y": y, "metadata": metadata}
+            self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+
+    def watch(self, index):
+        """What tells of the epochs of binary problem `index`: Watch, or None."""
+        if self._context is None:
+            return None
+        if len(self._estimator.classes_) == 2:
+            return Watch(self._estimator, self._context, self._data, self._fitted)
+        context = self._context.subcontext(
+            task_name=f"class {self._estimator.classes_.tolist()[index]!r}",
+            task_id=index,
+            max_subtasks=None,
+        )
+        context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        return Watch(self._estimator, context, self._data, None)
+
+    def end(self):
+        """The estimator is fitted."""
+        if self._context is not None:
+            self._context.call_on_fit_task_end(
+                estimator=self._estimator, reconstruction_attributes={}, **self._data
+            )
+
+    def _fitted(self, run):
+        run = copy.copy(run)  # who looks on changes nothing
+        run.leave_gram()
+        run.certify()
+        estimator = copy.copy(self._estimator)
+        estimator._forget()
+        estimator._collect([run], self._samples)
+        return vars(estimator)

@@ -1,0 +1,121 @@
+"""Algorithms outside the mould: a compiled loop of their own, everything else as for all others.
+
+Their state is more than one weight vector that patterns are added to, so rules cannot say what they do.
+Such an algorithm declares its parameters and makes a `State`, which presents patterns by a loop of its
+own; epochs, permutations, one-vs-rest, streams, callbacks and certificates are the common ones. What is
+common to the states: every update adds a pattern with a positive coefficient to one vector,
+theta = sum_k alpha_k y_k, so |theta| / S bounds the maximum margin from above, whatever predicts.
+"""
+
+import math
+
+import numpy as np
+
+from margins.estimators.base import MarginClassifier
+from margins.estimators.online import OnlineMixin, Stream
+from margins.parameters import Interval, OneOf, parameter
+from margins.solvers.driver import Stage
+
+
+class State:
+    """What a run of an algorithm with a loop of its own has in place of a `WeightVector`.
+
+    The arrays belong to the subclass; what it must have:
+
+    Attributes
+    ----------
+    coordinates : ndarray of float64, shape (n_features + 1,)
+        The weight vector that predicts; last, the augmentation's weight.
+    dual : ndarray of float64, shape (m,), or None
+        alpha, where it is kept.
+    dual_sum, sqnorm : float
+        S and |theta|^2, bias and private coordinates included.
+    n_updates : int
+    """
+
+    def present(self, patterns, order):
+        """Present the patterns of `order`, ndarray of int32: the number of updates."""
+        raise NotImplementedError(f"{type(self).__name__} must define present(patterns, order).")
+
+    def recompute(self, patterns):
+        """Recompute what recursions have collected rounding in."""
+
+    def release(self):
+        """Drop what only further updates would need."""
+
+    def settle(self, patterns):
+        """Settle what depends on the patterns that are about to be presented."""
+        self.rho = math.sqrt(patterns.sqrho)
+
+    @property
+    def weights(self):
+        """The weights of the features: ndarray of float64, shape (n_features,)."""
+        return self.coordinates[:-1]
+
+    @property
+    def label_sum(self):
+        """The bias is rho^2 times it."""
+        return float(self.coordinates[-1]) / self.rho if self.rho > 0 else 0.0
+
+    def products(self, patterns):
+        """w.y_k, private coordinates left out: ndarray of float64, shape (m,)."""
+        coordinates = self.coordinates
+        return patterns.signs * (patterns.rows.products(coordinates) + self.rho * coordinates[-1])
+
+    def ordinary_sqnorm(self, patterns):
+        """|w|^2 over features and bias."""
+        coordinates = self.coordinates
+        return float(coordinates @ coordinates)
+
+
+class OwnLoopStream(Stream):
+    """A stream whose patterns are presented by the state itself."""
+
+    def present(self, patterns, rules):
+        self.patterns = patterns
+        self.weights.settle(patterns)
+        order = np.arange(len(patterns), dtype=np.int32)
+        self.end_chunk(len(order), self.weights.present(patterns, order))
+
+
+class OwnLoopClassifier(OnlineMixin, MarginClassifier):
+    """A linear classifier that presents its patterns by a loop of its own."""
+
+    C: float = parameter(
+        math.inf,
+        Interval(0, math.inf, "right"),
+        "Penalty of the 2-norm soft margin, by a private coordinate of size 1 / sqrt(2 C) for every "
+        "pattern. inf: the hard margin.",
+    )
+    kernel: str = parameter(
+        "linear", OneOf("linear"), "Only 'linear', and so the parameters of kernels mean nothing."
+    )
+
+    def new_state(self, n_features, n_patterns):
+        """The state before the first pattern.
+
+        Parameters
+        ----------
+        n_features, n_patterns : int
+            n_patterns 0: the dual variables are not kept.
+
+        Returns
+        -------
+        State
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define new_state.")
+
+    def stages(self, run):
+        patterns, n_patterns = run.patterns, len(run.patterns) if run.keep_dual else 0
+        state = run.weights = self.new_state(patterns.rows.n_features, n_patterns)
+        state.settle(patterns)
+        try:
+            yield Stage(loop=lambda order: state.present(patterns, order))
+        finally:
+            state.release()
+
+    def online_rules(self, sqradius):
+        """There are none."""
+
+    def _stream(self, n_features):
+        return OwnLoopStream(self.new_state(n_features, 0), None, self._theta)

@@ -1,0 +1,314 @@
+"""The noise-tolerant perceptrons: one training loop with options, times readouts.
+
+The loop of Khardon & Wachman (2007), Figure 2, for weights w, a threshold theta and labels l = -1, +1:
+
+    SUM = w.x_k + l_k lam K(x_k, x_k) [if k has been added before]
+    if l_k (SUM - theta) <= tau theta_init, and k has been added less than alpha_bound times:
+        w <- w + eta l_k x_k,   theta <- theta - eta l_k C
+
+Here it is the loop of all other algorithms. The threshold is an augmentation of size sqrt(C) whose
+weight starts at -theta_init / sqrt(C); divided by eta, with a = sum_k alpha_k y_k starting at 0,
+
+    misclassified iff  a.y_k + bonus_k <= (tau theta_init + l_k theta_init) / eta
+
+(their figures add eta l_k C to theta, which moves it the wrong way, and which their results rule out).
+
+Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm.
+"""
+
+import math
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from margins.data.binary_problem import stack_rows
+from margins.estimators.base import MarginClassifier
+from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
+from margins.estimators.online import OnlineMixin
+from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
+from margins.rules import (
+    Additive,
+    Average,
+    Journal,
+    LongestSurvivor,
+    NoShrink,
+    Pocket,
+    Rules,
+    UnevenThreshold,
+)
+from margins.rules._voting import count_votes, tail_errors
+from margins.solvers.driver import Stage
+from margins.solvers.one_pass import train_in_one_pass
+
+READOUTS = ("last", "longest", "voted", "averaged", "pocket", "tail")
+VOTING = ("voted", "tail")
+
+
+class ReadoutClassifier(OnlineMixin, MarginClassifier):
+    """A perceptron that adds patterns singly, in a fixed number of epochs, and a way to read it out."""
+
+    ABOUT_ETA = "Learning rate: what an update adds. Only thresholds in units of it matter to decisions."
+    ABOUT_SCALING = (
+        "Square root of C, by eta times which an update moves the threshold. None: C is the mean of "
+        "K(x, x) over the training set, for a stream over its first chunk. 0: the threshold stays."
+    )
+    SCALINGS = optional(Interval(0, 1e60))
+    ABOUT_SHUFFLE = (
+        "When the patterns are permuted: before every epoch, once, or never (the order of X). A stream "
+        "is taken as it comes."
+    )
+
+    C: float = parameter(
+        math.inf,
+        Interval(0, math.inf, "right"),
+        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
+        "separable. The lambda-trick is an approximation of it.",
+    )
+    eta: float = parameter(0.1, Interval(1e-60, 1e60), ABOUT_ETA)
+    lam: float = parameter(
+        0.0,
+        Interval(0, 1e60),
+        "The lambda-trick: once a pattern has been added, lam K(x, x) is added to its own l (score).",
+    )
+    alpha_bound: float = parameter(
+        math.inf,
+        AnyOf(OneOf(math.inf), Interval(1, 2**53, integer=True)),
+        "A pattern is added at most so many times.",
+    )
+    intercept_scaling: float | None = parameter(None, SCALINGS, ABOUT_SCALING)
+    readout: str = parameter(
+        "last",
+        OneOf(*READOUTS),
+        "What the run leaves as its model: the last hypothesis; the one that was right longest; the "
+        "votes of all, each with the number of its right presentations; their average; the pocket with "
+        "ratchet, the longest survivor that also gets more training samples right than the one before; "
+        "or the votes of the tail of hypotheses that errs least on patterns held out (our definition). "
+        "With votes the certificate is that of the last hypothesis.",
+    )
+    weighting: str = parameter(
+        "votes",
+        OneOf("votes", "presentations"),
+        "Of readout='averaged': by right presentations, or by all presentations.",
+    )
+    validation_fraction: float = parameter(
+        0.1, Interval(0, 1, "neither"), "Of readout='tail': the share of the samples held out."
+    )
+    shuffle: str = parameter("once", OneOf("epochs", "once", "never"), ABOUT_SHUFFLE)
+    max_iter: int = parameter(
+        100,
+        Interval(1, math.inf, "left", integer=True),
+        "Epochs. A fit ends earlier if one makes no update; the result is that of all.",
+    )
+
+    # Nobody asks these for a separating hyperplane, which a zero row could not have.
+    _takes_zero_rows = True
+    # True: a fit is expected to end by an epoch without updates, and warns if it does not.
+    _asks_for_convergence = False
+
+    def _thresholds(self):
+        """What scores of negative and of positive patterns must exceed, in units of updates."""
+        raise NotImplementedError(f"{type(self).__name__} must define _thresholds().")
+
+    @property
+    def _theta(self):
+        """The threshold before the first update, in units of updates."""
+        return 0.0
+
+    @property
+    def _sqrho(self):
+        return self.sqrho_
+
+    @property
+    def _keeps_dual(self):
+        return self.lam > 0 or self.alpha_bound < math.inf
+
+    def _settle(self, sqnorms):
+        if not self.fit_intercept:
+            self.sqrho_ = 0.0
+        elif self.intercept_scaling is None:
+            self.sqrho_ = self._default_sqrho(sqnorms)
+        else:
+            self.sqrho_ = float(self.intercept_scaling) ** 2
+
+    def _default_sqrho(self, sqnorms):
+        return float(np.mean(sqnorms))
+
+    def online_rules(self, sqradius):
+        negative, positive = self._thresholds()
+        condition = UnevenThreshold(negative - self._theta, positive + self._theta)
+        return Rules(condition, Additive(most=1), NoShrink())
+
+    def online_readout(self, weights):
+        if self.readout == "longest":
+            return LongestSurvivor(weights)
+        if self.readout == "averaged":
+            return Average(weights, self.weighting)
+        if self.readout == "pocket":
+            return Pocket(weights, self._theta)
+        return Journal() if self.readout in VOTING else None
+
+    def stages(self, run):
+        yield Stage(self.online_rules(run.sqradius))
+
+    def _run_maker(self, samples, fit):
+        make = super()._run_maker(samples, fit)
+
+        def make_with_readout(index, seed):
+            run = make(index, seed)
+            run.theta = self._theta
+            run.orders.shuffle = self.shuffle
+            if self.readout == "tail":
+                n_held_out = math.ceil(self.validation_fraction * len(run.patterns))
+                if n_held_out == len(run.patterns):
+                    raise ValueError(
+                        f"validation_fraction of {type(self).__name__} must leave samples to train on. "
+                        f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
+                    )
+                run.orders.n_held_out = n_held_out
+            run.readout = self.online_readout(run.weights)
+            if self.lam > 0:
+                own = run.patterns.rows.sqnorms()
+                run.patterns = run.patterns.with_limits(bonus=self.lam / self.eta * own)
+            if self.alpha_bound < math.inf:
+                run.bound_dual(float(self.alpha_bound))
+            return run
+
+        return make_with_readout
+
+    def _train_all(self, samples, fit):
+        """Train all binary problems, in one order: one thread takes them through the data together."""
+        make = self._run_maker(samples, fit)
+        seeds = seeds_of(self.random_state, 1)
+        seeds *= len(positive_codes(len(self.classes_)))
+
+        def train(index, seed):
+            run = make(index, seed)
+            run.train(self.stages(run))
+            return run
+
+        if len(seeds) == 1 or effective_n_jobs(self.n_jobs) > 1:
+            return one_vs_rest(train, seeds, self.n_jobs)
+        runs = [make(index, seed) for index, seed in enumerate(seeds)]
+        train_in_one_pass(runs, [stage for run in runs for stage in self.stages(run)])
+        return runs
+
+    def _scale(self, run):
+        return self.eta
+
+    def _collect_model(self, runs, samples):
+        if self.readout not in VOTING:
+            super()._collect_model(runs, samples)
+            return
+        self._first_theta = self._theta  # eta may be another when the votes are counted
+        support = np.unique(np.concatenate([run.readout.mistakes for run in runs]))
+        mistakes = [np.searchsorted(support, run.readout.mistakes).astype(np.int32) for run in runs]
+        votes = [run.readout.votes for run in runs]
+        if hasattr(self, "votes_"):  # of the chunks before
+            before = self.support_, self.support_vectors_, self._support_codes
+            n_before = len(self.support_)
+            self._set_support(samples, support)
+            self.support_ = np.concatenate([before[0], self.support_])
+            self.support_vectors_ = stack_rows(before[1], self.support_vectors_)
+            self._support_codes = np.concatenate([before[2], samples.codes[support]])
+            self.mistakes_ = [
+                np.concatenate([old, np.int32(n_before) + new])
+                for old, new in zip(self.mistakes_, mistakes, strict=True)
+            ]
+            # The hypothesis in force has gone on collecting votes.
+            self.votes_ = [
+                np.concatenate([old[:-1], new]) for old, new in zip(self.votes_, votes, strict=True)
+            ]
+        else:
+            self._set_support(samples, support)
+            self._support_codes = samples.codes[support]
+            self.mistakes_, self.votes_ = mistakes, votes
+        if self.readout == "tail":
+            self._choose_tails(runs, samples)
+
+    def _choose_tails(self, runs, samples):
+        """Leave votes only to the tail of hypotheses that errs least on the patterns held out."""
+        for index, run in enumerate(runs):
+            held_out = run.orders.held_out
+            truth = run.patterns.signs[held_out]
+            errors = np.zeros(len(self.votes_[index]), dtype=np.int64)
+            X = samples.X[held_out]
+            support = np.searchsorted(samples.kept, self.support_)  # a precomputed X is cut both ways
+            for batch, products in self.kernel_.blocks(X, self.support_vectors_, support):
+                errors += tail_errors(
+                    products,
+                    *self._list_of_mistakes(index),
+                    np.ascontiguousarray(truth[batch]),
+                )
+            self.votes_[index][: int(np.argmin(errors))] = 0  # of equals, the longest tail
+
+    def _list_of_mistakes(self, index):
+        """What `count_votes` takes, beside the products, for one binary problem."""
+        positive = self._support_codes == positive_codes(len(self.classes_))[index]
+        labels = np.where(positive, 1.0, -1.0)
+        return self.mistakes_[index], labels, self.votes_[index], self._first_theta, self.sqrho_
+
+    def _scores(self, X):
+        if not hasattr(self, "votes_"):
+            return super()._scores(X)
+        scores = np.empty((X.shape[0], len(self.votes_)))
+        for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):
+            for index in range(len(self.votes_)):
+                scores[batch, index] = count_votes(products, *self._list_of_mistakes(index))
+        return scores
+
+    def _stream(self, n_features):
+        self._stream_readout = self.readout, self.weighting
+        return super()._stream(n_features)
+
+    def _check_stream(self):
+        super()._check_stream()
+        if getattr(self, "_streams", None) and (self.readout, self.weighting) != self._stream_readout:
+            raise ValueError(
+                f"readout and weighting of {type(self).__name__} must stay {self._stream_readout} until "
+                f"the end of the stream. Got {(self.readout, self.weighting)}."
+            )
+        if self.readout == "tail":
+            raise ValueError(
+                f"readout of {type(self).__name__}.partial_fit must not be 'tail', which is chosen on "
+                "patterns held out of a training set. Got 'tail'."
+            )
+
+    def _warn(self, runs):
+        if self._asks_for_convergence:
+            super()._warn(runs)
+
+
+class NoiseTolerantClassifier(ReadoutClassifier):
+    """The options of Khardon & Wachman with their defaults."""
+
+    ABOUT_THETA = (
+        "The threshold before the first update, and the unit of tau. None: the mean of K(x, x) over the "
+        "training set, for a stream over its first chunk."
+    )
+    THETAS = optional(Interval(0, 1e60))
+
+    tau: float = parameter(
+        0.0,
+        Interval(0, 1e60),
+        "Margin, in units of theta_init: a presentation is a mistake if l (score) <= tau theta_init.",
+    )
+    theta_init: float | None = parameter(None, THETAS, ABOUT_THETA)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.tau > 0 and self.theta_init == 0:
+            raise ValueError(
+                f"tau of {type(self).__name__} is in units of theta_init, so it must be 0 where "
+                f"theta_init is 0. Got tau={self.tau!r}. Give theta_init=None or a positive number."
+            )
+
+    def _settle(self, sqnorms):
+        super()._settle(sqnorms)
+        self.theta_init_ = float(np.mean(sqnorms) if self.theta_init is None else self.theta_init)
+
+    @property
+    def _theta(self):
+        return self.theta_init_ / self.eta if self.fit_intercept else 0.0
+
+    def _thresholds(self):
+        return (self.tau * self.theta_init_ / self.eta,) * 2

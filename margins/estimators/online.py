@@ -1,0 +1,211 @@
+"""Streams: learning from patterns that come once, in chunks, and are not kept.
+
+An algorithm that can learn so says by which rules (`online_rules`). A chunk is one mini-epoch in the
+order given; between chunks only the weight vectors and what the readouts keep stay. So a stream gives
+bit for bit the same in whatever chunks it comes.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from margins._activeset import ActiveSets
+from margins._update import Readout, WeightVector
+from margins.certificate import Certificate
+from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.validation import DTYPES
+from margins.estimators.base import kept_if_refused
+from margins.estimators.multiclass import positive_codes
+from margins.kernels.kernel import LINEAR
+from margins.rules import Journal
+from margins.solvers.driver import Epoch
+
+
+@dataclass
+class Stream:
+    """One binary problem of a stream, between two chunks.
+
+    What it shares with `margins.solvers.driver.Run` has the same names: a model is read out of either.
+    """
+
+    weights: WeightVector
+    readout: Readout | None
+    theta: float
+    patterns: object = None
+    history: list = field(default_factory=list)
+    n_epochs: int = 0
+    n_visits: int = 0
+    converged: bool = False
+    keep_dual = False
+
+    @property
+    def hypothesis(self):
+        if self.readout is None:
+            return self.weights
+        return self.readout.hypothesis(self.weights, self.patterns)
+
+    @property
+    def primal_scale(self):
+        """Functional margin 1 would need a pass over patterns that are gone."""
+        return 1.0
+
+    @property
+    def certificate(self):
+        """What is proven of patterns that are gone: |a| / S, which their margin does not exceed."""
+        weights = self.weights
+        dual = 0.5 * weights.dual_sum**2 / weights.sqnorm if weights.sqnorm > 0 else 0.0
+        return Certificate.from_bounds(math.inf, dual, weights.n_updates, -math.inf)
+
+    def present(self, patterns, rules):
+        """Present the patterns of a chunk, in order."""
+        self.patterns = patterns
+        if isinstance(self.readout, Journal):
+            self.readout.forget()  # the mistakes of the chunk before are the model's by now
+        sets = ActiveSets((), len(patterns))
+        order = np.arange(len(patterns), dtype=np.int32)
+        n_changed = sets.full_epoch(patterns, self.weights, rules, order, None, self.readout)
+        self.end_chunk(len(order), n_changed + sets.n_refused)
+
+    def end_chunk(self, n_visits, n_mistakes):
+        """Take stock after a chunk."""
+        self.n_epochs += 1
+        self.n_visits += n_visits
+        self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
+
+    def __getstate__(self):
+        return {**self.__dict__, "patterns": None}  # somebody else's arrays
+
+
+class OnlineMixin:
+    """`partial_fit` for an algorithm that defines `online_rules`."""
+
+    def online_rules(self, sqradius):
+        """The rules of a stream.
+
+        Parameters
+        ----------
+        sqradius : float
+            R^2, the largest squared norm of a pattern of the first chunk.
+
+        Returns
+        -------
+        margins.rules.Rules
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define online_rules(sqradius).")
+
+    def online_readout(self, weights):
+        """What chooses among the hypotheses, given the weight vector before the first pattern."""
+        return None
+
+    # False: the parameters ask for more than one look at a pattern, and there is no `partial_fit`.
+    _online = True
+
+    @available_if(lambda self: self._online)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Present the samples once, in order, and go on from where the last call ended.
+
+        A stream gives the same in whatever chunks it comes, provided that no parameter is left to be
+        settled by the first chunk. The first call, and the first after `fit`, begins a new stream.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        classes : array-like, shape (n_classes,), optional
+            All classes of the stream; needed in the first call, unless a fit has seen them.
+        sample_weight : array-like of float, shape (n_samples,), optional
+            Multiplies C of every sample. Samples of weight 0 are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not allowed, if `classes` are missing or change, or with a
+            kernel: a stream keeps no samples to evaluate it on. The stream is as it was before.
+        """
+        self._check_parameters()
+        self._check_stream()
+        with kept_if_refused(self):
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X, y, classes, sample_weight):
+        streams = getattr(self, "_streams", None)
+        if streams is None and classes is not None:
+            self.__dict__.pop("classes_", None)  # a fit's
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=DTYPES, reset=streams is None)
+        check_classification_targets(y)
+        _check_partial_fit_first_call(self, classes)
+        codes = self._codes(y)
+        samples = self._weigh(X, codes, sample_weight, all_classes=False)
+        if len(samples.kept) == 0:
+            raise ValueError("X of partial_fit must have a sample of positive weight. Got none.")
+        rows = rows_of(samples.X)
+        sqnorms = rows.sqnorms()
+        if streams is None:
+            self._settle(sqnorms)
+        sqrho = self._sqrho
+        sqnorms = augmented_sqnorms(sqnorms, sqrho, hard_margin=False)
+        extension = self._problem(self._penalties(samples.weight)).extension
+        positives = positive_codes(len(self.classes_))
+        if streams is None:  # nothing can be refused any more
+            self._forget()
+            self.kernel_ = LINEAR
+            self._sqradius = float(np.max(sqnorms + extension))
+            self._streams = streams = [self._stream(rows.n_features) for _ in positives]
+        rules = self.online_rules(self._sqradius)
+        for stream, code in zip(streams, positives, strict=True):
+            positive = samples.codes == code
+            patterns = binary_patterns(rows, sqnorms, positive, sqrho, extension, math.inf)
+            self._present(stream, patterns, rules, samples)
+        self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
+        self._n_seen += samples.n_samples
+
+    def _present(self, stream, patterns, rules, samples):
+        """Present the patterns of a chunk, made of `samples`, to one binary problem."""
+        stream.present(patterns, rules)
+
+    def _forget(self):
+        super()._forget()
+        self._streams = None
+        self._n_seen = 0
+
+    def _codes(self, y):
+        """Indices of labels in `classes_`: ndarray of int, shape (m,)."""
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"classes of {type(self).__name__}.partial_fit must be at least 2. "
+                f"Got {self.classes_.tolist()}."
+            )
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        strange = np.flatnonzero(self.classes_[codes] != y)
+        if len(strange):
+            raise ValueError(
+                f"y of {type(self).__name__}.partial_fit must hold classes of the stream, "
+                f"{self.classes_.tolist()}. Got {y[strange[0]].item()!r}."
+            )
+        return codes
+
+    def _stream(self, n_features):
+        weights = WeightVector(n_features)
+        return Stream(weights, self.online_readout(weights), self._theta)
+
+    def _check_stream(self):
+        """Raise ValueError for parameters that a stream cannot do with."""
+        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+            raise ValueError(
+                f"kernel of {type(self).__name__}.partial_fit must be 'linear': a stream keeps no "
+                f"samples to evaluate a kernel on. Got {self.kernel!r}."
+            )
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight of {type(self).__name__}.partial_fit must be a mapping or None: the "
+                f"balance of a stream is not known before its end. Got {self.class_weight!r}."
+            )

@@ -1,0 +1,53 @@
+"""Online algorithms that take one step against the loss of each pattern, of a size to be chosen.
+
+Sizes of steps have the units of 1 / |x|^2, so they are given in units of 1 / R^2: then they mean the
+same for all data, and a change of the units of X changes nothing.
+"""
+
+import math
+
+from margins.data.binary_problem import SMALLEST_SQNORM
+from margins.estimators.base import MarginClassifier
+from margins.estimators.online import OnlineMixin
+from margins.parameters import Interval, optional, parameter
+from margins.solvers.driver import Stage
+
+ABOUT_RADIUS = (
+    "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
+    "chunk. 1: the numbers are those of the paper."
+)
+RADII = optional(Interval(1e-60, 1e60))
+
+
+class StepClassifier(OnlineMixin, MarginClassifier):
+    """An online algorithm that is played for a fixed number of epochs; `coef_` is its weight vector."""
+
+    C: float = parameter(
+        math.inf,
+        Interval(0, math.inf, "right"),
+        "Penalty of the 2-norm soft margin, as LinearSVC's: finite, every pattern has a private "
+        "coordinate of size 1 / sqrt(2 C), which makes any data separable.",
+    )
+    max_iter: int = parameter(
+        100,
+        Interval(1, math.inf, "left", integer=True),
+        "Epochs. A fit ends earlier if one changes nothing.",
+    )
+
+    _takes_zero_rows = True
+
+    def stages(self, run):
+        run.readout = self.online_readout(run.weights)
+        yield Stage(self.online_rules(run.sqradius))
+
+    def _scale(self, run):
+        return 1.0
+
+    def _warn(self, runs):
+        """Nobody asks these for a separating hyperplane."""
+
+    def _square(self, sqradius):
+        """R^2, as chosen or as found."""
+        if self.radius is not None:
+            return float(self.radius) ** 2
+        return sqradius if sqradius >= SMALLEST_SQNORM else 1.0  # zero rows give no unit

@@ -1,0 +1,19 @@
+# cython: language_level=3
+"""A Hessian that is kept as a sum."""
+
+from libc.stdint cimport int32_t
+from margins.solvers.newton._hessian cimport Curvature
+from margins.solvers.newton._dense_block cimport DenseBlock
+from margins._update cimport Patterns
+
+
+cdef class SummedCurvature(Curvature):
+    # Two triangles in one array: the sum in [i, j], its Cholesky factor in [j, i + 1], j <= i.
+    cdef double[:, ::1] sum
+    cdef DenseBlock block           # where patterns are dense; else None
+
+    cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil
+    cdef void _sum_in_double(self) noexcept nogil
+    cdef bint _is_single(self) noexcept nogil
+    cdef bint _factorise(self, double factor) noexcept nogil
+    cdef bint _is_trusted(self, double factor) noexcept nogil

@@ -1,0 +1,63 @@
+"""The curvature of a Newton step: what is asked of a Hessian, however it is kept.
+
+The problem: of changing sets of patterns, the free ones, y_k = l_k [x_k, rho], solve
+
+    (I + factor * sum_k s_k y_k y_k^T) x = vector
+
+The sum is written down where it is small (`margins.solvers.newton._dense_hessian`); where it is not, it is a
+product with vectors (`margins.solvers.newton._hessian_vector`).
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int8_t, int32_t
+from margins._sparse cimport nonzeros
+from margins._update cimport Patterns
+
+import numpy as np
+
+
+cdef class Curvature:
+    """The base class.
+
+    Parameters
+    ----------
+    patterns : Patterns
+    steepness : ndarray of float64, shape (m,)
+        s_k > 0.
+
+    Attributes
+    ----------
+    held : ndarray of int8, shape (m,)
+        1 for the patterns that are to be among the members of the next `update`.
+    n_read : int
+        How many patterns products with a Hessian that is not written down have read so far.
+    """
+
+    def __init__(self, Patterns patterns not None, const double[::1] steepness):
+        cdef Py_ssize_t longest = patterns.rows.longest() + 1
+        self.patterns, self.steepness, self.rho = patterns, steepness, sqrt(patterns.sqrho)
+        self.held = np.zeros(patterns.rows.n_rows, dtype=np.int8)
+        self.is_held = self.held
+        self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
+
+    cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil:
+        """Copy the elements of [x_k, rho] to `values`, their columns to `columns`: how many there are."""
+        cdef Py_ssize_t n = nonzeros(self.patterns.rows, k, &self.values[0], &self.columns[0])
+        if self.rho > 0:
+            self.values[n], self.columns[n] = self.rho, <int32_t> self.patterns.rows.n_features
+            n += 1
+        return n
+
+    cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
+        """Make the members that are free, no others, those of the sum."""
+
+    cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
+        """Solve, in place; 0 if rounding does not allow it, else 1. A Newton step: need not be exact."""
+        return 0
+
+    # Doors for tests.
+    def py_update(self, const int32_t[::1] members, const int8_t[::1] free):
+        self.update(members, free)
+
+    def py_solve(self, double factor, double[::1] vector):
+        return bool(self.solve(factor, vector))

@@ -1,0 +1,15 @@
+# cython: language_level=3
+"""A Hessian that is a product with vectors."""
+
+from libc.stdint cimport int32_t
+from margins.solvers.newton._hessian cimport Curvature
+
+
+cdef class ImplicitCurvature(Curvature):
+    cdef int32_t[::1] free          # the free patterns, so many of them
+    cdef Py_ssize_t n_free, most_read
+    cdef double[::1] diagonal       # of the sum
+    cdef double[::1] solution, scaled, direction, image
+
+    cdef void _multiply(self, double factor) noexcept nogil
+    cdef double _scale(self, double factor, const double[::1] residual) noexcept nogil

@@ -1,0 +1,249 @@
+"""PA, PA-I and PA-II: as written in the paper, by hand, and by what their theorems promise."""
+
+import math
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sample_problems import orders_of, patterns_of, replay, vector_of
+
+import margins
+from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
+
+NAMES = ("pa", "pa-i", "pa-ii")
+# 1 / 8 and 1 / 2 are exact, and so is all that follows from dividing by powers of 2.
+C = 0.125
+examples = settings(derandomize=True, deadline=None, max_examples=60)
+
+
+def oracle(patterns, orders, variant="pa", C=math.inf, tol=0.0):
+    """The updates as (pattern, c), and the weight vector, by the paper's Figure 1."""
+    w = np.zeros(patterns.shape[1])
+    updates = []
+    for k in np.concatenate(orders):
+        y = patterns[k]
+        loss = max(0.0, 1 - w @ y)
+        if loss > tol and y @ y > 0:
+            if variant == "pa-ii":
+                step = loss / (y @ y + 1 / (2 * C))
+            else:
+                step = min(C if variant == "pa-i" else math.inf, loss / (y @ y))
+            w = w + step * y
+            updates.append((int(k), step))
+    return updates, w
+
+
+def rules_of(variant, C=math.inf, tol=0.0):
+    update = {
+        "pa": lambda: PassiveAggressive(),
+        "pa-i": lambda: PassiveAggressive(most=C),
+        "pa-ii": lambda: PassiveAggressive(slack=1 / (2 * C)),
+    }[variant]()
+    return Rules(MarginError(1 - tol), update, NoShrink())
+
+
+def clouds(seed=0, m=40, d=3, distance=2.0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(m) % 2, 1, -1)
+    return rng.normal(size=(m, d)) + distance * np.outer(y, np.ones(d)), y
+
+
+@pytest.mark.parametrize("delta2", [0.0, 2.0])
+@pytest.mark.parametrize("variant", NAMES)
+@examples
+@given(seed=st.integers(0, 10**6))
+def test_every_update_is_the_papers(variant, delta2, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
+    orders = orders_of(8, 3, seed)
+    updates, w = oracle(oracles.patterns_of(X, y, 1.0, delta2), orders, variant, 0.1, tol=1e-9)
+    ours, weights = replay(patterns_of(X, y, 1.0, delta2), rules_of(variant, 0.1, tol=1e-9), orders)
+    assert [k for k, _ in ours] == [k for k, _ in updates]
+    assert all(count == 1 for _, count in ours)
+    assert_allclose(vector_of(weights, y, delta2), w, rtol=1e-9, atol=1e-12)
+    steps = np.zeros(8)
+    for k, step in updates:
+        steps[k] += step
+    assert_allclose(weights.dual, steps, rtol=1e-9)
+    assert weights.dual_sum == pytest.approx(steps.sum())
+
+
+@pytest.mark.parametrize("variant", NAMES)
+@examples
+@given(seed=st.integers(0, 10**6))
+def test_powers_of_two_are_exact_bit_for_bit(variant, seed):
+    # One feature each and no bias: |y|^2 and |y|^2 + 1 / (2 C) are powers of 2, and no sum is rounded.
+    rng = np.random.default_rng(seed)
+    X = np.zeros((6, 3))
+    X[np.arange(6), rng.integers(3, size=6)] = 2.0 if variant == "pa-ii" else 2.0 ** rng.integers(-1, 2)
+    y = rng.choice([-1, 1], 6)
+    orders = orders_of(6, 4, seed)
+    updates, w = oracle(oracles.patterns_of(X, y, 0.0), orders, variant, C)
+    ours, weights = replay(patterns_of(X, y, 0.0), rules_of(variant, C), orders)
+    assert [k for k, _ in ours] == [k for k, _ in updates]
+    assert_array_equal(weights.weights, w)
+
+
+def test_run_by_hand():
+    # (2, 0)+: loss 1, c = 1/4, w = (1/2, 0). Again: p = 1, a tie, nothing. (1, 1)-: reflected (-1, -1),
+    # p = -1/2, loss 3/2, c = 3/4, w = (-1/4, -3/4).
+    X, y = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([1, -1])
+    classifier = margins.get("pa")(fit_intercept=False, tol=0.0)
+    classifier.partial_fit(X[:1], y[:1], classes=[-1, 1])
+    assert_array_equal(classifier.coef_, [[0.5, 0.0]])
+    assert classifier.n_updates_ == 1
+    classifier.partial_fit(X[:1], y[:1])
+    assert classifier.n_updates_ == 1
+    classifier.partial_fit(X[1:], y[1:])
+    assert_array_equal(classifier.coef_, [[-0.25, -0.75]])
+    # PA-I with C = 1/2: c = min(1/2, 1/4), then min(1/2, 3/4): w = (1/2, 0) - (1/2, 1/2).
+    capped = margins.get("pa-i")(fit_intercept=False, aggressiveness=0.5, radius=1.0)
+    assert_array_equal(capped.partial_fit(X, y, [-1, 1]).coef_, [[0.0, -0.5]])
+    # PA-II with C = 1/8: 1 / (2 C) = 4. c = 1/8, w = (1/4, 0); p = -1/4, c = (5/4) / 6.
+    damped = margins.get("pa-ii")(fit_intercept=False, aggressiveness=0.125, radius=1.0)
+    assert_allclose(damped.partial_fit(X, y, [-1, 1]).coef_, [[0.25 - 1.25 / 6, -1.25 / 6]], rtol=1e-15)
+
+
+def test_tie_at_one_changes_nothing_and_the_double_below_does():
+    condition = MarginError()
+    assert 1.0 > condition.py_threshold() == np.nextafter(1.0, 0.0)
+    X, y = np.array([[1.0]]), np.array([1])
+    for product, n_updates in ((1.0, 1), (np.nextafter(1.0, 0.0), 2)):
+        weights = replay(patterns_of(X, y, 0.0), rules_of("pa-i", product), [np.zeros(2, np.int32)])[1]
+        assert weights.n_updates == n_updates
+
+
+@examples
+@given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 1.0, 20.0]))
+def test_pa_ii_is_pa_with_a_coordinate_that_is_fresh_at_every_presentation(seed, C):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(6, 3)), rng.choice([-1, 1], 6)
+    order = rng.integers(6, size=20).astype(np.int32)
+    # Every presentation is a pattern of its own, whose private coordinate is met once.
+    fresh = patterns_of(X[order], y[order], 1.0, 1 / (2 * C))
+    expected, extended = replay(fresh, rules_of("pa"), [np.arange(20, dtype=np.int32)])
+    ours, weights = replay(patterns_of(X, y), rules_of("pa-ii", C), [order])
+    assert [k for k, _ in ours] == [order[k] for k, _ in expected]
+    assert_allclose(weights.weights, extended.weights, rtol=1e-12)
+    assert weights.label_sum == pytest.approx(extended.label_sum)
+
+
+@pytest.mark.parametrize(("name", "limit"), [("pa-i", 1e6), ("pa-ii", 1e16)])
+def test_without_a_limit_to_its_aggressiveness_it_is_pa(name, limit):
+    X, y = clouds(distance=0.3)
+    pa = margins.get("pa")(random_state=0, max_iter=5).fit(X, y)
+    other = margins.get(name)(random_state=0, max_iter=5, aggressiveness=limit).fit(X, y)
+    assert other.n_updates_ == pa.n_updates_
+    assert_allclose(other.coef_, pa.coef_, rtol=1e-9)
+
+
+def test_aggressiveness_is_in_units_of_the_longest_pattern():
+    X, y = clouds(distance=0.3)
+    sqradius = np.max(np.sum(X**2, axis=1)) + 1
+    for name in ("pa-i", "pa-ii"):
+        for size, radius in ((0.01 * sqradius, None), (0.01, 1.0), (0.04, 2.0)):
+            model = margins.get(name)(aggressiveness=size, radius=radius, random_state=0, max_iter=3)
+            _, w = oracle(oracles.patterns_of(X, y), epochs_of(0, len(y), 3), name, 0.01, tol=1e-9)
+            assert_allclose(np.append(model.fit(X, y).coef_, model.intercept_), w, rtol=1e-9)
+
+
+def epochs_of(random_state, m, n_epochs):
+    """The orders of a fit of two classes."""
+    seed = np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=1)[0]
+    generator, order = np.random.default_rng(int(seed)), np.arange(m, dtype=np.int32)
+    orders = []
+    for _ in range(n_epochs):
+        generator.shuffle(order)
+        orders.append(order.copy())
+    return orders
+
+
+@pytest.mark.parametrize("tol", [0.5, 0.1, 0.01])
+@examples
+@given(seed=st.integers(0, 10**6))
+def test_separable_data_end_as_promised(tol, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(10, 3))
+    y = np.where(X @ rng.normal(size=3) + 0.3 > 0, 1, -1)
+    patterns = oracles.patterns_of(X, y)
+    gamma, R = oracles.maximum_margin(patterns), np.linalg.norm(patterns, axis=1).max()
+    if len(set(y)) < 2 or gamma < 0.05:
+        return
+    model = margins.get("pa")(tol=tol, max_iter=10**6, random_state=0).fit(X, y)
+    assert model.converged_
+    assert model.n_updates_ <= (R / (gamma * tol)) ** 2 * (1 + 1e-9)
+    w = np.append(model.coef_, model.intercept_)
+    assert (patterns @ w).min() >= 1 - tol - 1e-9
+    assert np.linalg.norm(w) <= 2 / gamma * (1 + 1e-9)
+    (certificate,) = model.certificates_
+    assert (1 - tol) / 2 * gamma * (1 - 1e-9) <= certificate.margin <= gamma * (1 + 1e-9)
+    assert certificate.upper_bound >= gamma * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("variant", NAMES)
+@examples
+@given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 1.0]))
+def test_losses_of_one_pass_are_bounded_as_in_the_theorems(variant, seed, C):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(30, 2)), rng.choice([-1, 1], 30)
+    u = rng.normal(size=3)
+    patterns = oracles.patterns_of(X, y)
+    if variant == "pa":  # a comparison without losses
+        patterns = patterns * np.sign(patterns @ u)[:, None]
+        X, y = patterns[:, :2] * patterns[:, 2:], patterns[:, 2]
+        u = u / (patterns @ u).min()
+    R2 = np.max(np.sum(patterns**2, axis=1))
+    losses = []
+    w = np.zeros(3)
+    for k in range(30):
+        losses.append(max(0.0, 1 - patterns[k] @ w))
+        _, weights = replay(patterns_of(X, y), rules_of(variant, C), [np.arange(k + 1, dtype=np.int32)])
+        w = vector_of(weights, y)
+    losses, theirs = np.array(losses), np.maximum(1 - patterns @ u, 0)
+    if variant == "pa":
+        assert losses @ losses <= R2 * (u @ u) * (1 + 1e-9)
+    elif variant == "pa-i":
+        n_mistakes = np.sum(losses >= 1)
+        assert n_mistakes <= max(R2, 1 / C) * (u @ u + 2 * C * theirs.sum()) * (1 + 1e-9)
+    else:
+        assert losses @ losses <= (R2 + 1 / (2 * C)) * (u @ u + 2 * C * theirs @ theirs) * (1 + 1e-9)
+
+
+def test_average_is_the_mean_over_all_presentations():
+    X, y = clouds(distance=0.3)
+    for name in NAMES:
+        radius = {} if name == "pa" else {"radius": 1.0}
+        model = margins.get(name)(readout="averaged", **radius)
+        patterns, path = oracles.patterns_of(X, y), []
+        for k in range(len(y)):
+            orders = [np.arange(k)]
+            path.append(oracle(patterns, orders, name, 1.0, tol=1e-9)[1])
+        model.partial_fit(X, y, [-1, 1])
+        assert_allclose(np.append(model.coef_, model.intercept_), np.mean(path, axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("readout", ["last", "averaged"])
+@pytest.mark.parametrize("name", NAMES)
+def test_stream_is_the_same_in_whatever_chunks_bit_for_bit(name, readout):
+    X, y = clouds(distance=0.3)
+    radius = {} if name == "pa" else {"radius": 2.0}
+    whole = margins.get(name)(readout=readout, **radius).partial_fit(X, y, [-1, 1])
+    parts = margins.get(name)(readout=readout, **radius)
+    for rows in np.split(np.arange(len(y)), [1, 2, 17]):
+        parts.partial_fit(X[rows], y[rows], [-1, 1])
+    assert_array_equal(parts.coef_, whole.coef_)
+    assert_array_equal(parts.intercept_, whole.intercept_)
+    assert parts.certificates_ == whole.certificates_
+
+
+def test_zero_row_has_a_loss_that_nothing_takes_away():
+    X, y = np.array([[0.0], [1.0], [-1.0]]), np.array([1, 1, -1])
+    for name in NAMES:
+        model = margins.get(name)(fit_intercept=False, max_iter=3, random_state=0).fit(X, y)
+        assert np.isfinite(model.coef_).all()
+        assert model.certificates_[0].margin <= 0
+    pa = margins.get("pa")(fit_intercept=False, random_state=0).fit(X, y)
+    assert pa.converged_ and pa.n_updates_ == 1

@@ -1,0 +1,430 @@
+"""Plug-ins as people make them: packages, compiled ones too, installed beside an installed margins.
+
+The packages are in tests/plugins; one more is the README's. All are installed into one environment
+that is thrown away, and asked from outside. Also here: how light the front door is.
+"""
+
+import doctest
+import importlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from test_readme import blocks
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = ROOT / "tests/plugins"
+PACKAGES = sorted(path.parent.name for path in PLUGINS.glob("*/pyproject.toml"))
+HEADERS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "margins").rglob("*.pxd"))
+# Of the checkout, without its kernels compiled in place, and what else a build may have left.
+LITTER = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "build", "*.egg-info")
+
+# Takes the place of setup.py: the kernels under test are compiled already.
+SETUP = """
+import shutil
+from pathlib import Path
+
+import Cython.Build
+from setuptools.command.build_ext import build_ext
+
+def copy(self, extension):
+    target = Path(self.get_ext_fullpath(extension.name))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile({binaries!r}[extension.name], target)
+
+build_ext.build_extension = copy
+Cython.Build.cythonize = lambda extensions, **_: extensions
+exec(compile(Path("real_setup.py").read_text(encoding="utf-8"), "setup.py", "exec"))
+"""
+
+
+def what_is_missing():
+    """Why nothing can be compiled and installed here: str or None."""
+    for module in ("Cython", "setuptools", "pip"):
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed."
+    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    if os.name != "nt" and shutil.which(compiler) is None:
+        return f"There is no C compiler: {compiler} is not on the path."
+    return None
+
+
+class Environment:
+    """An environment, and what is in it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        venv.create(folder / "environment", with_pip=False)
+        scripts = "Scripts" if os.name == "nt" else "bin"
+        self.python = str(folder / "environment" / scripts / "python")
+        self.variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        self.variables["CFLAGS"] = "-O0 -g0"  # the compiler has little to do, and has little to say
+        where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        self.packages = Path(self.run("-c", where).strip())
+        # What margins needs is there already. (A .pth there, as of an editable margins, is not read.)
+        ours = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+        (self.packages / "needed.pth").write_text("\n".join(ours), encoding="utf-8")
+
+    def run(self, *arguments):
+        """Run its Python, away from the checkout: the output."""
+        result = subprocess.run(
+            [self.python, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=self.variables,
+            timeout=300,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
+
+    def ask(self, statements):
+        """What some statements leave in `answer`."""
+        return json.loads(self.run("-c", f"import json\n{statements}\nprint(json.dumps(answer))"))
+
+    def pip(self, *arguments):
+        """Run pip on it, without an index."""
+        command = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
+        options = ["--no-build-isolation", "--no-deps", "--no-index"]
+        result = subprocess.run(
+            [*command, arguments[0], *options, *map(str, arguments[1:])],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=self.variables,
+            timeout=600,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def write_halving(folder):
+    """The README's package, from the README."""
+    folder.mkdir()
+    (source,) = [text for _, text in blocks("python") if not text.startswith(">>>")]
+    (folder / "halving.py").write_text(source, encoding="utf-8")
+    (folder / "pyproject.toml").write_text(blocks("toml")[0][1], encoding="utf-8")
+
+
+def write_other_headers(folder):
+    """Our headers, but for the number of the interface."""
+    for header in HEADERS:
+        target = folder / header
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / header).read_text(encoding="utf-8")
+        if target.name == "_update.pxd":
+            text, n_numbers = re.subn(r"^    ABI = \d+$", "    ABI = 999", text, flags=re.MULTILINE)
+            assert n_numbers == 1
+        target.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def wheel_and_environment(tmp_path_factory):
+    """The wheel of this checkout, and an environment with it and all plug-ins.
+
+    Takes half a minute of processor time, most of it for pip and Cython.
+    """
+    reason = what_is_missing()
+    if reason:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("plugins")
+    environment = Environment(folder)
+
+    source = folder / "margins"
+    shutil.copytree(ROOT / "margins", source / "margins", ignore=LITTER)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copy(ROOT / "setup.py", source / "real_setup.py")
+    kernels = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx")]
+    names = [*(".".join(kernel.parts) for kernel in kernels), "margins._memoryview"]
+    binaries = {name: importlib.import_module(name).__file__ for name in names}
+    (source / "setup.py").write_text(SETUP.format(binaries=binaries), encoding="utf-8")
+    environment.pip("wheel", "--wheel-dir", folder, source)
+    (wheel,) = folder.glob("*.whl")
+    environment.pip("install", wheel)
+
+    for name in PACKAGES:
+        shutil.copytree(PLUGINS / name, folder / name, ignore=LITTER)
+    write_halving(folder / "halving")
+    write_other_headers(folder / "other_interface/headers")
+    compiled = [name for name in PACKAGES if list((PLUGINS / name).glob("*.pyx"))]
+    rest = ["halving", *(name for name in PACKAGES if name not in compiled)]
+    wheels = folder / "wheels"
+
+    def build(names):
+        environment.pip("wheel", "--wheel-dir", wheels, *(folder / name for name in names))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(build, [rest, *([name] for name in compiled)]))
+    environment.pip("install", *wheels.glob("*.whl"))
+    return wheel, environment
+
+
+@pytest.fixture(scope="session")
+def environment(wheel_and_environment):
+    return wheel_and_environment[1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Compilers are not found by the path there.")
+def test_what_is_missing_is_said(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -O2")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    assert what_is_missing() == "There is no C compiler: no-such-compiler is not on the path."
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert what_is_missing() == "Cython is not installed."
+
+
+# ------------------------------------------------------------------------------------ what is installed
+
+
+def test_headers_are_in_the_wheel_beside_the_kernels(wheel_and_environment):
+    with zipfile.ZipFile(wheel_and_environment[0]) as wheel:
+        held = wheel.namelist()
+    assert HEADERS and set(HEADERS) <= set(held)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    kernels = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx"))
+    assert {kernel.as_posix() + suffix for kernel in kernels} <= set(held)
+
+
+def test_what_is_asked_is_what_has_been_installed(environment):
+    modules = ["margins", "halving", "fresh", "fresh_rules", "by_function"]
+    answer = environment.ask(
+        f"import importlib; answer = [importlib.import_module(name).__file__ for name in {modules}]"
+    )
+    assert all(environment.packages in Path(path).parents for path in answer)
+
+
+def test_names_of_plug_ins_are_available(environment):
+    names = environment.ask("import margins; answer = margins.available()")
+    offered = {"halving", "fresh", "by-function", "by-python-function", "broken", "stale"}
+    assert offered <= set(names)
+    assert "twin" not in names and {"margins-twin-one:twin", "margins-twin-two:twin"} <= set(names)
+    assert {"pdm", "margins-shadow:pdm"} <= set(names)
+
+
+def test_asking_for_names_imports_no_plug_in(environment):
+    loaded = environment.ask("import margins, sys; margins.available(); answer = list(sys.modules)")
+    assert not {"halving", "fresh", "fresh_rules", "broken_plug_in", "shadow", "twin_one"} & set(loaded)
+
+
+def test_list_shows_every_plug_in_and_what_is_wrong_with_it(environment):
+    lines = environment.run("-m", "margins", "list").splitlines()
+    rows = {line.split()[0]: line for line in lines}
+    assert "margins-halving" in rows["halving"] and "ever harder ones" in rows["halving"]
+    assert "margins-fresh" in rows["fresh"] and "BROKEN" not in rows["fresh"]
+    assert re.search(r"margins-broken +BROKEN: .*this plug-in is broken", rows["broken"])
+    assert re.search(r"margins-stale +BROKEN: .*version 999 of the binary interface", rows["stale"])
+    assert sum("BROKEN" in line for line in lines) == 2
+
+
+# ------------------------------------------------------------------------------------- what goes wrong
+
+ERRORS = """
+import margins
+answer = {}
+for name in (
+    "broken", "stale", "twin", "margins-twin-one:pdm", "fresh", "halving", "mpu",
+    "pdm", "margins:pdm", "margins-shadow:pdm", "margins-twin-one:twin", "margins-twin-two:twin",
+):
+    try:
+        answer[name] = margins.get(name).__module__
+    except Exception as error:
+        answer[name] = f"{type(error).__name__}: {error}"
+"""
+
+
+def test_errors_name_the_package_and_hurt_nobody_else(environment):
+    answer = environment.ask(ERRORS)
+    assert answer["broken"] == (
+        "ImportError: Algorithm 'broken' of package 'margins-broken' cannot be imported from "
+        "'broken_plug_in:BrokenPerceptron': RuntimeError: this plug-in is broken"
+    )
+    assert "ImportError: Algorithm 'stale' of package 'margins-stale'" in answer["stale"]
+    assert answer["twin"] == (
+        "ValueError: 2 packages offer an algorithm named 'twin'. Ask for one of "
+        "'margins-twin-one:twin', 'margins-twin-two:twin'."
+    )
+    assert answer["margins-twin-one:pdm"].startswith("ValueError: Unknown algorithm")
+    assert answer["fresh"] == "fresh" and answer["halving"] == "halving"
+    assert answer["mpu"] == "margins.algorithms.mpu"
+    # Twins are told apart, and built-ins stay what they are.
+    assert answer["pdm"] == answer["margins:pdm"] == "margins.algorithms.pdm"
+    assert answer["margins-shadow:pdm"] == "shadow"
+    assert answer["margins-twin-one:twin"] == "twin_one"
+    assert answer["margins-twin-two:twin"] == "twin_two"
+
+
+def test_a_module_compiled_against_another_interface_cannot_be_imported(environment):
+    error = environment.ask(
+        "try:\n    import stale_rules; answer = 'imported'\n"
+        "except ImportError as error:\n    answer = str(error)"
+    )
+    assert re.fullmatch(
+        r"compiled against version 999 of the binary interface of margins, but the margins installed "
+        r"has version \d+: compile it again",
+        error,
+    )
+
+
+def test_a_compiled_rule_that_does_not_say_its_interface_is_refused(environment):
+    error = environment.ask(
+        "from margins.rules import Additive, NoShrink, Rules\n"
+        "from unmarked_rules import UnmarkedThreshold\n"
+        "try:\n    answer = repr(Rules(UnmarkedThreshold(), Additive(), NoShrink()))\n"
+        "except ImportError as error:\n    answer = str(error)"
+    )
+    assert re.match(
+        r"Rule UnmarkedThreshold of unmarked_rules must be compiled against version \d+ .* Got None\.",
+        error,
+    )
+
+
+# ------------------------------------------------------------------------------------------ what works
+
+FITS = """
+import math, warnings
+import numpy as np
+import margins
+warnings.simplefilter("ignore")
+
+def end(name, X, y, **params):
+    if name == "pdm":
+        params["newton"] = False
+    fit = margins.get(name)(random_state=0, **params).fit(X, y)
+    curve = [[epoch.updates, epoch.mistakes] for epoch in fit.learning_curve_[0]]
+    return [fit.coef_.tolist(), fit.intercept_.tolist(), fit.n_updates_, fit.n_iter_, curve]
+
+answer = []
+for seed in range(12):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-4, 5, (40, 5)).astype(float)
+    y = X @ rng.integers(-3, 4, 5) + 0.5 * (1 - 2 * (seed % 2)) + (seed % 3) * rng.normal(size=40) > 0
+    for params in ({"C": math.inf, "max_iter": 30}, {"C": 0.5}, {"C": 8.0, "eps": 0.125}):
+        answer.append([end(name, X, y, **params) for name in NAMES])
+"""
+
+
+def test_a_rule_from_elsewhere_runs_bit_for_bit_as_the_built_in(environment):
+    for theirs, ours in environment.ask(FITS.replace("NAMES", "('fresh', 'pdm')")):
+        assert theirs == ours
+
+
+def test_a_function_runs_bit_for_bit_the_same_by_its_pointer_as_by_its_name(environment):
+    answer = environment.ask(FITS.replace("NAMES", "('by-function', 'by-python-function')"))
+    assert all(by_pointer == by_name for by_pointer, by_name in answer)
+    assert sum(by_name[2] > 0 for _, by_name in answer) == len(answer)
+
+
+def test_plug_ins_pass_the_kit(environment):
+    statements = """
+from margins.testing import algorithm_checks, check_rule
+from fresh_rules import FreshMargin
+import by_function
+for share in (0.0, 0.5, 0.99):
+    check_rule(FreshMargin(share))
+check_rule(by_function.by_pointer)
+check_rule(by_function.by_name)
+for check, arguments in algorithm_checks("fresh")[:-1]:  # scikit-learn's are asked of pdm
+    check(*arguments)
+answer = "kept"
+"""
+    assert environment.ask(statements) == "kept"
+
+
+CARELESS = """
+import careless_rules
+from margins.testing import check_rule
+answer = {}
+for name in ("WrongRoot", "Forgetful", "TakesBackTooEarly", "Unbounded", "HalfCounted", "WrongRepeat"):
+    try:
+        check_rule(getattr(careless_rules, name)())
+    except AssertionError as error:
+        answer[name] = str(error)
+"""
+
+
+def test_compiled_rules_that_go_wrong_are_told_what_is_wrong(environment):
+    expected = {
+        "WrongRoot": "check_repetitions: got 41 repetitions of an update .*expected 43, as by single",
+        "Forgetful": "check_thresholds_are_pure: got a threshold of .*one answer",
+        "TakesBackTooEarly": "check_ceilings: got an unlearning threshold of 3.0 .*more than .*3.0",
+        "Unbounded": r"check_dual_variables_keep_their_bounds: got .* all of them in \[0, 2.5\]",
+        "HalfCounted": "check_counts: got a clock of .*expected a whole number",
+        "WrongRepeat": "check_repeat: got a pattern added 2.0 times for 2 updates .*expected 1.5",
+    }
+    answer = environment.ask(CARELESS)
+    assert answer.keys() == expected.keys()
+    for name, message in expected.items():
+        assert re.match(f"{name} fails {message}", answer[name]), answer[name]
+
+
+# ------------------------------------------------------------------------------------------ the README
+
+
+def test_rule_of_the_readme_is_the_one_that_is_compiled_here():
+    ((_, text),) = blocks("cython")
+    assert text == (PLUGINS / "native_rule/fresh_rules.pyx").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 20
+
+
+def test_functions_of_the_readme_are_those_that_are_installed_here():
+    module = (PLUGINS / "c_function/by_function.py").read_text(encoding="utf-8")
+    (text,) = [text for _, text in blocks("python") if "CFUNCTYPE" in text]
+    examples = doctest.DocTestParser().get_examples(text)
+    assert len(examples) > 4
+    copied = [
+        example.source.strip()
+        for example in examples
+        if not example.want and not example.source.startswith(("from margins", "check_rule"))
+    ]
+    assert len(copied) >= 5
+    assert not [source for source in copied if source not in module]
+
+
+def test_every_plug_in_names_the_package_margins():
+    for name in PACKAGES:
+        project = tomllib.loads((PLUGINS / name / "pyproject.toml").read_text(encoding="utf-8"))
+        assert project["project"]["name"].startswith("margins-")
+
+
+# -------------------------------------------------------------------------------------- the front door
+
+TIMES = """
+from time import process_time
+times = [process_time()]
+import numpy
+times.append(process_time())
+import margins
+times.append(process_time())
+margins.available()
+times.append(process_time())
+print(*(after - before for before, after in zip(times, times[1:])))
+"""
+
+
+def test_importing_margins_and_asking_for_names_takes_a_blink():
+    # Processor time, and the least of several runs: whatever else the machine does can only add.
+    runs = [
+        [float(word) for word in subprocess.check_output([sys.executable, "-c", TIMES]).split()]
+        for _ in range(5)
+    ]
+    _, importing, asking = (min(times) for times in zip(*runs, strict=True))
+    assert importing < 0.150, f"import margins takes {importing:.3f} s, beside numpy"
+    assert asking < 0.050, f"margins.available() takes {asking:.3f} s"
+
+
+def test_importing_margins_loads_nothing_that_it_does_not_need_yet():
+    code = "import sys; before = set(sys.modules); import margins; print(*set(sys.modules) - before)"
+    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    assert not {name for name in loaded if name.split(".")[0] in ("numpy", "scipy", "sklearn", "joblib")}
+    assert {name for name in loaded if name.startswith("margins")} == {"margins", "margins.registry"}

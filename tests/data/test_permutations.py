@@ -1,0 +1,162 @@
+"""Orders of large data: permutations that keep chunks of rows within reach of each other."""
+
+from collections import Counter
+
+import numpy as np
+import oracles
+import pytest
+
+import margins
+from margins.data import permutations as orders
+from margins.data.binary_problem import rows_of
+from margins.data.permutations import TILE, Orders, by_tiles, rows_per_chunk, spread
+
+
+@pytest.mark.parametrize("n", [1, 7, TILE - 1, TILE, TILE + 1, 3 * TILE, 5 * TILE + 321])
+@pytest.mark.parametrize("chunk", [2, 7, 64])
+def test_every_pattern_comes_once(n, chunk):
+    order = by_tiles(np.random.default_rng(0), n, chunk)
+    assert order.dtype == np.int32
+    assert order.flags.c_contiguous
+    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+
+
+def test_a_tile_holds_whole_chunks_from_all_over_in_random_order():
+    n, chunk = 16 * TILE, 64
+    order = by_tiles(np.random.default_rng(0), n, chunk)
+    for tile in order.reshape(-1, TILE):
+        chunks, counts = np.unique(tile // chunk, return_counts=True)
+        assert set(counts) == {chunk}
+        assert chunks[0] < n // chunk // 8
+        assert chunks[-1] > n // chunk * 7 // 8
+        assert np.mean(np.diff(tile // chunk) == 0) < 0.1  # neighbours are rarely of one chunk
+
+
+@pytest.mark.parametrize("n", [1, 2, 1000])
+def test_generator_and_shuffle_are_those_of_numpy(n):
+    for seed in (0, 7, 2**31 - 2):
+        ours, numpys = orders.generator_of(seed), np.random.default_rng(seed)
+        for _ in range(2):
+            order, expected = (np.arange(n + 3, dtype=np.int32) for _ in range(2))
+            orders.shuffle(ours, order[3:])
+            numpys.shuffle(expected[3:])
+            np.testing.assert_array_equal(order, expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 1000])
+def test_mixed_orders_are_those_of_the_oracle(n):
+    generator, other = (np.random.default_rng(5) for _ in range(2))
+    order, expected = (np.arange(n, dtype=np.int32) for _ in range(2))
+    for _ in range(3):
+        orders.mix(generator, order)
+        expected = oracles.mixed(expected, other.bit_generator.random_raw())
+        np.testing.assert_array_equal(order, expected)
+
+
+def test_any_mixed_order_is_as_likely_as_another():
+    generator, counts = np.random.default_rng(1), Counter()
+    for _ in range(24_000):
+        order = np.arange(4, dtype=np.int32)
+        orders.mix(generator, order)
+        counts[tuple(order)] += 1
+    assert len(counts) == 24
+    assert max(abs(count - 1000) for count in counts.values()) < 150  # five standard deviations
+
+
+@pytest.mark.parametrize("size", [1000, 2999, TILE, 2 * TILE + 99, 5 * TILE + 7])
+def test_some_patterns_come_by_tiles(size):
+    n, ends = 5 * TILE + 7, 0
+    for seed in range(200):
+        order = by_tiles(np.random.default_rng(seed), n, 64, size)
+        assert len(order) == size == len(np.unique(order))
+        assert order.min() >= 0
+        assert order.max() < n
+        ends += order.max() >= n - 7  # of the chunk at the end of the file, which is shorter
+    assert ends > 0
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 1), (10, 10), (1000, 250), (1797, 1000), (100_003, 25_000)])
+def test_some_patterns_are_spread_over_all(n, size):
+    order = spread(np.random.default_rng(0), n, size)
+    assert order.dtype == np.int32
+    assert len(order) == size
+    ordered = np.sort(order)
+    # One of each part.
+    assert np.all(np.arange(size) * n // size <= ordered)
+    assert np.all(ordered <= np.minimum((np.arange(size) + 1) * n / size, n - 1))
+    assert size < 20 or np.any(order != ordered)
+
+
+def test_orders_differ():
+    generator = np.random.default_rng(0)
+    first, second = (by_tiles(generator, 4 * TILE, 64) for _ in range(2))
+    assert np.mean(first == second) < 0.01
+
+
+def test_only_large_data_of_short_rows_go_by_tiles(monkeypatch):
+    X = np.zeros((1000, 4))
+    assert rows_per_chunk(rows_of(X)) == 1
+    monkeypatch.setattr(orders, "LARGE", X.nbytes)
+    assert rows_per_chunk(rows_of(X)) == orders.CHUNK // 32
+    assert rows_per_chunk(rows_of(np.zeros((4, 1 << 14)))) == 1
+    assert rows_per_chunk(rows_of(np.zeros((1 << 16, 1)))) == TILE // 16
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_an_order_of_some_patterns_holds_each_once(chunk, monkeypatch):
+    monkeypatch.setattr(orders, "rows_per_chunk", lambda rows: chunk)
+    of_a_run = Orders(300, None, seed=0, proven=True, early=True)
+    some = np.sort(np.random.default_rng(0).permutation(300)[:100]).astype(np.int32)
+    first, second = of_a_run.of(some), of_a_run.of(some)
+    for order in first, second:
+        np.testing.assert_array_equal(np.sort(order), some)
+        assert not np.array_equal(order, some)
+    assert not np.array_equal(first, second)
+
+
+def test_samples_are_from_all_over_the_data():
+    sample = Orders(1000, rows_of(np.zeros((1000, 2))), seed=0, proven=True, early=True).sample(100)
+    assert sample.dtype == np.int32
+    np.testing.assert_array_equal(sample, np.unique(sample))
+    assert 90 <= len(sample) <= 100
+    assert np.all(np.diff(sample) <= 30)  # few neighbouring parts share a pattern
+    assert sample[0] <= 10
+    assert sample[-1] >= 980
+
+
+@pytest.mark.parametrize("shuffle", ["epochs", "once", "never", "draws"])
+@pytest.mark.parametrize("n_held_out", [0, 20])
+def test_orders_change_when_they_are_to(shuffle, n_held_out):
+    of_a_run = Orders(100, rows_of(np.zeros((100, 2))), seed=0, proven=False, early=True)
+    of_a_run.shuffle, of_a_run.n_held_out = shuffle, n_held_out
+    first, second = of_a_run.next().copy(), of_a_run.next().copy()
+    assert np.array_equal(first, second) is (shuffle in ("once", "never"))
+    if shuffle == "draws":
+        assert len(np.unique(first)) < len(first) == 100
+        return
+    everyone = np.concatenate([of_a_run.held_out, second])
+    np.testing.assert_array_equal(np.sort(everyone), np.arange(100))
+    assert np.array_equal(everyone, np.arange(100)) is (shuffle == "never")
+
+
+def fit(name, **parameters):
+    generator = np.random.default_rng(1)
+    X = generator.normal(size=(3000, 3))
+    y = X[:, 0] + 0.3 * generator.normal(size=3000) > 0
+    return margins.get(name)(random_state=0, **parameters).fit(X, y)
+
+
+def test_the_proof_is_the_same(monkeypatch):
+    before = fit("mpu", newton=False)
+    monkeypatch.setattr(orders, "LARGE", 0)
+    by_tiles = fit("mpu", newton=False)
+    assert by_tiles.converged_
+    assert by_tiles.certificates_[0].fraction >= 0.99
+    assert by_tiles.n_updates_ != before.n_updates_
+
+
+@pytest.mark.parametrize("name, parameters", [("pa", {}), ("pam", {"shuffle": "epochs"})])
+def test_algorithms_without_a_proof_see_permutations(monkeypatch, name, parameters):
+    before = fit(name, max_iter=3, **parameters)
+    monkeypatch.setattr(orders, "LARGE", 0)
+    np.testing.assert_array_equal(fit(name, max_iter=3, **parameters).coef_, before.coef_)

@@ -1,0 +1,165 @@
+"""Validation by a glance accepts what scikit-learn would leave as it is, and nothing else."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn import config_context
+
+import margins
+from margins.data import validation
+
+X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.0]])
+Y = np.array([1, 1, 1, 0])
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How often scikit-learn was asked."""
+    calls = []
+    original = validation.validate_data
+
+    def validate_data(*args, **kwargs):
+        calls.append(args)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(validation, "validate_data", validate_data)
+    return calls
+
+
+READY = {
+    "float64": X,
+    "float32": X.astype(np.float32),
+    "Fortran": np.asfortranarray(X),
+    "strided": np.repeat(X, 2, axis=0)[::2],
+    "CSR matrix": sparse.csr_matrix(X),
+    "CSR array of float32": sparse.csr_array(X.astype(np.float32)),
+}
+NOT_READY = {
+    "list": X.tolist(),
+    "integers": X.astype(int),
+    "booleans": X > 0,
+    "float16": X.astype(np.float16),
+    "foreign bytes": X.astype(">f8"),
+    "CSC": sparse.csc_array(X),
+    "COO": sparse.coo_array(X),
+    "CSR of integers": sparse.csr_array(X.astype(int)),
+    "frame": pd.DataFrame(X, columns=["a", "b"]),
+    "matrix, a subclass": X.view(np.recarray),
+}
+LABELS = {
+    "integers": Y,
+    "booleans": Y > 0,
+    "strings": np.array(["no", "yes"])[Y],
+    "int8": Y.astype("i1"),
+}
+OTHER_LABELS = {
+    "list": Y.tolist(),
+    "objects": np.array(["no", "yes"], dtype=object)[Y],
+    "floats": Y.astype(float),
+    "column": pd.Series(Y),
+}
+
+
+@pytest.mark.parametrize("kind", READY)
+@pytest.mark.parametrize("labels", LABELS)
+def test_what_is_ready_is_taken_as_it_is(kind, labels, asked):
+    given, y = READY[kind], LABELS[labels]
+    classifier = margins.get("mpu")(random_state=0).fit(given, y)
+    assert classifier.n_features_in_ == 2
+    assert_array_equal(classifier.predict(given), y)
+    assert not asked
+    Z, labels_, codes = validation.validate_samples(classifier, given, y)
+    assert Z is given and labels_ is y
+    assert_array_equal(classifier.classes_[codes], y)
+
+
+@pytest.mark.parametrize("kind", NOT_READY)
+def test_other_matrices_are_left_to_scikit_learn(kind, asked):
+    if kind == "matrix, a subclass":
+        with pytest.raises(Exception):  # noqa: B017 - whatever scikit-learn makes of it, we were asked
+            margins.get("mpu")().fit(NOT_READY[kind] * np.nan, Y)
+        assert len(asked) == 1
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier = margins.get("mpu")(random_state=0).fit(NOT_READY[kind], Y)
+    assert len(asked) == 1
+    if kind != "booleans":  # other numbers
+        assert_array_equal(classifier.predict(NOT_READY[kind]), Y)
+
+
+@pytest.mark.parametrize("kind", OTHER_LABELS)
+def test_other_labels_are_left_to_scikit_learn(kind, asked):
+    classifier = margins.get("mpu")(random_state=0).fit(X, OTHER_LABELS[kind])
+    assert len(asked) == 1
+    assert_array_equal(classifier.predict(X), np.asarray(OTHER_LABELS[kind]))
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (X[:, :0], "0 feature"),
+        (X[:0], "0 sample"),
+        (np.where(X > 0, np.nan, X), "NaN"),
+        (np.where(X > 0, np.inf, X), "infinity"),
+        (sparse.csr_array(np.where(X > 0, np.nan, X)), "NaN"),
+        (X[0], "1D array"),
+        (X[np.newaxis], "dim 3"),
+        (X[:3], "inconsistent numbers of samples"),
+    ],
+)
+def test_what_is_not_allowed_is_refused(bad, message):
+    classifier = margins.get("mpu")()
+    with pytest.raises(ValueError, match=message):
+        classifier.fit(bad, Y[: len(bad)] if bad.shape[:1] == (0,) else Y)
+    assert not hasattr(classifier, "n_features_in_")
+    fitted = margins.get("mpu")().fit(X, Y)
+    if message not in ("0 sample", "inconsistent numbers of samples"):
+        with pytest.raises(ValueError, match=message):
+            fitted.predict(bad)
+
+
+def test_finite_numbers_with_an_infinite_sum_are_finite(asked):
+    large = np.full((4, 2), 1e308)
+    with pytest.raises(ValueError, match="too long"):
+        margins.get("mpu")().fit(large, Y)
+    assert len(asked) == 1
+
+
+def test_other_shapes_of_labels_are_refused():
+    with pytest.raises(ValueError, match="1d array"):
+        margins.get("mpu")().fit(X, np.eye(4, dtype=int))
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        margins.get("mpu")().fit(X, np.ones(4, dtype=int))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        margins.get("mpu")().fit(X, np.array([0.1, 0.2, 0.3, 0.4]))
+
+
+def test_many_classes_are_worth_scikit_learns_warning():
+    rng = np.random.default_rng(0)
+    many = rng.normal(size=(24, 2))
+    with pytest.warns(UserWarning, match="unique classes"):
+        margins.get("mpu")(eps=0.5).fit(many, np.arange(24))
+
+
+def test_names_of_features_are_kept_forgotten_and_compared():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    classifier = margins.get("mpu")().fit(frame, Y)
+    assert classifier.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        classifier.predict(X)
+    classifier.fit(X, Y)
+    assert not hasattr(classifier, "feature_names_in_")
+    with pytest.raises(ValueError, match="3 features"):
+        classifier.predict(np.ones((1, 3)))
+
+
+def test_finiteness_may_be_assumed():
+    with config_context(assume_finite=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match="too long"):  # our own check of the squared norms
+            margins.get("mpu")().fit(np.where(X > 0, np.inf, X), Y)

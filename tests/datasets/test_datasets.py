@@ -1,0 +1,175 @@
+"""The artificial data of Khardon & Wachman: what their text says, and what the docstring adds."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from margins.datasets.generators import make_noisy_halfspace
+
+SHAPES = [(50, 600), (200, 600), (1, 30), (3, 7), (2, 1)]
+
+
+def hyperplane(n_features, n_samples, seed):
+    """w and theta, from the text of the paper; the numbers are drawn as the function draws them."""
+    generator = np.random.RandomState(seed)
+    while True:
+        pool = generator.randint(-10, 11, size=(n_samples, n_features))
+        w = np.zeros(n_features, dtype=int)
+        for sample, head in zip(pool, generator.randint(2, size=n_samples), strict=True):
+            w += head * sample
+        if w.any():
+            return w, sum(abs(int(w @ sample)) for sample in pool) / n_samples / 2
+
+
+@pytest.mark.parametrize("n_features, n_samples", SHAPES)
+def test_samples_are_integers_in_range_and_labels_are_signs(n_features, n_samples):
+    X, y = make_noisy_halfspace(n_features, n_samples=n_samples, noise=0.1, random_state=0)
+    assert X.shape == (n_samples, n_features) and X.dtype == np.float64
+    assert y.shape == (n_samples,) and y.dtype == np.int64
+    assert np.array_equal(X, np.rint(X)) and np.abs(X).max() <= 10
+    assert set(y) <= {-1, 1}
+
+
+def test_defaults_are_the_smallest_problem_of_the_paper():
+    X, y = make_noisy_halfspace(random_state=3)
+    again, labels = make_noisy_halfspace(50, margin=0.05, noise=0.0, n_samples=600, random_state=3)
+    assert np.array_equal(X, again) and np.array_equal(y, labels)
+
+
+def test_attributes_are_uniform():
+    # Next to nothing is discarded at margin 0; the pool that makes w is part of the sample.
+    X, _ = make_noisy_halfspace(100, margin=0, n_samples=2000, random_state=0)
+    values, counts = np.unique(X, return_counts=True)
+    assert np.array_equal(values, np.arange(-10, 11))
+    expected = X.size / 21
+    chi_square = np.sum((counts - expected) ** 2) / expected  # 20 degrees of freedom
+    assert chi_square < 45.3  # exceeded with probability 0.001
+
+
+@pytest.mark.parametrize("margin", [0, 0.05, 0.75, 2.0])
+@pytest.mark.parametrize("n_features, n_samples", SHAPES)
+def test_labels_are_the_sides_of_the_hyperplane_and_the_margin_is_kept(n_features, n_samples, margin):
+    for seed in range(10):
+        try:
+            X, y = make_noisy_halfspace(
+                n_features, margin=margin, n_samples=n_samples, random_state=seed
+            )
+        except ValueError:  # a hyperplane from one sample may leave nothing at margin 2
+            assert margin == 2 and n_samples == 1
+            continue
+        w, theta = hyperplane(n_features, n_samples, seed)
+        score = X @ w - theta
+        assert np.all(np.abs(score) >= margin * theta)
+        assert np.array_equal(y, np.where(score > 0, 1, -1))
+
+
+def test_the_pool_is_kept_but_for_its_discarded_samples():
+    X, _ = make_noisy_halfspace(5, margin=0.5, n_samples=40, random_state=0)
+    pool = np.random.RandomState(0).randint(-10, 11, size=(40, 5))
+    w, theta = hyperplane(5, 40, seed=0)
+    kept = pool[np.abs(pool @ w - theta) >= 0.5 * theta]
+    assert 20 < len(kept) < 40
+    assert np.array_equal(X[: len(kept)], kept)
+
+
+def test_a_sample_exactly_at_the_margin_is_kept():
+    # One sample is its own w, so theta is w.x / 2, and w.x - theta is theta.
+    for seed in range(20):
+        X, y = make_noisy_halfspace(2, margin=1, n_samples=1, random_state=seed)
+        assert np.array_equal(X[0], hyperplane(2, 1, seed)[0]) and y == 1
+
+
+def test_samples_nearer_than_the_margin_exist_without_one():
+    X, _ = make_noisy_halfspace(margin=0, random_state=0)
+    w, theta = hyperplane(50, 600, seed=0)
+    assert np.mean(np.abs(X @ w - theta) < 0.5 * theta) > 0.1
+
+
+@pytest.mark.parametrize("n_features, margin", [(5, 0.05), (50, 0.05), (50, 0.75), (200, 0.25)])
+def test_samples_without_noise_are_separable(n_features, margin):
+    X, y = make_noisy_halfspace(n_features, margin=margin, random_state=1)
+    classifier = LinearSVC(C=1e3, intercept_scaling=100, max_iter=100_000, random_state=0)
+    assert classifier.fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.25, 0.5, 1.0])
+def test_noise_flips_its_share_of_the_labels_and_nothing_else(noise):
+    n_samples = 5000
+    X, y = make_noisy_halfspace(10, n_samples=n_samples, random_state=0)
+    noisy_X, noisy_y = make_noisy_halfspace(10, noise=noise, n_samples=n_samples, random_state=0)
+    assert np.array_equal(X, noisy_X)
+    deviation = math.sqrt(noise * (1 - noise) / n_samples)
+    assert np.mean(y != noisy_y) == pytest.approx(noise, abs=4 * deviation)
+
+
+def test_noise_hits_both_classes_alike():
+    _, y = make_noisy_halfspace(10, n_samples=5000, random_state=0)
+    _, noisy = make_noisy_halfspace(10, noise=0.25, n_samples=5000, random_state=0)
+    for label in (-1, 1):
+        of_class = y == label
+        deviation = math.sqrt(0.25 * 0.75 / of_class.sum())
+        assert np.mean(noisy[of_class] != label) == pytest.approx(0.25, abs=4 * deviation)
+
+
+def test_random_state_decides_the_data():
+    def data(random_state):
+        return make_noisy_halfspace(10, noise=0.1, random_state=random_state)
+
+    X, y = data(7)
+    same, labels = data(np.random.RandomState(7))
+    other, _ = data(8)
+    assert np.array_equal(X, same) and np.array_equal(y, labels)
+    assert not np.array_equal(X, other)
+    generator = np.random.RandomState(7)
+    assert not np.array_equal(data(generator)[0], data(generator)[0])
+    assert not np.array_equal(data(None)[0], data(None)[0])
+
+
+def test_a_pool_without_a_hyperplane_is_drawn_again():
+    # One sample and one coin: half the seeds start with a tail, which leaves w at 0.
+    for seed in range(20):
+        X, y = make_noisy_halfspace(1, margin=0, n_samples=1, random_state=seed)
+        w, theta = hyperplane(1, 1, seed)
+        assert y == np.where(X[0] @ w > theta, 1, -1)
+
+
+@pytest.mark.parametrize("margin", [12, 1e9, 1e308, np.float64(1e308), np.float32(50)])
+def test_a_margin_that_leaves_nothing_is_refused(margin):
+    with pytest.raises(ValueError) as error:
+        make_noisy_halfspace(5, margin=margin, n_samples=30, random_state=0)
+    assert str(error.value) == (
+        "margin of make_noisy_halfspace must be small enough to keep 30 of 3000 samples drawn. "
+        f"Got {margin!r}, which keeps 0."
+    )
+
+
+@pytest.mark.parametrize(
+    "name, value, allowed",
+    [
+        ("margin", -1, "in [0, inf)"),
+        ("margin", math.inf, "in [0, inf)"),
+        ("margin", math.nan, "in [0, inf)"),
+        ("margin", "wide", "in [0, inf)"),
+        ("noise", -0.1, "in [0, 1]"),
+        ("noise", 1.1, "in [0, 1]"),
+        ("noise", True, "in [0, 1]"),
+        ("n_features", 0, "an integer in [1, inf)"),
+        ("n_features", 2.5, "an integer in [1, inf)"),
+        ("n_samples", 0, "an integer in [1, inf)"),
+        ("n_samples", None, "an integer in [1, inf)"),
+    ],
+)
+def test_parameters_that_are_not_allowed_are_refused(name, value, allowed):
+    with pytest.raises(ValueError) as error:
+        make_noisy_halfspace(**{name: value})
+    assert str(error.value) == f"{name} of make_noisy_halfspace must be {allowed}. Got {value!r}."
+
+
+def test_numbers_may_be_numpys():
+    given = make_noisy_halfspace(
+        np.int32(4), margin=np.float32(0.5), noise=np.float64(0), n_samples=np.uint8(9), random_state=0
+    )
+    expected = make_noisy_halfspace(4, margin=0.5, n_samples=9, random_state=0)
+    assert np.array_equal(given[0], expected[0]) and np.array_equal(given[1], expected[1])

@@ -1,0 +1,266 @@
+"""Budget perceptrons, against a plain replay on whole numbers, and within their bounds."""
+
+import math
+import pickle
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sample_problems import orders_of
+from scipy import sparse
+
+import margins
+from margins._update import WeightVector
+from margins.data.binary_problem import binary_patterns, rows_of
+from margins.rules import Additive, FixedThreshold, NoShrink, Rules
+from margins.solvers.custom._budget import Cache
+
+Budget, Random = margins.get("budget-perceptron"), margins.get("random-budget-perceptron")
+SEEDS = st.integers(0, 10**6)
+
+
+def examples(count):
+    return settings(derandomize=True, deadline=None, max_examples=count)
+
+
+def integers(seed, m=25, d=3, separable=False):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (m, d)).astype(float)
+    scores = X @ rng.integers(-3, 4, d) + 0.5
+    y = np.where(scores > 0, 1, -1) if separable else rng.choice([-1, 1], m)
+    y[0], y[-1] = (y[0], y[-1]) if separable else (1, -1)
+    return X, y
+
+
+class Replay:
+    """Crammer, Kandola & Singer (2003) and Cavallanti et al. (2007), with a list of patterns."""
+
+    def __init__(self, patterns, beta, size=None, generator=None):
+        self.patterns, self.beta, self.size, self.generator = patterns, beta, size, generator
+        self.cache = []
+        self.largest = self.n_changes = self.n_removed = 0
+
+    @property
+    def w(self):
+        return self.patterns[self.cache].sum(axis=0) if self.cache else np.zeros(self.patterns.shape[1])
+
+    def without(self):
+        """y_i.(w - y_i) of all members."""
+        return [self.patterns[i] @ (self.w - self.patterns[i]) for i in self.cache]
+
+    def remove(self, position):
+        del self.cache[position]
+        self.n_changes += 1
+        self.n_removed += 1
+
+    def epoch(self, order):
+        chances = np.zeros(len(order)) if self.generator is None else self.generator.random(len(order))
+        n_added = 0
+        for k, chance in zip(order, chances, strict=True):
+            if self.patterns[k] @ self.w > self.beta:
+                continue
+            n_added += 1
+            self.n_changes += 1
+            if self.size and len(self.cache) == self.size:
+                if self.generator is None:
+                    self.remove(int(np.argmax(self.without())))
+                else:
+                    self.remove(int(chance * self.size))
+            self.cache.append(k)
+            while not self.size and self.cache and max(self.without()) > self.beta:
+                self.remove(int(np.argmax(self.without())))
+            self.largest = max(self.largest, len(self.cache))
+        return n_added
+
+
+def orders_of_fit(m, n_epochs, seed):
+    """As a fit permutes: one order, shuffled again and again."""
+    order, generator = np.arange(m, dtype=np.int32), np.random.default_rng(seed)
+    for _ in range(n_epochs):
+        generator.shuffle(order)
+        yield order.copy()
+
+
+def seed_of(random_state):
+    return int(np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=1)[0])
+
+
+VARIANTS = {
+    "distilled": (Budget, {}),
+    "fixed size": (Budget, {"size": 4}),
+    "size 1": (Budget, {"size": 1}),
+    "random": (Random, {"size": 4}),
+    "large random": (Random, {"size": 1000}),
+}
+each_variant = pytest.mark.parametrize("variant", VARIANTS)
+
+
+# ------------------------------------------------------------------------------------------ the oracle
+
+
+@each_variant
+@pytest.mark.parametrize("beta", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("C", [math.inf, 0.5])
+@examples(15)
+@given(seed=SEEDS, n_epochs=st.integers(1, 4))
+def test_fit_is_the_replay_bit_for_bit(variant, C, beta, seed, n_epochs):
+    X, y = integers(seed)
+    algorithm, params = VARIANTS[variant]
+    patterns = oracles.patterns_of(X, y, 1.0, 0.5 / C)
+    fit = algorithm(C=C, beta=beta, max_iter=n_epochs, random_state=5, **params).fit(X, y)
+    seed = seed_of(5)
+    generator = np.random.default_rng((seed, 1)) if algorithm is Random else None
+    threshold = beta * max(row @ row for row in patterns)
+    replay = Replay(patterns, threshold, params.get("size"), generator)
+    counts = [replay.epoch(order) for order in orders_of_fit(len(y), fit.n_iter_, seed)]
+    assert_array_equal(fit.cache_[0], replay.cache)
+    assert_array_equal(np.append(fit.coef_[0], fit.intercept_[0]), replay.w[: X.shape[1] + 1])
+    assert fit.n_updates_ == replay.n_changes
+    assert [epoch.mistakes for epoch in fit.learning_curve_[0]] == counts
+    assert fit.converged_ == (counts[-1] == 0)
+
+
+@each_variant
+@pytest.mark.parametrize("kernel", ["precomputed", "poly"])
+def test_kernel_of_inner_products_is_the_linear_one(variant, kernel):
+    algorithm, params = VARIANTS[variant]
+    X, y = integers(3)
+    params = params | {"beta": 0.25, "max_iter": 5, "random_state": 0}
+    linear = algorithm(**params).fit(X, y)
+    own = {"kernel": kernel, "degree": 1, "gamma": 1.0}
+    other = algorithm(**params, **own).fit(X @ X.T if kernel == "precomputed" else X, y)
+    assert_array_equal(other.cache_[0], linear.cache_[0])
+    queries = X @ X.T if kernel == "precomputed" else X
+    assert_array_equal(other.decision_function(queries), linear.decision_function(X))
+    assert set(other.support_) == set(linear.cache_[0])
+
+
+@examples(40)
+@given(seed=SEEDS, beta=st.sampled_from([0.0, 0.1, 1.0, 5.0]))
+def test_distilled_cache_is_never_larger_than_its_bound(seed, beta):
+    # (R^2 + 2 beta) / gamma^2: Remark 3 of Panagiotakopoulos & Tsampouka (2010).
+    X, y = integers(seed, separable=True)
+    if len(set(y)) < 2:
+        return
+    patterns = oracles.patterns_of(X, y)
+    gamma = oracles.maximum_margin(patterns)
+    assert gamma > 0
+    sqradius = max(row @ row for row in patterns)
+    bound = (sqradius + 2 * beta * sqradius) / gamma**2
+    rows = rows_of(X)
+    kernel_patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
+    weights, cache = WeightVector(X.shape[1], len(y)), Cache()
+    rules = Rules(FixedThreshold(beta * sqradius), Additive(most=1), NoShrink())
+    for order in orders_of(len(y), 8, seed):
+        for k in order:  # one by one, to look at the cache after each
+            cache.full_epoch(kernel_patterns, weights, rules, np.array([k], dtype=np.int32))
+            assert cache.n_members <= bound * (1 + 1e-9)
+            assert weights.sqnorm <= cache.n_members * sqradius * (1 + 2 * beta) * (1 + 1e-9)
+            assert weights.dual_sum == cache.n_members
+
+
+@each_variant
+@pytest.mark.parametrize("n_epochs", [1, 3])
+def test_cache_never_outgrows_its_size(variant, n_epochs):
+    algorithm, params = VARIANTS[variant]
+    X, y = integers(0, m=200)
+    fit = algorithm(max_iter=n_epochs, random_state=0, **params).fit(X, y)
+    assert 1 <= len(fit.cache_[0]) <= params.get("size", math.inf)
+    alpha = fit.dual_coef_[0]
+    assert_array_equal(alpha > 0, np.bincount(fit.cache_[0], minlength=200) > 0)
+
+
+def test_large_random_budget_is_the_perceptron():
+    X, y = integers(1, separable=True)
+    budget = Random(size=10**6, random_state=0).fit(X, y)
+    plain = margins.get("perceptron")(random_state=0, max_iter=100).fit(X, y)
+    # Multiplicities apart: the perceptron's repeat a pattern at once where p <= 0 stays.
+    assert budget.converged_ and plain.converged_
+    assert_array_equal(budget.coef_, plain.coef_)
+    assert budget.n_updates_ == plain.n_updates_
+
+
+def test_seed_decides_what_is_lost_and_the_order_does_not():
+    X, y = integers(2, m=100)
+    rows = rows_of(X)
+    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
+    rules = Rules(FixedThreshold(0.0), Additive(most=1), NoShrink())
+    order = np.arange(100, dtype=np.int32)
+    ends = []
+    for seed in (0, 0, 1):
+        weights, cache = WeightVector(3, 100), Cache(5, np.random.default_rng(seed))
+        cache.full_epoch(patterns, weights, rules, order)
+        ends.append(cache.members.tolist())
+    assert ends[0] == ends[1] != ends[2]
+
+
+# -------------------------------------------------------------------------------------------- streams
+
+
+@each_variant
+@pytest.mark.parametrize("C", [math.inf, 0.5])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, np.float32])
+def test_stream_in_any_chunks_is_the_replay(variant, C, layout):
+    algorithm, params = VARIANTS[variant]
+    X, y = integers(7, m=60)
+    patterns = oracles.patterns_of(X, y, 1.0, 0.5 / C)
+    generator = np.random.default_rng((seed_of(3), 1)) if algorithm is Random else None
+    replay = Replay(patterns, 0.0, params.get("size"), generator)
+    replay.epoch(np.arange(60))
+    for sizes in ([60], [1] * 60, [7, 13, 1, 39]):
+        classifier = algorithm(C=C, random_state=3, **params)
+        begin = 0
+        for size in sizes:
+            rows = slice(begin, begin + size)
+            classifier.partial_fit(layout(X[rows]), y[rows], classes=[-1, 1])
+            if begin == 7:
+                classifier = pickle.loads(pickle.dumps(classifier))
+            begin += size
+        assert_array_equal(classifier.cache_[0], replay.cache)
+        assert_array_equal(np.append(classifier.coef_[0], classifier.intercept_[0]), replay.w[:4])
+        assert classifier.n_updates_ == replay.n_changes
+        (certificate,) = classifier.certificates_
+        assert certificate.upper_bound == pytest.approx(np.linalg.norm(replay.w) / len(replay.cache))
+
+
+@each_variant
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_chunks_of_real_values_are_one_pass_bit_for_bit(variant, layout):
+    algorithm, params = VARIANTS[variant]
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 7)), np.arange(90) % 3
+    whole = algorithm(random_state=1, **params).partial_fit(layout(X), y, classes=[0, 1, 2])
+    parts = algorithm(random_state=1, **params)
+    for rows in np.array_split(np.arange(90), 8):
+        parts.partial_fit(layout(X[rows]), y[rows], classes=[0, 1, 2])
+    assert_array_equal(parts.coef_, whole.coef_)
+    for one, other in zip(parts.cache_, whole.cache_, strict=True):
+        assert_array_equal(one, other)
+    assert parts.certificates_ == whole.certificates_
+
+
+def test_stream_keeps_the_rows_of_its_members_only():
+    X, y = integers(4, m=300)
+    classifier = Budget(size=6)
+    for rows in np.array_split(np.arange(300), 10):
+        classifier.partial_fit(X[rows], y[rows], classes=[-1, 1])
+    (stream,) = classifier._streams
+    assert stream.X.shape == (6, 3)
+    assert_array_equal(stream.X, X[classifier.cache_[0]])
+
+
+# --------------------------------------------------------------------------------- what is not allowed
+
+
+def test_cache_needs_a_size_and_dual_variables():
+    with pytest.raises(ValueError, match=r"^size of Cache must be an integer in \[0, inf\)\. Got -1\.$"):
+        Cache(-1)
+    X, y = integers(0)
+    rows = rows_of(X)
+    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
+    rules = Rules(FixedThreshold(0.0), Additive(most=1), NoShrink())
+    with pytest.raises(ValueError, match="^A Cache needs dual variables"):
+        Cache().full_epoch(patterns, WeightVector(3), rules, np.arange(25, dtype=np.int32))

@@ -1,0 +1,338 @@
+"""Few patterns of many features: what is learned over their Gram matrix is what is learned without."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import margins
+from margins.estimators.base import MaximumMarginClassifier
+from margins.kernels import gram
+
+ALGORITHMS = {name: margins.get(name) for name in margins.available()}
+PROVING = [n for n, algorithm in ALGORITHMS.items() if issubclass(algorithm, MaximumMarginClassifier)]
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+LAYOUTS = {
+    "C": lambda X: X,
+    "Fortran": np.asfortranarray,
+    "every other column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "backwards": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "float32": lambda X: X.astype(np.float32),
+    "CSR": sparse.csr_array,
+    "CSR of float32, int64": lambda X: with_indices(sparse.csr_matrix(X.astype(np.float32)), np.int64),
+    "CSR, unsorted": lambda X: unsorted(sparse.csr_array(X)),
+    "CSR, unsorted, but flagged": lambda X: flagged(unsorted(sparse.csr_array(X))),
+    "CSR, elements stored twice": lambda X: doubled(sparse.csr_array(X)),
+}
+
+
+def with_indices(X, dtype):
+    X.indices, X.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
+    return X
+
+
+def unsorted(X):
+    order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(X.indptr, X.indptr[1:], strict=False)])
+    return sparse.csr_array((X.data[order], X.indices[order], X.indptr), shape=X.shape)
+
+
+def flagged(X):
+    X.has_sorted_indices = X.has_canonical_format = True  # though it may be untrue
+    return X
+
+
+def doubled(X):
+    return sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
+
+
+def few(n_classes=2, m=12, d=300):
+    rng = np.random.default_rng(n_classes)
+    X = rng.integers(-3, 4, (m, d)) * (rng.random((m, d)) < 0.7).astype(float)
+    X[3] = 0
+    X[4] = X[5]
+    return X, np.arange(m) % n_classes
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Fits that do without a Gram matrix, whatever X is."""
+
+    def fit(classifier, *data):
+        with monkeypatch.context() as patch:
+            patch.setattr(gram, "serves", lambda X: False)
+            return classifier.fit(*data)
+
+    return fit
+
+
+def make(name, **params):
+    known = ALGORITHMS[name]().get_params()
+    params = {"eps": 0.05, "max_iter": 60, "random_state": 0, **params}
+    return ALGORITHMS[name](**{key: value for key, value in params.items() if key in known})
+
+
+def assert_same(one, other, rtol=1e-7):
+    assert one.n_visits_ == other.n_visits_
+    assert one.n_updates_ == other.n_updates_
+    assert one.converged_ == other.converged_
+    assert hasattr(one, "dual_coef_") == hasattr(other, "dual_coef_")
+    for key in ("coef_", "intercept_", "dual_coef_"):
+        if hasattr(one, key):
+            ours, theirs = getattr(one, key), getattr(other, key)
+            assert ours.dtype == np.float64 and ours.flags.c_contiguous
+            assert_allclose(ours, theirs, rtol=rtol, atol=rtol * np.abs(theirs).max(), err_msg=key)
+    for ours, theirs in zip(one.certificates_, other.certificates_, strict=True):
+        assert_allclose(ours.fraction, theirs.fraction, rtol=1e-9)
+        assert_allclose(ours.dual, theirs.dual, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("C", [math.inf, 0.5])
+@pytest.mark.parametrize("name", PROVING)
+def test_every_algorithm_learns_the_same(name, C, n_classes, without):
+    X, y = few(n_classes)
+    params = {"C": C, "delta_b": 3.0}
+    if name == "pfm":
+        params["gamma"] = 0.01
+    assert gram.serves(X)
+    assert_same(make(name, **params).fit(X, y), without(make(name, **params), X, y))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_same(layout, loss, without):
+    X, y = few()
+    given = LAYOUTS[layout](X)
+    assert gram.serves(given)
+    one = make("mpu", loss=loss, eps=1e-3, max_iter=1000).fit(given, y)
+    assert_same(one, without(make("mpu", loss=loss, eps=1e-3, max_iter=1000), X, y))
+    assert one.converged_
+    assert_allclose(np.asarray(one.coef_ @ X.T).ravel() + one.intercept_, one.decision_function(given))
+
+
+def test_primal_objective_is_that_of_the_weights():
+    X, y = few()
+    one = make("mpu", loss="hinge", C=0.01, eps=1e-4, max_iter=1000).fit(X, y)
+    slacks = np.maximum(1 - np.where(y == 1, 1, -1) * one.decision_function(X), 0)
+    objective = 0.5 * (np.sum(one.coef_**2) + one.intercept_[0] ** 2) + 0.01 * slacks.sum()
+    assert_allclose(one.certificates_[0].primal, objective, rtol=1e-12)
+    assert_allclose(
+        one.certificates_[0].dual,
+        one.dual_coef_.sum()
+        - 0.5
+        * np.sum((np.append(X, np.ones((12, 1)), axis=1).T @ (one.dual_coef_[0] * (2 * y - 1))) ** 2),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("C", [math.inf, 2e7, 1.0])
+@pytest.mark.parametrize("name", ["cramma", "micra", "mpu", "pdm"])
+def test_certificate_is_that_of_the_weights_where_rows_are_long_beside_the_margin(name, C, offset):
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((6, 100)), np.arange(6) % 2
+    X[:, :30] += offset  # products with a weight vector: small sums of large inner products
+    assert gram.serves(X)
+    one = make(name, C=C).fit(X, y)
+    weights, bias = one.coef_[0].astype(np.longdouble), np.longdouble(one.intercept_[0])
+    margins_ = (2 * y - 1) * (X.astype(np.longdouble) @ weights + bias)
+    sqnorm = weights @ weights + bias**2
+    certificate = one.certificates_[0]
+    if math.isinf(C):
+        assert_allclose(certificate.margin, float(margins_.min() / np.sqrt(sqnorm)), rtol=1e-6)
+    else:
+        objective = sqnorm / 2 + C * np.sum(np.maximum(1 - margins_, 0) ** 2)
+        assert_allclose(certificate.primal, float(objective), rtol=1e-6)
+
+
+def test_a_callback_sees_the_weights_of_the_features():
+    pytest.importorskip("sklearn.callback")
+    X, y = few()
+    seen = []
+
+    class Onlooker:
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, context, estimator, **_): ...
+        def on_fit_task_end(self, context, estimator, *, fitted_estimator):
+            seen.append(fitted_estimator)
+
+    last = make("pdm", eps=0.001).set_callbacks(Onlooker()).fit(X, y)
+    assert len(seen) > 2
+    for one in seen:
+        assert one.coef_.shape == (1, 300)
+        assert_allclose(one.coef_ @ X.T + one.intercept_, [one.decision_function(X)])
+    assert_array_equal(seen[-1].coef_, last.coef_)
+    assert last.certificates_ == make("pdm", eps=0.001).fit(X, y).certificates_
+
+
+def test_samples_of_weight_0_are_left_out(without):
+    X, y = few()
+    weight = np.where(np.arange(12) % 4 == 1, 0.0, 2.0)
+    one = make("pdm").fit(X, y, weight)
+    assert_same(one, without(make("pdm"), X, y, weight))
+    assert (one.dual_coef_[0, weight == 0] == 0).all()
+
+
+def test_number_of_threads_changes_nothing():
+    X, y = few(4)
+    one, two = (make("mpu", n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    assert_array_equal(one.coef_, two.coef_)
+    assert one.certificates_ == two.certificates_
+
+
+def test_read_only_memory_map(tmp_path):
+    X, y = few()
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert_array_equal(make("mpu").fit(mapped, y).coef_, make("mpu").fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("scale", [1e-59, 1e-20, 1e20, 1e55])
+def test_scales(scale):
+    X, y = few()
+    one = make("mpu", C=math.inf, fit_intercept=False).fit(X[5:] * scale, y[5:])
+    other = make("mpu", C=math.inf, fit_intercept=False).fit(X[5:], y[5:])
+    assert one.converged_
+    assert_allclose(one.coef_ * scale, other.coef_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_too_long_a_row_is_refused_without_warnings(container):
+    X, y = few()
+    X[7, 0] = 1e200
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="Row 7 of X is too long"):
+            make("mpu").fit(container(X), y)
+
+
+def test_letter_of_the_papers_needs_no_gram_matrix(monkeypatch):
+    X, y = few()
+    monkeypatch.setattr(gram, "gram_rows", lambda X, coarse: pytest.fail("made"))
+    make("pdm", stop="clean-pass").fit(X, y)
+    ALGORITHMS["perceptron"](max_iter=3).fit(X, y)
+    with pytest.raises(pytest.fail.Exception, match="made"):
+        make("pdm").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "X, expected",
+    [
+        (np.ones((10, 80)), True),
+        (np.ones((10, 79)), False),
+        (np.ones((200, 60)), False),
+        (sparse.random_array((10, 1000), density=0.25, rng=0).tocsr(), True),
+        (sparse.random_array((10, 10_000), density=0.1, rng=0).tocsr(), False),  # not dense
+    ],
+)
+def test_few_patterns(X, expected):
+    assert gram.serves(X) is expected
+
+
+def matrix_of(X, coarse=False):
+    rows = gram.gram_rows(X, coarse)
+    assert rows.is_kernel and rows.n_rows == rows.n_features == X.shape[0]
+    products = np.zeros((rows.n_rows, rows.n_rows))
+    for k in range(rows.n_rows):
+        rows.py_axpy(k, 1.0, products[k])
+    assert_array_equal(rows.sqnorms(), np.diag(products))
+    return products
+
+
+def test_matrix_holds_inner_products():
+    X, _ = few(m=9, d=1001)
+    for given in (X, sparse.csr_array(X), unsorted(sparse.csr_array(X)), X.astype(np.float32)):
+        assert_array_equal(matrix_of(given), X @ X.T)  # of integers: exact
+
+
+def test_coarse_matrix_is_rounded_to_single_precision():
+    X = np.random.default_rng(0).normal(size=(9, 1001))
+    exact = X @ X.T
+    for given in (X, sparse.csr_array(X), unsorted(sparse.csr_array(X)), np.asfortranarray(X)):
+        assert_allclose(matrix_of(given), exact, rtol=1e-12, atol=1e-11)
+        error = np.abs(matrix_of(given, coarse=True) - exact).max()
+        assert 1e-8 * exact.max() < error < 1e-6 * exact.max()
+
+
+@pytest.mark.parametrize("factor", [1e20, 1e-20, 0.0])
+@pytest.mark.parametrize("which", [slice(None), slice(4, 5)])
+def test_matrix_is_not_rounded_where_single_precision_ends(which, factor):
+    X = np.random.default_rng(0).normal(size=(9, 1001))
+    X[which] *= factor
+    assert_array_equal(matrix_of(X, coarse=True), matrix_of(X))
+
+
+@pytest.mark.parametrize(("offset", "is_rounded"), [(0, True), (30, False), (1e4, False)])
+def test_matrix_of_rows_with_too_much_in_common_is_not_rounded(offset, is_rounded):
+    X = np.random.default_rng(0).normal(size=(20, 500))
+    X -= X.mean(axis=0)  # rows that depend on each other are no reason
+    X += offset
+    assert (matrix_of(X, coarse=True) != matrix_of(X)).any() == is_rounded
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("offset", [1e3, 1e4])
+def test_rows_with_much_in_common_are_told_from_each_other(offset, loss):
+    X = np.random.default_rng(0).normal(size=(20, 500)) + offset
+    one = make("mpu", loss=loss, C=1.0, fit_intercept=False, max_iter=100).fit(X, np.arange(20) % 2)
+    assert one.converged_
+
+
+@pytest.mark.parametrize(
+    "params, expected",
+    [
+        ({"eps": 0.0001}, True),
+        ({"eps": 0.05, "C": math.inf}, True),
+        ({"eps": 0.00009}, False),
+        ({"eps": 0.05, "loss": "hinge"}, True),
+    ],
+)
+def test_accuracy_chooses_the_precision(monkeypatch, params, expected):
+    made = []
+    real = gram.gram_rows
+    monkeypatch.setattr(gram, "gram_rows", lambda X, coarse: made.append(coarse) or real(X, coarse))
+    X, y = few()
+    make("mpu", **params).fit(X[5:], y[5:])  # no row of 0
+    assert made == [expected]
+
+
+@pytest.mark.parametrize("eps", [1e-2, 1e-4])
+@pytest.mark.parametrize("name", PROVING)
+def test_coarse_matrix_proves_what_is_true(name, eps):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20, 400)) + 0.1
+    y = rng.choice([-1, 1], 20)
+    one = make(name, C=0.01, eps=eps, max_iter=1000, delta_b=3.0).fit(X, y)
+    certificate = one.certificates_[0]
+    assert one.converged_ or name == "pfm"  # which does not know the margin
+    slacks = np.maximum(1 - y * one.decision_function(X), 0)
+    objective = 0.5 * (np.sum(one.coef_**2) + one.intercept_[0] ** 2) + 0.01 * slacks @ slacks
+    dual = one.dual_coef_[0]
+    w = np.append(X, np.ones((20, 1)), axis=1).T @ (dual * y)
+    assert_allclose(certificate.primal, objective, rtol=1e-11)
+    assert certificate.dual <= (dual.sum() - 0.5 * w @ w - dual @ dual / 0.04) * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e4])
+@pytest.mark.parametrize("contradicting", [False, True])
+def test_coarse_matrix_proves_what_is_true_of_slacks(C, contradicting):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20, 400)) + 0.1
+    y = rng.choice([-1, 1], 20)
+    if contradicting:
+        X[1], y[1] = X[0], -y[0]
+    one = make("mpu", loss="hinge", C=C, eps=1e-4, max_iter=1000, fit_intercept=False).fit(X, y)
+    certificate = one.certificates_[0]
+    assert one.converged_
+    slacks = np.maximum(1 - y * one.decision_function(X), 0)
+    assert_allclose(certificate.primal, 0.5 * np.sum(one.coef_**2) + C * slacks.sum(), rtol=1e-11)
+    dual = one.dual_coef_[0]
+    w = X.T @ (dual * y)
+    assert 0 <= dual.min() <= dual.max() <= C
+    assert certificate.dual <= (dual.sum() - 0.5 * w @ w) * (1 + 1e-11)

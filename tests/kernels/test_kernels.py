@@ -1,0 +1,531 @@
+"""Every algorithm with every kernel: inner products of a space that nobody writes down."""
+
+import dataclasses
+import math
+import pickle
+
+import numpy as np
+import oracles
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.model_selection import cross_val_predict
+from sklearn.svm import SVC
+
+import margins
+from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.noise_tolerance import ReadoutClassifier
+
+ALGORITHMS = {name: margins.get(name) for name in margins.available()}
+NAMES = [
+    name
+    for name, algorithm in ALGORITHMS.items()
+    for field in dataclasses.fields(algorithm)
+    if field.name == "kernel" and field.metadata["allowed"].contains("rbf")
+]
+PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
+# Their sums are rounded at every update, and each is a function of all before.
+ROUNDED = ["cramma", "micra", "romma", "aggressive-romma"]
+NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
+VOTING = ["voted-perceptron"]  # the model is a list of mistakes, not coefficients
+BY_POINTS = [name for name in NAMES if name != "pfm"]  # whose gamma is a margin, not a kernel's
+# Single patterns are added, and nothing is done to their sum.
+SUMS = [name for name in NOISE_TOLERANT if name != "averaged-perceptron"] + ["servedio-average"]
+
+# Most of these problems are not about whether a fit proves its accuracy.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+each_algorithm = pytest.mark.parametrize("name", NAMES)
+each_by_points = pytest.mark.parametrize("name", BY_POINTS)
+
+
+def make(name, **params):
+    """The algorithm, ended soon; whole numbers keep sums of whole patterns exact."""
+    declared = {field.name for field in dataclasses.fields(ALGORITHMS[name])}
+    usual = {"max_iter": 20, "random_state": 0, "eps": 0.125, "newton": False}  # no Newton with kernels
+    if name in NOISE_TOLERANT:
+        usual |= {"eta": 1.0, "theta_init": 4.0, "intercept_scaling": 2.0}
+    if name == "pfm":
+        usual["gamma"] = 0.1
+    if name == "dcd":
+        usual["shrinking"] = False  # what it removes is decided by ties, and those by rounding
+    usual = {key: value for key, value in usual.items() if key in declared}
+    return ALGORITHMS[name](**(usual | params))
+
+
+def integers(n_classes=2, m=40, d=4, seed=0):
+    """X, y and new points Z, of small integers; the classes overlap a little."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-4, 5, (m, d)).astype(float)
+    scores = X @ rng.integers(-3, 4, (d, n_classes)) + 2 * rng.normal(size=(m, n_classes))
+    return X, scores.argmax(axis=1), rng.integers(-5, 6, (15, d)).astype(float)
+
+
+def clouds(n_classes=2, m=50, d=3, seed=0):
+    """X, y and new points Z: overlapping normal clouds."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(m) % n_classes
+    return rng.normal(size=(n_classes, d))[y] + rng.normal(size=(m, d)), y, rng.normal(size=(15, d))
+
+
+def linear(A, B):
+    return (A @ B.T).toarray() if sparse.issparse(A) else A @ B.T
+
+
+def square(A, B):
+    """A kernel of whole numbers, if the points are."""
+    return (linear(A, B) + 1) ** 2
+
+
+def counts(classifier):
+    """All whole numbers that a fit leaves."""
+    curves = [[epoch[:3] for epoch in curve] for curve in classifier.learning_curve_]
+    return curves, classifier.n_updates_, classifier.n_iter_, classifier.converged_
+
+
+def assert_same_certificates(one, other):
+    for left, right in zip(one.certificates_, other.certificates_, strict=True):
+        for field in dataclasses.fields(left):
+            expected = getattr(right, field.name)
+            assert getattr(left, field.name) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def assert_same_fit(one, other, *, besides=()):
+    """Bit for bit, but for the attributes that `besides` names."""
+    assert counts(one) == counts(other)
+    assert one.certificates_ == other.certificates_
+    for key in ("dual_coef_", "intercept_", "support_", "support_vectors_", "votes_", "mistakes_"):
+        assert hasattr(one, key) == hasattr(other, key)
+        if hasattr(one, key) and key not in besides:
+            left, right = getattr(one, key), getattr(other, key)
+            left, right = (left, right) if isinstance(left, list) else ([left], [right])
+            assert len(left) == len(right)
+            for ours, theirs in zip(left, right, strict=True):
+                assert_array_equal(dense(ours), dense(theirs), err_msg=key)
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+# ------------------------------------------------------------------------- one algorithm, two notations
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("C", [math.inf, 0.5])
+@each_algorithm
+def test_matrix_of_inner_products_is_the_linear_kernel(name, C, n_classes, weighted):
+    if name in ROUNDED and math.isinf(C) and n_classes == 3:
+        pytest.skip("Nothing separates one of the classes, and then rounding grows without end.")
+    X, y, Z = integers(n_classes)
+    weight = np.where(np.arange(len(y)) % 3, 1.0, 2.0) if weighted else None
+    primal = make(name, C=C).fit(X, y, weight)
+    dual = make(name, C=C, kernel="precomputed").fit(X @ X.T, y, weight)
+    assert not hasattr(dual, "coef_")
+    assert counts(dual) == counts(primal)
+    assert_same_certificates(dual, primal)
+    scores, expected = dual.decision_function(Z @ X.T), primal.decision_function(Z)
+    if name in SUMS:
+        assert_array_equal(scores, expected)
+    else:  # the scale of the coefficients is the certificate's
+        assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+    assert_array_equal(dual.predict(Z @ X.T), primal.predict(Z))
+    if name not in VOTING:
+        assert_allclose(dual.intercept_, primal.intercept_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@each_algorithm
+def test_function_is_its_matrix(name, n_classes, fit_intercept):
+    X, y, Z = integers(n_classes)
+    params = {"C": 0.5, "fit_intercept": fit_intercept}
+    gram = make(name, kernel="precomputed", **params).fit(square(X, X), y)
+    for container in (np.asarray, sparse.csr_array, np.float32):
+        function = make(name, kernel=square, **params).fit(container(X), y)
+        assert_same_fit(function, gram, besides=["support_vectors_"])
+        assert_array_equal(dense(function.support_vectors_), X[function.support_])
+        scores = function.decision_function(container(Z))
+        assert_array_equal(scores, gram.decision_function(square(Z, X)))
+    if not fit_intercept and name not in VOTING:
+        assert_array_equal(gram.intercept_, np.zeros(len(gram.certificates_)))
+
+
+@each_by_points
+def test_polynomial_of_integers_is_its_matrix_bit_for_bit(name):
+    X, y, Z = integers()
+    gram = make(name, kernel="precomputed", C=0.5).fit(square(X, X), y)
+    for given in (X, sparse.csr_array(X), np.asfortranarray(X, dtype=np.float32), X[::-1][::-1]):
+        poly = make(name, kernel="poly", degree=2, gamma=1.0, coef0=1.0, C=0.5).fit(given, y)
+        assert_same_fit(poly, gram, besides=["support_vectors_"])
+        assert_array_equal(poly.decision_function(Z), gram.decision_function(square(Z, X)))
+
+
+POINT_KERNELS = {
+    "rbf": ({"kernel": "rbf"}, lambda A, B, scale: rbf_kernel(A, B, gamma=scale)),
+    "rbf, auto": ({"kernel": "rbf", "gamma": "auto"}, lambda A, B, scale: rbf_kernel(A, B)),
+    "rbf, 2.5": (
+        {"kernel": "rbf", "gamma": 2.5},
+        lambda A, B, scale: rbf_kernel(A, B, gamma=2.5),
+    ),
+    "poly": ({"kernel": "poly"}, lambda A, B, scale: polynomial_kernel(A, B, gamma=scale, coef0=0)),
+    "poly of degree 5": (
+        {"kernel": "poly", "degree": 5, "gamma": 0.3, "coef0": 1.5},
+        lambda A, B, scale: polynomial_kernel(A, B, degree=5, gamma=0.3, coef0=1.5),
+    ),
+    "poly of degree 0": (
+        {"kernel": "poly", "degree": 0},
+        lambda A, B, scale: np.ones((A.shape[0], B.shape[0])),
+    ),
+}
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kernel", POINT_KERNELS)
+@each_by_points
+def test_named_kernels_are_those_of_scikit_learn(name, kernel, container):
+    X, y, Z = clouds(n_classes=3)
+    X[np.abs(X) < 0.3] = 0
+    named, function = POINT_KERNELS[kernel]
+    scale = 1 / (X.shape[1] * X.var())  # gamma="scale", the zeros of a sparse matrix included
+    params = {"C": 10.0, "max_iter": 10}
+    by_name = make(name, **named, **params).fit(container(X), y)
+    by_gram = make(name, kernel="precomputed", **params).fit(function(X, X, scale), y)
+    assert counts(by_name) == counts(by_gram)
+    assert_array_equal(by_name.support_, by_gram.support_)
+    scores = by_name.decision_function(container(Z))
+    assert_allclose(scores, by_gram.decision_function(function(Z, X, scale)), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", PROVING)
+@pytest.mark.parametrize("C", [1.0, 100.0, math.inf])
+def test_certificates_speak_of_the_space_of_the_kernel(name, C):
+    X, y, Z = clouds(m=20, d=2)
+    gram = rbf_kernel(X, X, gamma=2.0)
+    features = np.linalg.cholesky(gram)  # its rows have these inner products
+    labels = np.where(y == 1, 1, -1)
+    truth = oracles.maximum_margin(oracles.patterns_of(features, labels, 1.0, 0.5 / C))
+    given = {"kernel": "precomputed"} if name == "pfm" else {"kernel": "rbf", "gamma": 2.0}
+    for max_iter in (1, 3, 5000):
+        classifier = make(name, C=C, max_iter=max_iter, **given).fit(X, y)
+        (certificate,) = classifier.certificates_
+        assert certificate.margin <= truth * (1 + 1e-9)
+        assert certificate.upper_bound >= truth * (1 - 1e-9)
+    assert classifier.converged_
+    assert certificate.margin >= (1 - classifier.eps) * truth
+    # The primal objective is that of the coefficients as returned: |w|^2 = sum_jk a_j a_k K(j, k).
+    a, b = classifier.dual_coef_[0], classifier.intercept_[0]
+    support = classifier.support_
+    slack = np.maximum(1 - labels * classifier.decision_function(X), 0)
+    objective = 0.5 * (a @ gram[np.ix_(support, support)] @ a + b**2)
+    if math.isinf(C):
+        assert slack.max() <= 1e-9
+    else:
+        objective += C * slack @ slack
+    assert certificate.primal == pytest.approx(objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("C", [0.5, 10.0])
+def test_hinge_loss_has_kernels_too(C):
+    X, y, Z = clouds(m=25, d=2)
+    gram = rbf_kernel(X, X, gamma=2.0)
+    labels = np.where(y == 1, 1, -1)
+    patterns = oracles.patterns_of(np.linalg.cholesky(gram), labels, 1.0)
+    optimum = oracles.l1_svm_optimum(patterns, np.full(len(y), C))[0]
+    classifier = make("mpu", C=C, loss="hinge", kernel="rbf", gamma=2.0, eps=1e-3, max_iter=5000)
+    (certificate,) = classifier.fit(X, y).certificates_
+    assert classifier.converged_
+    assert optimum * (1 - 1e-9) <= certificate.primal <= optimum * 1.001
+    assert certificate.dual <= optimum * (1 + 1e-9)
+    assert (np.abs(classifier.dual_coef_) <= 1.001 * C).all()  # at the scale of the primal
+    # The bias of SVC is free, ours weighs like a feature: a large one is nearly free.
+    free = SVC(C=C, kernel="rbf", gamma=2.0, tol=1e-6).fit(X, y)
+    ours = clone(classifier).set_params(intercept_scaling=30.0).fit(X, y)
+    assert_allclose(ours.decision_function(X), free.decision_function(X), atol=0.1)
+
+
+def test_what_no_hyperplane_separates_a_kernel_does():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.2, 1, (60, 2)) * rng.choice([-1, 1], (60, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    for name in BY_POINTS:
+        curved = make(name, kernel="rbf", gamma=3.0, C=100.0, max_iter=100).fit(X, y)
+        assert curved.score(X, y) == 1, name
+        assert make(name, C=100.0).fit(X, y).score(X, y) < 0.8, name
+
+
+# -------------------------------------------------------------------------------------- what is fitted
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@each_by_points
+def test_model_is_what_support_vector_machines_have(name, n_classes, container):
+    X, y, Z = clouds(n_classes)
+    classifier = make(name, kernel="rbf", gamma=0.5, C=10.0).fit(container(X), y)
+    n_problems = 1 if n_classes == 2 else n_classes
+    support, n_support = classifier.support_, len(classifier.support_)
+    assert support.dtype.kind == "i" and support.ndim == 1
+    assert n_support and (np.diff(support) > 0).all() and support[-1] < len(X)
+    assert sparse.issparse(classifier.support_vectors_) == (container is sparse.csr_array)
+    assert_array_equal(dense(classifier.support_vectors_), X[support])
+    gram = rbf_kernel(Z, dense(classifier.support_vectors_), gamma=0.5)
+    scores = classifier.decision_function(container(Z))
+    assert scores.shape == ((len(Z),) if n_classes == 2 else (len(Z), n_classes))
+    if name in VOTING:
+        assert not hasattr(classifier, "dual_coef_") and not hasattr(classifier, "intercept_")
+        for index, score in enumerate(scores.T if n_classes > 2 else [scores]):
+            labels = np.where(y == (1 if n_classes == 2 else index), 1.0, -1.0)[support]
+            values = np.full(len(Z), -4.0)  # theta_init; every mistake moves it by 2**2
+            votes = classifier.votes_[index][0] * np.sign(values)
+            for vote, j in zip(classifier.votes_[index][1:], classifier.mistakes_[index], strict=True):
+                values = values + labels[j] * (gram[:, j] + 4.0)
+                votes += vote * np.sign(values)
+            assert_array_equal(score, votes)
+        return
+    assert classifier.dual_coef_.shape == (n_problems, n_support)
+    assert classifier.intercept_.shape == (n_problems,)
+    assert classifier.dual_coef_.dtype == classifier.intercept_.dtype == np.float64
+    assert classifier.dual_coef_.any(axis=0).all()
+    for index, row in enumerate(classifier.dual_coef_):
+        signs = np.where(y == (1 if n_classes == 2 else index), 1, -1)[support]
+        assert (row * signs >= 0).all()
+    rebuilt = gram @ classifier.dual_coef_.T + classifier.intercept_
+    assert_allclose(scores, rebuilt.ravel() if n_classes == 2 else rebuilt, rtol=1e-9, atol=1e-9)
+    if n_classes == 2:
+        theirs = SVC(kernel="rbf", gamma=0.5).fit(container(X), y)
+        for key in ("support_", "support_vectors_", "dual_coef_", "intercept_"):
+            assert getattr(classifier, key).ndim == getattr(theirs, key).ndim
+            assert sparse.issparse(theirs.support_vectors_) == (container is not np.asarray)
+
+
+@each_algorithm
+def test_row_of_weight_zero_is_a_row_and_a_column_left_out(name):
+    X, y, Z = integers(3)
+    weight = np.where(np.arange(len(y)) % 5 == 2, 0.0, 1.0)
+    kept = np.flatnonzero(weight)
+    params = {"kernel": "precomputed", "C": 0.5}
+    gram, new = square(X, X), square(Z, X)
+    zero = make(name, **params).fit(gram, y, weight)
+    left_out = make(name, **params).fit(gram[np.ix_(kept, kept)], y[kept])
+    assert_same_fit(zero, left_out, besides=["support_"])
+    assert_array_equal(zero.support_, kept[left_out.support_])
+    assert zero.n_features_in_ == len(y)
+    assert_array_equal(zero.decision_function(new), left_out.decision_function(new[:, kept]))
+
+
+@pytest.mark.parametrize("layout", ["float32", "CSR", "CSR of float32", "Fortran", "backwards"])
+@each_algorithm
+def test_layout_of_the_matrix_changes_nothing(name, layout):
+    X, y, Z = integers(3)
+    layouts = {
+        "float32": lambda K: K.astype(np.float32),
+        "CSR": sparse.csr_array,
+        "CSR of float32": lambda K: sparse.csr_matrix(K.astype(np.float32)),
+        "Fortran": np.asfortranarray,
+        "backwards": lambda K: K[::-1, ::-1].copy()[::-1, ::-1],
+    }
+    laid = layouts[layout]
+    plain = make(name, kernel="precomputed", C=0.5).fit(linear(X, X), y)
+    given = laid(linear(X, X))
+    other = make(name, kernel="precomputed", C=0.5).fit(given, y)
+    assert_array_equal(dense(given), linear(X, X))
+    assert_same_fit(other, plain)
+    new = linear(Z, X)
+    assert_array_equal(other.decision_function(laid(new)), plain.decision_function(new))
+
+
+@each_by_points
+def test_pickled_and_cloned_kernel_machines_are_the_same(name):
+    X, y, Z = clouds(3)
+    for kernel in ("rbf", "poly", square):
+        classifier = make(name, kernel=kernel, C=1.0).fit(X, y)
+        copy = pickle.loads(pickle.dumps(classifier))
+        assert_same_fit(copy, classifier)
+        assert_array_equal(copy.decision_function(Z), classifier.decision_function(Z))
+        assert_same_fit(clone(classifier).fit(X, y), classifier)
+
+
+@each_by_points
+def test_another_kernel_forgets_the_one_before(name):
+    X, y, Z = clouds(3)
+    again = make(name, C=1.0)
+    for kernel in ("linear", "rbf", "linear", square, "poly"):
+        fresh = make(name, C=1.0, kernel=kernel).fit(X, y)
+        again.set_params(kernel=kernel).fit(X, y)
+        assert vars(again).keys() == vars(fresh).keys()
+        assert hasattr(again, "coef_") == (kernel == "linear" and name not in VOTING)
+        assert_array_equal(again.decision_function(Z), fresh.decision_function(Z))
+
+
+@each_algorithm
+def test_cross_validation_cuts_matrices_in_both_directions(name):
+    X, y, _ = integers(3)
+    by_function = cross_val_predict(make(name, C=0.5, kernel=square), X, y, cv=3)
+    by_gram = cross_val_predict(make(name, C=0.5, kernel="precomputed"), square(X, X), y, cv=3)
+    assert_array_equal(by_gram, by_function)
+
+
+# ------------------------------------------------------------------------------------ memory, threads
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", square], ids=["rbf", "poly", "function"])
+@each_by_points
+def test_size_of_the_cache_changes_not_one_bit(name, kernel):
+    X, y, Z = clouds(m=90, d=5)
+    for given in (X, sparse.csr_array(X)) if isinstance(kernel, str) else (X,):
+        params = {"kernel": kernel, "C": 10.0, "max_iter": 5}
+        large = make(name, **params).fit(given, y)
+        for cache_size in (1e-6, 0.01):  # two rows, fourteen of the ninety
+            small = make(name, cache_size=cache_size, **params).fit(given, y)
+            if kernel is square:  # one row or more at a time, as the library multiplies matrices
+                assert counts(small) == counts(large)
+                # Rounding of products may make one update more of one of millions.
+                scores = large.decision_function(Z)
+                assert_allclose(small.decision_function(Z), scores, rtol=1e-6, atol=1e-6)
+            else:
+                assert_same_fit(small, large)
+                assert_array_equal(small.decision_function(Z), large.decision_function(Z))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    ["rbf", "poly", square, "precomputed"],
+    ids=lambda kernel: getattr(kernel, "__name__", kernel),
+)
+@each_by_points
+def test_number_of_jobs_changes_not_one_bit(name, kernel):
+    X, y, Z = integers(4, m=60)
+    X, Z = (square(X, X), square(Z, X)) if kernel == "precomputed" else (X, Z)
+    params = {"kernel": kernel, "C": 1.0, "max_iter": 10, "cache_size": 0.005}
+    alone = make(name, n_jobs=1, **params).fit(X, y)
+    together = make(name, n_jobs=2, **params).fit(X, y)
+    assert_same_fit(together, alone)
+    assert_array_equal(together.decision_function(Z), alone.decision_function(Z))
+
+
+# --------------------------------------------------------------------------------- what cannot be had
+
+
+class Complaint(Exception):
+    pass
+
+
+class Grumbler:
+    """The linear kernel, until it has been called so many times."""
+
+    def __init__(self, patience):
+        self.patience = patience
+
+    def __call__(self, A, B):
+        if self.patience == 0:
+            raise Complaint(f"no kernel of {A.shape} and {B.shape}")
+        self.patience -= 1
+        return A @ B.T
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("patience", [0, 1, 2, 5])
+@each_algorithm
+def test_error_of_the_kernel_is_the_error_of_the_fit(name, patience, n_jobs):
+    X, y, _ = integers(3)
+    # Without a cache nearly every update asks.
+    classifier = make(name, kernel=Grumbler(patience), cache_size=1e-6, C=1.0, n_jobs=n_jobs)
+    with pytest.raises(Complaint, match="no kernel of"):
+        classifier.fit(X, y)
+    assert not hasattr(classifier, "dual_coef_") and not hasattr(classifier, "votes_")
+    classifier.set_params(kernel="linear").fit(X, y).predict(X)
+
+
+@each_algorithm
+def test_error_of_the_kernel_is_the_error_of_the_prediction(name):
+    X, y, Z = integers()
+    classifier = make(name, kernel=Grumbler(10**6), C=1.0).fit(X, y)
+    classifier.kernel_.name.patience = 0
+    for method in (classifier.predict, classifier.decision_function):
+        with pytest.raises(Complaint, match="no kernel of"):
+            method(Z)
+
+
+WRONG = {
+    "transposed": lambda A, B: B @ A.T,
+    "one column short": lambda A, B: (A @ B.T)[:, 1:],
+    "flat": lambda A, B: (A @ B.T).ravel(),
+    "number": lambda A, B: 1.0,
+    "NaN": lambda A, B: np.full((len(A), len(B)), np.nan),
+    "infinite": lambda A, B: np.full((len(A), len(B)), np.inf),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_a_function_must_return_is_said(wrong):
+    X, y, Z = integers(m=80)
+    for name in ("mpu", "perceptron", "voted-perceptron"):
+        with pytest.raises(ValueError, match=r"^The kernel .* must return a finite array of shape \("):
+            make(name, kernel=WRONG[wrong], C=1.0).fit(X, y)
+        classifier = make(name, kernel=linear, C=1.0).fit(X, y)
+        object.__setattr__(classifier.kernel_, "name", WRONG[wrong])
+        with pytest.raises(ValueError, match=r"^The kernel .* must return a finite array of shape \("):
+            classifier.decision_function(Z)
+
+
+def test_wrong_shape_in_the_midst_of_a_fit_is_said():
+    X, y, _ = integers(m=80)
+
+    def until_rows(A, B):
+        return A @ B.T if len(B) < 80 else A @ B[1:].T
+
+    for name in ("mpu", "perceptron"):
+        with pytest.raises(ValueError, match=r"must return a finite array of shape \(\d+, 80\)"):
+            make(name, kernel=until_rows, C=1.0).fit(X, y)
+
+
+@each_algorithm
+def test_matrix_that_is_not_square_is_refused(name):
+    X, y, Z = integers()
+    for given in (X, linear(X, X)[:, 1:], sparse.csr_array(X)):
+        sentence = rf"must be a square matrix\. Got shape 40 x {given.shape[1]}\.$"
+        with pytest.raises(ValueError, match=sentence):
+            make(name, kernel="precomputed", C=1.0).fit(given, y)
+    classifier = make(name, kernel="precomputed", C=1.0).fit(linear(X, X), y)
+    for new in (Z, linear(Z, X)[:, 1:]):
+        with pytest.raises(ValueError, match=rf"X has {new.shape[1]} features, but .* 40 features"):
+            classifier.decision_function(new)
+
+
+@each_algorithm
+def test_negative_squared_length_is_refused(name):
+    X, y, _ = integers()
+    gram = linear(X, X)
+    gram[7, 7] = -3.0
+    with pytest.raises(ValueError, match=r"'precomputed' must have K\(x, x\) .* Got -3 for sample 7"):
+        make(name, kernel="precomputed", C=1.0).fit(gram, y)
+    with pytest.raises(ValueError, match=r"must have K\(x, x\) in \[0, .* Got -"):
+        make(name, kernel=lambda A, B: -linear(A, B), C=1.0).fit(X + 10, y)
+
+
+@pytest.mark.parametrize("C", [1.0, math.inf])
+@each_algorithm
+def test_matrix_of_no_kernel_is_no_reason_to_crash(name, C):
+    # As with SVC nobody looks for negative eigenvalues; with them |a|^2 may come to be nothing.
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        gram = rng.integers(0, 5, (20, 20)).astype(float)
+        gram += gram.T
+        y = np.arange(20) % 2
+        classifier = make(name, kernel="precomputed", C=C, max_iter=5)
+        try:
+            classifier.fit(gram, y)
+        except ValueError as refusal:
+            assert "kernel" in str(refusal)
+        else:
+            assert np.isfinite(classifier.decision_function(gram)).all()
+
+
+@each_by_points
+def test_points_that_are_all_one_have_a_kernel_of_finite_width(name):
+    X, y = np.full((6, 2), 3.0), np.arange(6) % 2
+    classifier = make(name, kernel="rbf", C=1.0).fit(X, y)
+    assert np.isfinite(classifier.decision_function([[3.0, 3.0], [0.0, 1.0]])).all()

@@ -1,0 +1,118 @@
+"""The losses of Newton steps: against their definition, a maximum over the dual variable."""
+
+import math
+
+import numpy as np
+import oracles
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sample_problems import patterns_of
+
+from margins.losses._smoothed import Losses, steepness
+from margins.solvers.newton._objective import combination, products
+
+each_bound = pytest.mark.parametrize("bounded", [False, True])
+
+
+def objective(w, Y, r, centre, C, sigma, bounded):
+    """f(w) as the Newton objective states it, by the maximum over alpha in plain NumPy."""
+    s = 1 - Y @ w
+    alpha = np.clip(centre + sigma * s, 0, C if bounded else math.inf)
+    return 0.5 * w @ w - r @ w + (alpha * s - (alpha - centre) ** 2 / (2 * sigma)).sum()
+
+
+def pieces(bounded, m, seed=3):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(m, 3)), np.where(rng.random(m) < 0.5, 1, -1)
+    C = rng.random(m) + 0.2
+    centre = C * rng.integers(0, 3, m) / 2 if bounded else np.zeros(m)
+    steep = C * rng.random(m) if bounded else C
+    return oracles.patterns_of(X, y), patterns_of(X, y), C, centre, steep, rng
+
+
+@each_bound
+@pytest.mark.parametrize("m", [7, 256, 600])
+def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
+    Y, patterns, C, centre, steep, rng = pieces(bounded, m)
+    r, w, step = rng.normal(size=(3, Y.shape[1]))
+    factor, everyone = 1.7, np.arange(m, dtype=np.int32)
+    losses, sigma = Losses(centre, C, steep, factor, bounded), factor * steep
+
+    def f(at):
+        return objective(at, Y, r, centre, C, sigma, bounded)
+
+    dual, free = np.empty(m), np.empty(m, dtype=np.int8)
+    p = products(patterns, everyone, w)
+    distance = losses.py_dual_variables(p, dual, free)
+    upper = C if bounded else math.inf
+    assert_allclose(dual, np.clip(centre + sigma * (1 - p), 0, upper), rtol=1e-13)
+    assert_array_equal(free, (dual > 0) & (dual < upper))
+    lack = (C * np.maximum(1 - p, 0) - dual * (1 - p)).sum() if bounded else 0.0
+    assert distance == pytest.approx(lack, rel=1e-12)
+    gradient = w - r - combination(patterns, everyone, dual)
+    h = 1e-6
+    differences = [(f(w + h * e) - f(w - h * e)) / (2 * h) for e in np.eye(len(w))]
+    assert_allclose(gradient, differences, rtol=1e-6, atol=1e-5)
+    ahead = products(patterns, everyone, w + step)
+    for t in (0.0, 0.4, 1.0, 2.5):
+        pull, curvature = losses.py_slope(p, ahead, t)
+        at = w + t * step
+        now = (at - r) @ step - pull
+        assert now == pytest.approx((f(at + h * step) - f(at - h * step)) / (2 * h), rel=1e-6, abs=1e-4)
+        alpha = centre + sigma * (1 - Y @ at)
+        inside = (alpha > 0) & (alpha < upper)
+        assert curvature == pytest.approx((sigma * (Y @ step) ** 2)[inside].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("slack", [1e6, 1e9, 1e12])
+def test_dual_variables_at_a_bound_are_there_exactly_however_wide_the_slack(slack):
+    C, one = np.array([3.0, 3.0]), np.ones(2)
+    losses = Losses(0.5 * C, C, C, 2.0**40, True)
+    products, dual, free = np.array([-slack, slack]), np.empty(2), np.empty(2, dtype=np.int8)
+    pull, curvature = losses.py_slope(products, products + one, 0.0)
+    assert (pull, curvature) == (C[0] * ((1 - slack) + slack), 0)
+    distance = losses.py_dual_variables(products, dual, free)
+    assert dual.tolist() == [3, 0] and free.tolist() == [0, 0] and distance == 0
+
+
+def test_line_search_along_a_step_without_a_square_ends():
+    nothing = np.zeros(1)
+    losses = Losses(nothing, nothing, nothing, 1.0, True)
+    assert losses.py_line_search(nothing, nothing, -1e-170, 0.0, -1e-170) == 1
+
+
+@each_bound
+def test_line_search_ends_where_the_slope_is_flat(bounded):
+    Y, patterns, C, centre, steep, rng = pieces(bounded, 300)
+    everyone, factor = np.arange(300, dtype=np.int32), 1.7
+    losses = Losses(centre, C, steep, factor, bounded)
+    for scale in (1e-3, 1.0, 1e3):
+        r, w = rng.normal(size=(2, Y.shape[1]))
+        alpha = np.clip(centre + factor * steep * (1 - Y @ w), 0, C if bounded else math.inf)
+        gradient = w - r - alpha @ Y
+        step = -scale * gradient
+        p, ahead = products(patterns, everyone, w), products(patterns, everyone, w + step)
+        linear, square = (w - r) @ step, step @ step
+        t = losses.py_line_search(p, ahead, linear, square, gradient @ step)
+        pull, _ = losses.py_slope(p, ahead, t)
+        assert abs(linear + t * square - pull) <= 0.1 * abs(gradient @ step) * (1 + 1e-9)
+        assert t > 0
+
+
+def test_long_patterns_are_less_steep():
+    C = np.array([1.0, 1.0, 1.0, 2.0, 4.0, 1.0, 1.0])
+    sqnorms = np.array([1.0, 2.0, 0.5, 1.0, 1000.0, 80.0, 2e100])
+    expected = C.copy()  # 2 is in the middle of C_k |y_k|^2
+    expected[4], expected[6] = 4 * np.sqrt(100 * 2 / 4000), 1e-49
+    assert_allclose(steepness(C, sqnorms), expected, rtol=1e-14)
+    assert_allclose(C, [1, 1, 1, 2, 4, 1, 1])  # as they were
+
+
+@pytest.mark.parametrize(
+    "sqnorms",
+    [np.ones(5), np.zeros(5), np.array([1.0, 100, 100, 1, 1]), np.array([0.0, 0, 0, 3, 200])],
+    ids=["all the same", "all empty", "long", "most empty"],
+)
+def test_steepness_is_the_penalty_unless_somebody_is_much_longer(sqnorms):
+    C = np.full(5, 3.0)
+    assert_array_equal(steepness(C, sqnorms), C)

@@ -1,0 +1,327 @@
+"""Fits in lockstep leave, bit for bit, what fits one after the other leave."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+import sample_problems
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import Perceptron
+
+import margins
+from margins.model_selection import lockstep
+from margins.model_selection.lockstep import reason_against, scores_in_lockstep
+from margins.parameters import Interval, parameter
+
+# Whether a run ends with a clean epoch is not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+FAMILY = [
+    "alpha-bound",
+    "averaged-perceptron",
+    "lambda-trick",
+    "longest-survivor",
+    "pam",
+    "paum",
+    "perceptron",
+    "pocket",
+    "voted-perceptron",
+]
+BOUNDS = [math.inf, 12, 5, 3, 1]
+GRID = [
+    {"tau": tau, "alpha_bound": bound, "lam": lam}
+    for tau, bound, lam in product([0, 0.125, 1.0], BOUNDS, [0.0, 0.5])
+]
+READOUTS = [
+    {"readout": readout, "weighting": weighting}
+    for readout, weighting in [
+        ("last", "votes"),
+        ("longest", "votes"),
+        ("averaged", "votes"),
+        ("averaged", "presentations"),
+        ("voted", "votes"),
+        ("pocket", "votes"),
+    ]
+]
+
+
+def pam(**params):
+    return margins.get("pam")(**{"max_iter": 15, "random_state": 1} | params)
+
+
+def real_data(n_classes=2, m=90, d=11):
+    """Classes that overlap; training labels and points, and test points."""
+    generator = np.random.default_rng(n_classes)
+    y = generator.integers(n_classes, size=m)
+    X = generator.normal(size=(m, d)) + 0.7 * generator.normal(size=(n_classes, d))[y]
+    return X, np.array(["ash", "fir", "oak"])[y], generator.normal(size=(40, d))
+
+
+def separable_data():
+    """Some epochs, then a clean one."""
+    X, _, points = real_data()
+    X = X[np.abs(X[:, 0] - 0.3) > 0.5]
+    return X, X[:, 0] > 0.3, points
+
+
+def integer_data():
+    generator = np.random.default_rng(0)
+    X = generator.integers(-2, 3, size=(60, 6)).astype(float)  # rows of zeros and ties too
+    return X, X[:, 0] + generator.integers(-2, 3, size=60) > 0, X[:20]
+
+
+def one_by_one(classifier, settings, X, y, points, sample_weight=None):
+    for setting in settings:
+        fitted = clone(classifier).set_params(**setting).fit(X, y, sample_weight)
+        yield fitted, fitted.decision_function(points)
+
+
+def assert_alike(classifier, settings, X, y, points, sample_weight=None):
+    assert reason_against(classifier, settings) is None
+    found = scores_in_lockstep(classifier, settings, X, y, points, sample_weight)
+    assert len(found) == len(settings)
+    expected = one_by_one(classifier, settings, X, y, points, sample_weight)
+    for setting, trained, (fitted, scores) in zip(settings, found, expected, strict=True):
+        assert trained.scores.tobytes() == scores.tobytes(), setting
+        assert trained.scores.shape == scores.shape and trained.scores.dtype == scores.dtype
+        assert (trained.n_iter, trained.n_updates) == (fitted.n_iter_, fitted.n_updates_), setting
+        assert_array_equal(trained.classes, fitted.classes_)
+
+
+# ---------------------------------------------------------------------------------------- equal results
+
+
+@pytest.mark.parametrize("shuffle", ["once", "epochs", "never"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_models_are_bit_for_bit_those_of_separate_fits(n_classes, shuffle):
+    assert_alike(pam(shuffle=shuffle), GRID, *real_data(n_classes))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_readout_sees_the_hypotheses_of_a_separate_fit(n_classes):
+    settings = [
+        {"tau": tau, "alpha_bound": bound, "lam": lam} | readout
+        for tau, bound, lam, readout in product([0.0, 0.5], [math.inf, 5, 2], [0.0, 0.5], READOUTS)
+    ]
+    assert_alike(pam(), settings, *real_data(n_classes))
+
+
+@pytest.mark.parametrize("data", [separable_data, integer_data])
+@pytest.mark.parametrize("readout", READOUTS, ids=lambda readout: "-".join(readout.values()))
+def test_the_epochs_after_a_clean_one_count(data, readout):
+    assert_alike(pam(max_iter=60, **readout), GRID, *data())
+
+
+@pytest.mark.parametrize("layout", sample_problems.LAYOUTS)
+@pytest.mark.parametrize("d", [1, 3, 8, 14])
+def test_sums_have_the_order_of_a_single_product_in_every_layout(layout, d):
+    # Many products would be 0 but for rounding, which then decides.
+    generator = np.random.default_rng(d)
+    X = generator.integers(-3, 4, size=(60, d)) * 0.1
+    y = X[:, 0] + generator.integers(-1, 2, size=60) > 0
+    settings = [{"tau": 0.0, "lam": lam, "alpha_bound": bound} for lam in (0, 0.1) for bound in BOUNDS]
+    settings += [{"intercept_scaling": scaling, "max_iter": 9} for scaling in np.arange(1, 9) / 10]
+    classifier = pam(tau=0.0, theta_init=0.0, intercept_scaling=0.0)
+    assert_alike(classifier, settings, sample_problems.LAYOUTS[layout](X), y, X[:9])
+
+
+def test_rows_of_ones_need_no_values():
+    X, y, points = real_data(3)
+    assert_alike(pam(), GRID, sparse.csr_array((X > 0.5).astype(float)), y, sparse.csr_array(points))
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_all_of_the_family_train_in_lockstep(name):
+    classifier = margins.get(name)(max_iter=8, random_state=0)
+    settings = [{}] + [{"eta": eta, "alpha_bound": bound} for eta in (0.3, 2.0) for bound in (2, 4)]
+    assert_alike(classifier, settings, *real_data(3))
+
+
+def test_the_family_is_all_that_is_like_it():
+    names = [
+        name for name in margins.available() if not reason_against(margins.get(name)(random_state=0), [])
+    ]
+    assert sorted(names) == FAMILY
+
+
+SOME = [{"tau": 0.3}, {"tau": 0.3, "alpha_bound": 2}, {"tau": 1.0, "lam": 0.2, "readout": "voted"}]
+OPTIONS = [
+    {"fit_intercept": False},
+    {"theta_init": 0.0, "tau": 0.0},
+    {"theta_init": 3.0},
+    {"intercept_scaling": 0.0},
+    {"intercept_scaling": 0.3},
+    {"eta": 7},
+    {"eta": np.float32(0.3), "tau": np.float32(0.7), "lam": np.float32(0.1)},
+    {"max_iter": 1},
+    {"max_iter": np.int64(3), "alpha_bound": 3},
+    {"random_state": np.int64(4)},
+    {"shuffle": "epochs", "random_state": 4},
+    {"class_weight": {"ash": 0.0, "fir": 2.0, "oak": 1.0}},
+    {"class_weight": "balanced"},
+    {"n_jobs": 2},
+    {"verbose": False},
+]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: "-".join(option))
+def test_every_option_is_that_of_a_fit(option):
+    X, y, points = real_data(3)
+    if "class_weight" in option:
+        with_all = dict.fromkeys(["class_weight"], option["class_weight"])
+        if option["class_weight"] != "balanced":
+            with_all = {"class_weight": {"ash": 0.5, "fir": 2.0}}
+        assert_alike(pam(**with_all), SOME, X, y, points)
+    else:
+        assert_alike(pam(), [setting | option for setting in SOME] + SOME, X, y, points)
+
+
+def test_settings_of_different_orders_and_samples_may_come_together():
+    settings = [
+        {"random_state": seed, "shuffle": shuffle, "max_iter": max_iter, "class_weight": weight}
+        for seed, shuffle, max_iter, weight in product(
+            [0, 1], ["once", "never"], [2, 9], [None, {"ash": 2.0}]
+        )
+    ]
+    assert_alike(pam(), settings, *real_data(3))
+
+
+def test_samples_of_weight_0_are_left_out():
+    X, y, points = real_data(3)
+    weight = np.random.default_rng(0).integers(0, 3, size=len(X))
+    settings = [setting | {"readout": readout} for setting in SOME for readout in ("last", "voted")]
+    assert_alike(pam(), settings, X, y, points, sample_weight=weight)
+
+
+def test_many_models_are_trained_in_companies(monkeypatch):
+    monkeypatch.setattr(lockstep, "FEWEST_LANES", 9)
+    monkeypatch.setattr(lockstep, "CACHE", 0)
+    assert_alike(pam(), GRID, *real_data(3))
+    monkeypatch.setattr(lockstep, "MEMORY", 3000)
+    assert_alike(pam(), GRID, *real_data(3))
+
+
+def test_no_settings_no_results():
+    assert scores_in_lockstep(pam(), [], *real_data()) == []
+
+
+def test_the_classifier_is_left_as_it_was():
+    classifier = pam()
+    before = dict(vars(classifier))
+    scores_in_lockstep(classifier, SOME, *real_data())
+    assert vars(classifier) == before
+
+
+# -------------------------------------------------------------------------------- what is trained once
+
+
+def lanes_of_epochs(monkeypatch, classifier, settings):
+    lanes = []
+
+    class Watched(lockstep.Lockstep):
+        def present(self, order):
+            lanes.append(self.n_lanes)
+            super().present(order)
+
+    monkeypatch.setattr(lockstep, "Lockstep", Watched)
+    scores_in_lockstep(classifier, settings, *real_data())
+    return lanes
+
+
+def test_settings_that_differ_in_the_readout_train_once(monkeypatch):
+    assert lanes_of_epochs(monkeypatch, pam(max_iter=3), READOUTS) == [1, 1, 1]
+
+
+def test_a_bound_parts_models_when_it_is_felt(monkeypatch):
+    settings = [{"alpha_bound": bound} for bound in (2, math.inf, 4, 6)]  # 6 epochs never feel 6
+    lanes = lanes_of_epochs(monkeypatch, pam(max_iter=6), settings)
+    # 2 is felt in the third epoch, and so much that the fourth is clean; 4 in the fifth.
+    assert lanes == [1, 1, 1, 2, 1, 2]
+
+
+# ------------------------------------------------------------------------------------- what is not done
+
+
+class OwnThresholds(margins.get("pam")):
+    """A margin of its own."""
+
+    wish: float = parameter(0.5, Interval(0, 1), "In units of theta_init.")
+
+    def _thresholds(self):
+        return (self.wish * self.theta_init_ / self.eta,) * 2
+
+
+class OwnStages(margins.get("pam")):
+    """Epochs of its own."""
+
+    def stages(self, run):
+        yield from super().stages(run)
+
+
+def test_subclasses_may_have_thresholds_of_their_own():
+    settings = [{"wish": 0.1}, {"wish": 0.9, "alpha_bound": 2}]
+    assert_alike(OwnThresholds(max_iter=5, random_state=0), settings, *real_data())
+
+
+@pytest.mark.parametrize(
+    ("classifier", "settings", "reason"),
+    [
+        (Perceptron(), [{}], "Perceptron is not a noise-tolerant perceptron"),
+        (margins.get("pdm")(), [{}], "not a noise-tolerant"),
+        (OwnStages(random_state=0), [{}], "OwnStages has its own stages"),
+        (pam(kernel="rbf"), [{}], "kernel='rbf' is not linear"),
+        (pam(), [{}, {"kernel": np.dot}], "is not linear"),
+        (pam(), [{"C": 1.0}], "C=1.0 is not inf"),
+        (pam(), [{"verbose": 1}], "verbose=1"),
+        (pam(random_state=None), [{}], "random_state=None is not an integer"),
+        (pam(), [{"random_state": np.random.RandomState(0)}], "is not an integer"),
+        (pam(), [{}, {"readout": "tail"}], "readout='tail'"),
+    ],
+)
+def test_the_reason_against_is_said(classifier, settings, reason):
+    assert reason in reason_against(classifier, settings)
+    with pytest.raises(ValueError, match="cannot be trained in lockstep"):
+        scores_in_lockstep(classifier, settings, *real_data())
+
+
+def test_callbacks_are_a_reason_against():
+    callback = pytest.importorskip("sklearn.callback")
+    classifier = pam().set_callbacks(callback.ScoringMonitor(scoring="accuracy"))
+    assert reason_against(classifier, [{}]) == "callbacks are set"
+
+
+def test_a_setting_may_take_the_reason_away():
+    assert reason_against(pam(C=1.0, random_state=None), [{"C": math.inf, "random_state": 0}]) is None
+
+
+X, Y, POINTS = real_data()
+BAD = {
+    "parameter": ([{}, {"tau": -1.0}], X, Y, POINTS, None),
+    "parameters that do not go together": ([{"tau": 1.0, "theta_init": 0}], X, Y, POINTS, None),
+    "thresholds": ([{"tau": 1e60, "theta_init": 1e60, "eta": 1e-300}], X, Y, POINTS, None),
+    "readout": ([{"readout": "best"}], X, Y, POINTS, None),
+    "unknown parameter": ([{"tua": 1.0}], X, Y, POINTS, None),
+    "NaN": ([{}], np.where(X > 2, np.nan, X), Y, POINTS, None),
+    "lengths": ([{}], X, Y[1:], POINTS, None),
+    "one class": ([{}], X, np.zeros(len(X)), POINTS, None),
+    "too long": ([{}], X * 1e70, Y, POINTS, None),
+    "real labels": ([{}], X, X[:, 0], POINTS, None),
+    "test features": ([{}, {"tau": -1.0}], X, Y, POINTS[:, 1:], None),
+    "negative weight": ([{}], X, Y, POINTS, -np.ones(len(X))),
+    "empty class": ([{}], X, Y, POINTS, (np.unique(Y)[0] == Y).astype(float)),
+    "class weight": ([{}, {"class_weight": {"elm": 1.0}}], X, Y, POINTS, None),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_a_fit_refuses_is_refused_in_the_same_words(case):
+    settings, X, y, points, weight = BAD[case]
+    with pytest.raises(ValueError) as expected:
+        list(one_by_one(pam(), settings, X, y, points, weight))
+    assert reason_against(pam(), settings) is None
+    with pytest.raises(ValueError) as found:
+        scores_in_lockstep(pam(), settings, X, y, points, weight)
+    assert str(found.value) == str(expected.value)

@@ -1,0 +1,128 @@
+"""Visits in one piece: number by number what the loop that asks the rules does."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sample_problems import LAYOUTS, orders_of, patterns_of, problems
+
+from margins._activeset import ActiveSets, Level
+from margins._update import WeightVector
+from margins.rules import Additive, Average, LongestSurvivor, NoShrink, Rules, SuffixAverage, Unlearning
+
+
+def state_of(weights):
+    return [
+        *weights.weights,
+        *weights.dual,
+        weights.label_sum,
+        weights.sqnorm,
+        weights.dual_sum,
+        weights.t,
+        weights.n_updates,
+    ]
+
+
+ADDITIVE = Additive()
+
+
+class AnyShrink(NoShrink):
+    """A rule that the loop in one piece does not know: what it does is not known before it is asked."""
+
+
+def follow(patterns, b, delta_b, orders, start=None, levels=(), readouts=(None, None), update=ADDITIVE):
+    """Present the patterns both ways; the weight vectors and the counts must be the same ones."""
+    both = [Rules(Unlearning(b, delta_b), update, shrink()) for shrink in (NoShrink, AnyShrink)]
+    vectors = [WeightVector(patterns.rows.n_features, len(patterns)) for _ in both]
+    sets = [ActiveSets(levels, len(patterns)) for _ in both]
+    for weights in vectors:
+        if start is not None:
+            weights.assign(patterns, start)
+    n_updates = 0
+    for order in orders:
+        counts = [
+            (one.full_epoch(patterns, weights, rules, order, None, readout), one.n_refused, one.n_visits)
+            for one, weights, rules, readout in zip(sets, vectors, both, readouts, strict=True)
+        ]
+        assert counts[0] == counts[1]
+        assert_array_equal(state_of(vectors[0]), state_of(vectors[1]))
+        n_updates += counts[0][0]
+    return vectors[0], n_updates
+
+
+LEVELS = {
+    "none": (),
+    "near": (Level(2, 2.0), Level(3, 1.0)),
+    "supported": (Level(3, supported=True),),
+    "updated": (Level(2, updated=True), Level(2, 1.5, supported=True, updated=True)),
+}
+
+
+@given(
+    problem=problems(),
+    layout=st.sampled_from(sorted(LAYOUTS)),
+    rho=st.sampled_from([0.0, 1.0]),
+    delta2=st.sampled_from([0.0, 0.5, 3.7]),
+    upper=st.sampled_from([np.inf, 0.3, 1.0, 2.5, 40.0]),
+    b=st.sampled_from([0.0, 0.01, 1.0, 3.3, 50.0, 1e4]),
+    delta_b=st.sampled_from([0.1, 2.0, 30.0]),
+    share=st.sampled_from([0.0, 0.2, 1.0]),
+    levels=st.sampled_from(sorted(LEVELS)),
+    update=st.sampled_from([ADDITIVE, ADDITIVE, Additive(2.0), Additive(most=1)]),
+    seed=st.integers(0, 99),
+)
+def test_they_do_what_the_rules_say(
+    problem, layout, rho, delta2, upper, b, delta_b, share, levels, update, seed
+):
+    X, y = problem
+    patterns = patterns_of(LAYOUTS[layout](X), y, rho, delta2, upper)
+    start = share * np.random.default_rng(seed).uniform(0, min(upper, 10), len(y))
+    follow(patterns, b, delta_b, orders_of(len(y), 4, seed), start, LEVELS[levels], update=update)
+
+
+@pytest.mark.parametrize("upper", [np.inf, 0.25])
+def test_they_do_it_on_rows_longer_than_what_is_asked_for_at_once(upper):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(600, 700))  # over 2 MB, so that every cache line is asked for
+    X[generator.random(X.shape) < 0.3] = 0
+    y = np.where(X[:, 0] + 0.3 * generator.normal(size=600) > 0, 1, -1)
+    lengths = []
+    for layout in ("dense", "Fortran", "CSR", "CSR float32 int64"):
+        patterns = patterns_of(LAYOUTS[layout](X), y, 1.0, 1.0, upper)
+        weights, n_updates = follow(patterns, 100.0, 3 * patterns.max_sqnorm, orders_of(600, 5, 1))
+        assert n_updates > 300
+        lengths.append(weights.sqnorm)
+    np.testing.assert_allclose(lengths, lengths[0], rtol=1e-3)
+
+
+def test_they_unlearn_all_of_a_pattern_but_no_more():
+    patterns = patterns_of(np.array([[2.0, 1], [-1, -2]]), np.array([1, -1]), 1.0)
+    weights, n_updates = follow(
+        patterns, 1.0, 0.5, [np.array([0, 1], dtype=np.int32)], start=np.array([40.0, 0.4])
+    )
+    assert n_updates == 2
+    assert weights.dual[1] == 0
+
+
+@pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
+@pytest.mark.parametrize("upper", [np.inf, 4.0])
+@pytest.mark.parametrize(
+    "readout", [LongestSurvivor, Average, lambda start: SuffixAverage(start, 90, 7)]
+)
+def test_they_tell_a_readout_of_every_hypothesis(readout, upper, levels):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(60, 4))
+    y = np.where(X[:, 0] + generator.normal(size=60) > 0, 1, -1)
+    patterns = patterns_of(X, y, 1.0, 0.5, upper)
+    both = [readout(WeightVector(4, 60)) for _ in range(2)]
+    weights, n_updates = follow(
+        patterns, 50.0, 2 * patterns.max_sqnorm, orders_of(60, 3, 1), None, levels, both
+    )
+    assert n_updates > 30
+    counts = [(each.n_presented, each.n_right) for each in both]
+    assert counts[0] == counts[1]
+    one, other = (each.hypothesis(weights, patterns) for each in both)
+    assert_array_equal(one.weights, other.weights)
+    assert one.label_sum == other.label_sum
+    assert np.abs(one.weights - weights.weights).max() > 0 or readout is LongestSurvivor

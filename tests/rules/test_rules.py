@@ -1,0 +1,269 @@
+"""Rules: thresholds, factors, and repetition as a number."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from margins._activeset import ActiveSets
+from margins._update import WeightVector
+from margins.data.binary_problem import binary_patterns, rows_of
+from margins.rules import (
+    Additive,
+    ConstantShrink,
+    DynamicMargin,
+    FixedMargin,
+    FixedThreshold,
+    Mistake,
+    NoShrink,
+    Rules,
+    Shrink,
+    ShrunkThreshold,
+    SuffixAverage,
+    Unlearning,
+    VariableShrink,
+)
+
+QUICK = settings(derandomize=True, deadline=None, max_examples=150)
+
+
+def shrinking(b, shrink):
+    return Rules(ShrunkThreshold(b, shrink), Additive(), shrink)
+
+
+def test_thresholds_are_the_published_ones():
+    state = {"t": 4, "sqnorm": 18.0}
+    assert Mistake().py_threshold(state) == 0
+    assert FixedThreshold(3).py_threshold(state) == 3
+    assert FixedMargin(0.5).py_threshold(state) == 0.5 * math.sqrt(18)
+    assert DynamicMargin(0.25).py_threshold(state) == 0.75 * 18 / 4
+    assert DynamicMargin(0.25).py_threshold({"t": 0}) == 0
+    assert ShrunkThreshold(3, ConstantShrink(0.25)).py_threshold(state) == 4
+    assert ShrunkThreshold(3, VariableShrink(2)).py_threshold(state) == pytest.approx(3 * (5 / 4) ** 2)
+    assert ShrunkThreshold(3, VariableShrink(2)).py_threshold({"t": 0}) == math.inf
+    assert ShrunkThreshold(0, VariableShrink(2)).py_threshold({"t": 0}) == math.inf
+    assert Unlearning(3, 5).py_threshold(state) == 3
+
+
+def test_only_unlearning_has_a_ceiling():
+    assert Unlearning(3, 5).py_ceiling() == 8
+    for condition in (Mistake(), FixedThreshold(1), FixedMargin(1), DynamicMargin(0.5)):
+        assert condition.py_ceiling({"t": 3, "sqnorm": 2.0}) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FixedThreshold(-1), r"b of FixedThreshold must be in \[0, inf\)\. Got -1\.0\."),
+        (lambda: Unlearning(1, 0), r"delta_b of Unlearning must be in \(0, inf\]\. Got 0\.0\."),
+        (lambda: FixedMargin(-0.5), r"beta of FixedMargin must be in \[0, inf\)\. Got -0\.5\."),
+        (lambda: DynamicMargin(0), r"eps of DynamicMargin must be in \(0, 1\]\. Got 0\.0\."),
+        (
+            lambda: ShrunkThreshold(-2, NoShrink()),
+            r"b of ShrunkThreshold must be in \[0, inf\)\. Got -2\.0\.",
+        ),
+        (lambda: ConstantShrink(1), r"lam of ConstantShrink must be in \[0, 1\)\. Got 1\.0\."),
+        (lambda: VariableShrink(-1), r"n of VariableShrink must be an integer in \[0, inf\)\. Got -1\."),
+        (lambda: Additive(eta=0), r"eta of Additive must be in \(0, inf\)\. Got 0\.0\."),
+        (
+            lambda: SuffixAverage(WeightVector(1), -1, 1),
+            r"begin of SuffixAverage must be in \[0, inf\)\. Got -1\.0\.",
+        ),
+        (
+            lambda: SuffixAverage(WeightVector(1), 0, math.nan),
+            r"every of SuffixAverage must be in \[1, inf\)\. Got nan\.",
+        ),
+        (lambda: Additive(most=0.5), r"most of Additive must be in \[1, inf\]\. Got 0\.5\."),
+    ],
+)
+def test_rules_refuse_what_they_cannot_be(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 9, 12, 40])
+@pytest.mark.parametrize("t", [0, 1, 7, 1000])
+@pytest.mark.parametrize("mu", [1, 2, 15, 17, 64, 65, 333, 2000])
+def test_variable_shrink_repeats_like_exact_fractions(n, t, mu):
+    shrink, add = VariableShrink(n).py_repeat(mu, {"t": t})
+    exact = Fraction(sum((t + j) ** n for j in range(1, mu + 1)), (t + mu) ** n)
+    assert add == pytest.approx(float(exact), rel=1e-13)
+    assert shrink == pytest.approx(float(Fraction(t, t + mu) ** n) if t else 1, rel=1e-12, abs=1e-300)
+
+
+def test_variable_shrink_repeats_in_a_blink_for_a_billion_updates():
+    shrink, add = VariableShrink(3).py_repeat(1e9, {"t": 1e9})
+    assert shrink == pytest.approx(1 / 8)
+    assert add == pytest.approx(2e9 * (1 - 1 / 16) / 4, rel=1e-8)
+
+
+@pytest.mark.parametrize("lam", [0, 1e-12, 1e-3, 0.5])
+@pytest.mark.parametrize("mu", [1, 2, 7, 50])
+def test_constant_shrink_repeats_like_single_steps(lam, mu):
+    shrink, add = ConstantShrink(lam).py_repeat(mu)
+    s, c = 1.0, 0.0
+    for _ in range(mu):
+        s, c = s * (1 - lam), c * (1 - lam) + 1
+    assert (shrink, add) == (pytest.approx(s, rel=1e-12), pytest.approx(c, rel=1e-12))
+
+
+def test_a_shrink_without_closed_form_is_walked_through():
+    assert Shrink().py_repeat(5) == (1, 5)
+    assert not Shrink().is_identity
+
+
+def still_misclassified(rules, p, N, state):
+    """The condition after one more update at a time: the definition of a multiple update."""
+    A, t, count = state["sqnorm"], state["t"], 0
+    while p <= rules.condition.py_threshold({"sqnorm": A, "t": t}):
+        s = rules.shrink.py_factor({"t": t}) if t else 1.0
+        p, A, t, count = s * p + N, s * s * A + 2 * s * p + N, t + 1, count + 1
+        if count > 5000:
+            return None
+    return count
+
+
+@QUICK
+@given(data=st.data())
+@pytest.mark.parametrize("name", ["mistake", "fixed", "margin", "dynamic"])
+def test_multiplicity_is_the_count_of_single_updates_on_integers(name, data):
+    draw = data.draw
+    # A state that can occur: a = sum of t integer patterns has |a|^2 <= (t R)^2, |p| <= |a| |y|.
+    t, N = draw(st.integers(1, 40)), draw(st.integers(1, 50))
+    A = draw(st.integers(1, 50 * t * t))
+    p = draw(st.integers(-math.isqrt(A * N), math.isqrt(A * N)))
+    condition = {
+        "mistake": Mistake,
+        "fixed": lambda: FixedThreshold(draw(st.integers(0, 300))),
+        "margin": lambda: FixedMargin(draw(st.sampled_from([0.0, 0.25, 0.5, 0.75])) * math.sqrt(N)),
+        "dynamic": lambda: DynamicMargin(draw(st.sampled_from([0.0625, 0.125, 0.25, 0.5, 0.75, 1.0]))),
+    }[name]()
+    rules = Rules(condition, Additive(), NoShrink())
+    state = {"t": t, "sqnorm": float(A)}
+    count = still_misclassified(rules, float(p), float(N), state)
+    if count:  # misclassified, and with an end
+        assert rules.py_repetitions(p, N, state) == count
+
+
+@QUICK
+@given(
+    n=st.integers(0, 6),
+    t=st.integers(1, 60),
+    N=st.integers(1, 40),
+    p=st.integers(-60, 60),
+    b=st.integers(0, 90),
+)
+def test_multiplicity_under_variable_shrinking(n, t, N, p, b):
+    rules = shrinking(b, VariableShrink(n))
+    state = {"t": t, "sqnorm": 1e4}
+    count = still_misclassified(rules, float(p), float(N), state)
+    if count:
+        assert abs(rules.py_repetitions(p, N, state) - count) <= (n > 0)  # p == threshold up to rounding
+
+
+@QUICK
+@given(
+    lam=st.sampled_from([0.0, 1e-6, 0.01, 0.2]),
+    N=st.integers(1, 40),
+    p=st.integers(-60, 60),
+    b=st.integers(0, 90),
+)
+def test_multiplicity_under_constant_shrinking(lam, N, p, b):
+    rules = shrinking(b, ConstantShrink(lam))
+    state = {"t": 5, "sqnorm": 1e4}
+    if N * (1 - lam) <= lam * b:
+        return  # repetition cannot end it
+    count = still_misclassified(rules, float(p), float(N), state)
+    if count:
+        assert abs(rules.py_repetitions(p, N, state) - count) <= (lam > 0)
+
+
+@QUICK
+@given(
+    t=st.integers(1, 10**6),
+    N=st.integers(1, 40),
+    p=st.integers(-(10**6), 10**6),
+    b=st.integers(0, 10**9),
+)
+def test_closed_forms_agree_with_the_search(t, N, p, b):
+    class Searched(ShrunkThreshold):
+        def repeats_with(self, shrink):
+            return False
+
+    for shrink in (VariableShrink(1), ConstantShrink(1e-12), VariableShrink(0)):
+        closed = shrinking(b, shrink)
+        searched = Rules(Searched(b, shrink), Additive(), shrink)
+        state = {"t": t, "sqnorm": 1.0}
+        p = min(p, b)  # misclassified to begin with
+        count = closed.py_repetitions(p, N, state)
+        assert searched.py_repetitions(p, N, state) == pytest.approx(count, abs=1, rel=1e-9)
+
+
+def test_multiplicity_respects_its_cap():
+    rules = Rules(FixedThreshold(1e6), Additive(), NoShrink())
+    assert rules.py_repetitions(0, 1) == 1e6 + 1
+    assert rules.py_repetitions(0, 1, most=37.5) == 37
+    assert rules.py_repetitions(0, 1, most=1) == 1
+    assert Rules(FixedThreshold(1e300), Additive(), NoShrink()).py_repetitions(0, 1) == 2.0**53
+
+
+def test_a_margin_that_no_repetition_reaches_is_capped():
+    rules = Rules(FixedMargin(3), Additive(), NoShrink())
+    assert rules.py_repetitions(0, 4, {"t": 1, "sqnorm": 10.0}, most=99) == 99
+    too_large = shrinking(100, ConstantShrink(0.5))
+    assert too_large.py_repetitions(0, 1, {"t": 1, "sqnorm": 10.0}, most=99) == 99
+
+
+def test_learning_rate_scales_what_repetition_adds():
+    rules = Rules(FixedThreshold(10), Additive(), NoShrink())
+    assert rules.py_repetitions(0, 4, eta=0.5) == 6
+    assert rules.py_repetitions(0, 4) == 3
+
+
+def test_rules_say_what_they_are():
+    rules = shrinking(2, VariableShrink(1))
+    assert repr(rules) == (
+        "Rules(ShrunkThreshold(b=2, VariableShrink(n=1)), Additive(eta=1, most=inf), "
+        "VariableShrink(n=1))"
+    )
+    assert NoShrink().is_identity and not rules.shrink.is_identity
+
+
+@pytest.mark.parametrize("shrink", [NoShrink(), ConstantShrink(0.05), VariableShrink(2)], ids=repr)
+@pytest.mark.parametrize(("begin", "every"), [(0, 1), (7, 2.5), (30, 11.0), (39, 1), (40, 1)])
+@pytest.mark.parametrize("chunk", [1, 3, 40])
+def test_suffix_average_is_the_mean_of_hypotheses_in_force(shrink, begin, every, chunk):
+    """At presentations begin + every, begin + 2 every ..., each rounded up, before their updates."""
+    X = np.random.default_rng(1).normal(size=(10, 3))
+    rows = rows_of(X)
+    patterns = binary_patterns(rows, rows.sqnorms() + 4.0, X[:, 0] > 0.5, 4.0, 0.5, math.inf)
+    order = np.random.default_rng(2).integers(10, size=40, dtype=np.int32)
+
+    def present(readout, n_at_a_time, weights):
+        sets, hypotheses = ActiveSets((), 10), []
+        for first in range(0, 40, n_at_a_time):
+            hypotheses.append([*weights.weights, weights.label_sum])
+            sets.full_epoch(
+                patterns,
+                weights,
+                shrinking(6, shrink),
+                order[first : first + n_at_a_time],
+                None,
+                readout,
+            )
+        return hypotheses
+
+    in_force = present(None, 1, WeightVector(3, 10))
+    due = [math.ceil(begin + i * every) for i in range(1, 41)]
+    taken = [in_force[n - 1] for n in due if n <= 40]
+    weights = WeightVector(3, 10)
+    readout = SuffixAverage(weights, begin, every)
+    present(readout, chunk, weights)
+    mean = readout.hypothesis(weights, patterns)
+    expected = np.mean(taken, axis=0) if taken else [*weights.weights, weights.label_sum]
+    np.testing.assert_allclose([*mean.weights, mean.label_sum], expected, rtol=1e-12)
+    np.testing.assert_array_equal(mean.dual, weights.dual)
+    assert (mean is weights) == (not taken)

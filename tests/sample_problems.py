@@ -1,0 +1,149 @@
+"""Small problems for the kernel tests: integer patterns in every layout, and runs in a given order."""
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from margins._activeset import ActiveSets
+from margins._update import WeightVector
+from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+
+LAYOUTS = {
+    "dense": lambda X: X,
+    "dense float32": lambda X: X.astype(np.float32),
+    "Fortran": np.asfortranarray,
+    "Fortran float32": lambda X: np.asfortranarray(X.astype(np.float32)),
+    "sliced": lambda X: np.repeat(np.repeat(X, 3, axis=0), 2, axis=1)[::3, ::2],
+    "reversed": lambda X: np.ascontiguousarray(X[::-1])[::-1],
+    "CSR": sparse.csr_array,
+    "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+    "CSR int64": lambda X: _with_int64_indices(sparse.csr_array(X)),
+    "CSR float32 int64": lambda X: _with_int64_indices(sparse.csr_array(X.astype(np.float32))),
+    "read-only": lambda X: _read_only(X.copy()),
+    "read-only CSR": lambda X: _read_only(sparse.csr_array(X)),
+}
+
+
+def _with_int64_indices(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def _read_only(X):
+    for array in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
+        array.flags.writeable = False
+    return X
+
+
+def _unsorted(X):
+    """CSR whose rows store their columns in descending order."""
+    X = sparse.csr_array(X)
+    for begin, end in zip(X.indptr, X.indptr[1:], strict=False):
+        X.indices[begin:end] = X.indices[begin:end][::-1].copy()
+        X.data[begin:end] = X.data[begin:end][::-1].copy()
+    X.has_sorted_indices = False
+    return X
+
+
+def _with_zeros(X):
+    """CSR that stores every element, zeros too."""
+    m, d = X.shape
+    return sparse.csr_array((X.ravel(), np.tile(np.arange(d), m), np.arange(0, m * d + 1, d)), (m, d))
+
+
+ALL_LAYOUTS = LAYOUTS | {"unsorted CSR": _unsorted, "CSR with zeros": _with_zeros}
+
+
+def integers(seed=0, m=12, d=5, ones=False):
+    """Small integers with empty rows, so that all sums are exact, and labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (m, d)) if ones else rng.integers(-2, 3, (m, d))
+    X[[2, m - 1]] = 0
+    y = np.where(rng.random(m) < 0.5, 1, -1)
+    y[0], y[-1] = 1, -1
+    return X.astype(float), y
+
+
+def clouds(seed=0, m=80, d=4, n_classes=2):
+    rng = np.random.default_rng(seed)
+    y = np.arange(m) % n_classes
+    return rng.normal(size=(m, d)) + 0.8 * rng.normal(size=(n_classes, d))[y], y
+
+
+@st.composite
+def problems(draw, max_patterns=8, max_features=5, largest=4, values=None):
+    """X (m, d) of small integers, as float64, and labels y in {-1, +1}, both classes present."""
+    m = draw(st.integers(2, max_patterns))
+    d = draw(st.integers(1, max_features))
+    elements = st.integers(-largest, largest) if values is None else st.sampled_from(values)
+    X = draw(arrays(np.float64, (m, d), elements=elements.map(float)))
+    y = draw(arrays(np.int8, m, elements=st.sampled_from([-1, 1])))
+    y[0], y[-1] = 1, -1
+    return X, y
+
+
+def patterns_of(X, y, rho=1.0, delta2=0.0, upper=np.inf):
+    """The kernel's patterns of X, as it is, in whatever layout."""
+    rows = rows_of(X)
+    return binary_patterns(
+        rows,
+        augmented_sqnorms(rows.sqnorms(), rho**2, hard_margin=False),
+        np.asarray(y) > 0,
+        rho**2,
+        delta2,
+        upper,
+    )
+
+
+def orders_of(m, n_epochs, seed):
+    generator = np.random.default_rng(seed)
+    return [generator.permutation(m).astype(np.int32) for _ in range(n_epochs)]
+
+
+def run(patterns, rules, orders, levels=(), opening=None):
+    """Present the patterns epoch by epoch, up to a clean full pass.
+
+    Returns
+    -------
+    weights : WeightVector
+    n_epochs : int
+    converged : bool
+    """
+    weights = WeightVector(patterns.rows.n_features, len(patterns))
+    for epoch, order in enumerate(orders):
+        first = opening is not None and epoch == 0
+        sets = ActiveSets(opening[1] if first else levels, len(patterns))
+        changed = sets.full_epoch(patterns, weights, rules, order, opening[0] if first else None)
+        weights.recompute(patterns)
+        if changed == 0:
+            return weights, epoch + 1, True
+    return weights, len(orders), False
+
+
+def replay(patterns, rules, orders):
+    """Present one pattern at a time: the updates as (pattern, multiplicity), and the weight vector."""
+    weights = WeightVector(patterns.rows.n_features, len(patterns))
+    plain = ActiveSets((), 1)
+    updates = []
+    for order in orders:
+        n_before = len(updates)
+        for k in order:
+            before, dual_sum = weights.n_updates, weights.dual_sum
+            plain.full_epoch(patterns, weights, rules, np.array([k], dtype=np.int32))
+            if weights.n_updates > before:
+                unlearned = rules.shrink.is_identity and weights.dual_sum < dual_sum
+                updates.append(
+                    (int(k), (before - weights.n_updates if unlearned else weights.n_updates - before))
+                )
+        if len(updates) == n_before:
+            break
+    return updates, weights
+
+
+def vector_of(weights, y, delta2=0.0, rho=1.0):
+    """The weight vector over features, bias and private coordinates, as the oracles have it."""
+    parts = [weights.weights, [rho * weights.label_sum]]
+    if np.any(delta2):
+        parts.append(np.sqrt(delta2) * y * weights.dual)
+    return np.concatenate(parts)

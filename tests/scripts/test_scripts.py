@@ -1,0 +1,223 @@
+"""The reproduction scripts: their command lines, their JSON, and the two measures they report."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import reporting
+import reproduce_maximum_margin
+import reproduce_soft_margin
+from sklearn.svm import LinearSVC
+
+import margins
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+SET = "promoters"
+needs_data = pytest.mark.skipif(
+    not (os.environ.get("MARGINS_DATA") and SET in reproduce_maximum_margin.real_data.available()),
+    reason=f"MARGINS_DATA does not lead to {SET}: the real data sets are not part of the project",
+)
+
+
+def read(file):
+    """The results of the one data set in a JSON file."""
+    report = json.loads(file.read_text())
+    assert set(report) == {"source", "environment", "arguments", "data_sets"}
+    assert str(file.parent) not in file.read_text()
+    (result,) = report["data_sets"]
+    assert result["data"] == SET
+    assert (result["n_samples"], result["n_features"]) == (106, 228)
+    return result
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """Run a script in its own process, once: script -> its output and its results."""
+
+    @functools.cache
+    def run(script):
+        file = tmp_path_factory.mktemp("reproduced") / "results.json"
+        command = [sys.executable, SCRIPTS / script, "--quick", "--data", SET, "--json", file]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return done.stdout, read(file)
+
+    return run
+
+
+@needs_data
+def test_maximum_margin_reports_every_algorithm_within_its_bounds(reproduced):
+    output, result = reproduced("reproduce_maximum_margin.py")
+    low, high = result["maximum"]["ours"]
+    assert 0.99 * high < low <= high * (1 + 1e-9)
+    assert [row["algorithm"] for row in result["table_1"]] == ["pdm", "pfm", "pdm-succ", "pfm(2)"]
+    assert [row["algorithm"] for row in result["table_2"]] == [
+        *("mpu", "LinearSVC", "LinearSVC, 0.01", "pdm", "pdm-succ", "mpcs", "mpvs")
+    ]
+    for row in result["table_1"] + result["table_2"]:
+        assert row["algorithm"] in output
+        assert row["paper"] is None
+        assert row["mark"] == "" and row["warning"] is None
+        assert 0.99 * low * (1 - 1e-9) <= row["margin"] <= high * (1 + 1e-9)
+        assert row["seconds"] > 0
+        if row["algorithm"].startswith("LinearSVC"):
+            assert row["good"] and row["tol"] in (10, 1, 0.1, 0.01)
+        else:
+            assert row["converged"] and row["n_updates"] > 0
+    assert result["table_2"][1]["ratio"] == 1
+    assert result["table_2"][2]["tol"] == 0.01
+
+
+@needs_data
+def test_margins_computed_from_the_solution_are_those_certified(reproduced):
+    _, result = reproduced("reproduce_maximum_margin.py")
+    by_clean_pass = [row for row in result["table_1"] if row["algorithm"].startswith("pdm")]
+    by_proof = [row for row in result["table_2"] if "LinearSVC" not in row["algorithm"]]
+    for row in by_clean_pass + by_proof:
+        assert row["margin"] == pytest.approx(row["certified_margin"], rel=1e-6)
+    for row in result["table_1"]:
+        if "beta" in row:
+            assert row["margin"] > row["beta"]
+
+
+@needs_data
+def test_soft_margin_reports_objectives_within_the_proven_gaps(reproduced):
+    output, result = reproduced("reproduce_soft_margin.py")
+    low, high = result["optimum"]["ours"]
+    assert 0 < low <= high * (1 + 1e-9)
+    first, second = result["table_1"], result["table_2"]
+    assert [row["algorithm"] for row in first] == ["mpu", "mpu, b for 1e-4", "LinearSVC"]
+    assert [row["algorithm"] for row in second] == ["mpu", "LinearSVC"]
+    for row in first + second:
+        assert row["algorithm"] in output
+        assert row["mark"] == ""
+        if row["algorithm"] == "LinearSVC":
+            assert row["good"] and row["J"] <= row["target"]
+        else:
+            assert row["gap"] <= row["eps"]
+            assert row["J"] == pytest.approx(row["certified_J"], rel=1e-9)
+            assert row["J"] <= (1 + row["gap"]) * row["dual"] * (1 + 1e-9)
+
+
+@needs_data
+@pytest.mark.parametrize("script", [reproduce_maximum_margin, reproduce_soft_margin])
+def test_a_fit_without_its_proof_is_marked_not_spilled(script, tmp_path, capfd):
+    file = tmp_path / "results.json"
+    script.main([*("--quick", "--max-iter", "1", "--repeats", "2", "--data", SET, "--json", str(file))])
+    captured = capfd.readouterr()
+    result = read(file)
+    unproven = [row for row in result["table_1"] + result["table_2"] if row["warning"]]
+    assert unproven
+    assert all("!" in row["mark"] for row in unproven)
+    assert sum(line.endswith(("!", "!<")) for line in captured.out.splitlines()) == len(unproven)
+    assert captured.err == ""
+
+
+def refused(script, capsys, *arguments):
+    """What a script says when it refuses with code 2."""
+    with pytest.raises(SystemExit) as stop:
+        script.main(arguments)
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("script", [reproduce_maximum_margin, reproduce_soft_margin])
+def test_what_cannot_be_run_is_refused_with_the_reason(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("MARGINS_DATA", raising=False)
+    assert "MARGINS_DATA must be set" in refused(script, capsys)
+    monkeypatch.setenv("MARGINS_DATA", str(tmp_path))
+    assert "Got none to run" in refused(script, capsys)
+    assert "Got 'a9b'" in refused(script, capsys, "--data", "a9b")
+    assert "at least 1. Got 0" in refused(script, capsys, "--max-iter", "0")
+
+
+@needs_data
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, capsys):
+    file = tmp_path / "nowhere" / "results.json"
+    reason = refused(reproduce_soft_margin, capsys, "--data", SET, "--json", str(file))
+    assert "--json must be a file that can be written" in reason
+
+
+def overlapping_classes():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(60, 4))
+    return X, np.where(X[:, 0] + generator.normal(size=60) > 0.3, 1, -1)
+
+
+def test_extended_margin_does_not_depend_on_the_length_of_the_weight_vector():
+    X, y = overlapping_classes()
+    fit = reporting.timed_fit(lambda: LinearSVC(C=0.5, tol=1e-10, max_iter=100_000), X, y)
+    best = reproduce_maximum_margin.extended_margin(fit, 0.5)
+    slack = np.maximum(1 - fit.scores, 0)
+    weights = np.append(fit.classifier.coef_, fit.classifier.intercept_)
+    assert best == pytest.approx((weights @ weights + 2 * 0.5 * slack @ slack) ** -0.5, rel=1e-9)
+    fit.classifier.coef_ *= 3
+    fit.classifier.intercept_ *= 3
+    assert reproduce_maximum_margin.extended_margin(fit, 0.5) == pytest.approx(best, rel=1e-12)
+    fit.classifier.coef_ *= -1
+    fit.classifier.intercept_ *= -1
+    assert reproduce_maximum_margin.extended_margin(fit, 0.5) == 0
+
+
+def test_directional_margin_is_that_of_the_materialised_extension():
+    X, y = overlapping_classes()
+    delta = 0.7
+
+    def make():
+        return margins.get("pdm")(C=1 / (2 * delta**2), stop="clean-pass", random_state=0)
+
+    fit = reporting.timed_fit(make, X, y)
+    patterns = y[:, np.newaxis] * np.hstack([X, np.ones((60, 1)), delta * np.diag(y)])
+    a = fit.classifier.dual_coef_[0] @ patterns
+    expected = (patterns @ a).min() / np.linalg.norm(a)
+    assert reproduce_maximum_margin.directional_margin(fit, delta) == pytest.approx(expected, rel=1e-9)
+
+
+def test_objective_is_that_of_the_l1_svm():
+    X, y = overlapping_classes()
+    fit = reporting.timed_fit(lambda: LinearSVC(loss="hinge", fit_intercept=False), X, y)
+    w = fit.classifier.coef_[0]
+    expected = w @ w / 2 + sum(max(0, 1 - label * (row @ w)) for row, label in zip(X, y, strict=True))
+    assert reproduce_soft_margin.objective(fit) == pytest.approx(expected, rel=1e-12)
+
+
+def test_largest_tol_is_the_largest_of_the_grid_that_is_good():
+    X, y = overlapping_classes()
+    arguments = reporting.command_line("").parse_args([])
+    tried = []
+
+    def make(tol):
+        tried.append(tol)
+        return LinearSVC(tol=tol, max_iter=100_000)
+
+    fit = reporting.largest_tol(make, lambda fit: fit.classifier.tol <= 0.035, X, y, arguments)
+    assert (fit.tol, fit.good) == (0.03, True)
+    assert tried == [10, 1, 0.1, 0.01, 0.09, 0.08, 0.07, 0.06, 0.05, 0.04, 0.03]
+    fit = reporting.largest_tol(make, lambda fit: False, X, y, arguments)
+    assert (fit.tol, fit.good) == (1e-6, False)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        *((None, 3, "-"), (84.5424, 5, "84.542"), (2592.0, 5, "2592.0"), (0.0045, 3, "0.00450")),
+        *((340490.4, 3, "340490"), (1.4e8, 3, "1.40e+08"), (0, 3, "0.00e+00")),
+    ],
+)
+def test_numbers_have_the_digits_asked_for(value, digits, text):
+    assert reporting.number(value, digits) == text
+
+
+def test_table_aligns_two_lines_of_titles():
+    assert reporting.table(["name", "J|paper", "|ours"], [["a", "1", "22.5"]]).splitlines() == [
+        "          J",
+        "name  paper  ours",
+        "-----------------",
+        "a         1  22.5",
+    ]

@@ -1,0 +1,532 @@
+"""Newton steps: their sums against plain NumPy, their fits against solvers of other makes."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sample_problems import ALL_LAYOUTS, clouds, integers, patterns_of
+from scipy.optimize import lsq_linear, minimize
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins._update import WeightVector
+from margins.certificate import Hinge
+from margins.solvers.driver import Run
+from margins.solvers.newton import newton
+from margins.solvers.newton._dense_hessian import SummedCurvature
+from margins.solvers.newton._objective import combination, movable, products
+
+Mpu = margins.get("mpu")
+LOSSES = ("squared_hinge", "hinge")
+OTHERS = ("pdm", "pdm-succ", "mpcs", "mpvs")
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+@pytest.mark.parametrize("layout", ALL_LAYOUTS)
+@pytest.mark.parametrize("rho", [0.0, 2.0])
+@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("chosen", [[], [2], [0, 2, 3, 7, 11], range(12)])
+@pytest.mark.parametrize("d", [5, 20])  # the second: in dense blocks
+def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones, chosen, d):
+    X, y = integers(ones=ones, d=d)
+    Y = oracles.patterns_of(X, y, rho)
+    patterns = patterns_of(ALL_LAYOUTS[layout](X), y, rho)
+    members = np.array(chosen, dtype=np.int32)
+    some, n = Y[members], Y.shape[1]
+    vector = np.arange(1.0, n + 1)
+    assert_array_equal(products(patterns, members, vector), some @ vector)
+    dual = (members % 3).astype(float)
+    assert_array_equal(combination(patterns, members, dual), dual @ some)
+    C = (np.arange(12) % 3 + 1.0) ** 2  # whose roots are exact
+    curvature = SummedCurvature(patterns, C)
+    curvature.py_update(members, np.ones(len(members), dtype=np.int8))
+    hessian = (some.T * C[members]) @ some
+    assert_array_equal(curvature.matrix, np.tril(hessian))
+    for every in (3, 2, 1):  # a third leaves, then most, the sum of the others afresh, then all
+        free = np.arange(len(members)) % every != 0
+        curvature.py_update(members, free.astype(np.int8))
+        hessian = (some[free].T * C[members[free]]) @ some[free]
+        assert_array_equal(curvature.matrix, np.tril(hessian))
+
+
+def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():
+    # w.y: below, at and above the band of 1/2 around 1; dual variables 0, between, and exactly C.
+    p = np.repeat([0.25, 0.5, 1.0, 1.5, 1.75], 3)
+    C = np.full(15, 0.1)
+    dual = np.tile([0.0, 0.05, 0.1], 5)
+    nobody = np.zeros(15, dtype=np.int8)
+    settled = (p > 1.5) & (dual == 0)
+    assert_array_equal(movable(p, dual, C, False, nobody, 0.5), np.flatnonzero(~settled))
+    at_most = (p < 0.5) & (dual == C)
+    moves = movable(p, dual, C, True, nobody, 0.5)
+    assert_array_equal(moves, np.flatnonzero(~(settled | at_most)))
+    assert moves.dtype == np.int32
+    assert_array_equal(movable(p, dual, C, True, nobody, math.inf), np.arange(15))
+    assert_array_equal(movable(p, dual, C, True, nobody + 1, 0.5), np.arange(15))
+    dual[2] = np.nextafter(0.1, 0)  # just short of C: it may still grow
+    assert 2 in movable(p, dual, C, True, nobody, 0.5)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 11, 13, 16])
+def test_steps_do_not_start_at_nothing(seed):
+    # Columns of very different scale: no multiple of what visits find is better than w = 0.
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(150, 20))) * 10.0 ** rng.integers(-4, 5, 20)
+    y = rng.choice([-1, 1], 150)
+    assert Mpu(loss="hinge", C=1e3, eps=0.01, random_state=0, max_iter=40).fit(X, y).converged_
+
+
+def sides(classifier, X, y, C, loss, index=0):
+    """(primal, dual, alpha, w, sum alpha y) by hand: nothing but the fitted attributes and the data."""
+    # In long double: what the sums of double lose must not look like a lie.
+    rho = float(classifier.intercept_scaling) if classifier.fit_intercept else 0.0
+    which = classifier.classes_[index if len(classifier.classes_) > 2 else 1]
+    Y = oracles.patterns_of(X, np.where(np.asarray(y) == which, 1, -1), rho).astype(np.longdouble)
+    w = classifier.coef_[index]
+    if rho:
+        w = np.append(w, classifier.intercept_[index] / rho)
+    w, C = w.astype(np.longdouble), np.broadcast_to(C, len(Y)).astype(np.longdouble)
+    alpha = classifier.dual_coef_[index].astype(np.longdouble)
+    slack = np.maximum(1 - Y @ w, 0)
+    a = alpha @ Y
+    primal, dual = w @ w / 2, alpha.sum() - a @ a / 2
+    if loss == "hinge":
+        primal += (C * slack).sum()
+    else:
+        primal += (C * slack**2).sum()
+        dual -= (alpha[C > 0] ** 2 / (4 * C[C > 0])).sum()
+    return primal, dual, alpha, w, a
+
+
+def optimum(X, y, C, loss, rho):
+    """The least objective by SciPy's solvers: of the primal, or of its dual as least squares."""
+    Y = oracles.patterns_of(X, y, rho)
+    m, n = Y.shape
+    if loss == "hinge":
+        unit = C.sum()
+        constraints = np.hstack([Y, np.eye(m)])  # of the weights and the slacks
+        found = minimize(
+            lambda z: (0.5 * z[:n] @ z[:n] + C @ z[n:]) / unit,
+            np.append(np.zeros(n), np.ones(m)),
+            jac=lambda z: np.append(z[:n], C) / unit,
+            method="SLSQP",
+            bounds=[(None, None)] * n + [(0, None)] * m,
+            constraints={
+                "type": "ineq",
+                "fun": lambda z: constraints @ z - 1,
+                "jac": lambda z: constraints,
+            },
+            options={"ftol": 1e-15, "maxiter": 1000},
+        )
+        w = found.x[:n]
+        return w @ w / 2 + C @ np.maximum(1 - Y @ w, 0)
+    # The extended patterns' shortest sum with multiplicities of sum 1, but for the factor.
+    A = np.vstack([Y.T, np.diag(1 / np.sqrt(2 * C)), np.ones(m)])
+    beta = lsq_linear(A, np.append(np.zeros(len(A) - 1), 1), (0, math.inf), method="bvls", tol=1e-15).x
+    return beta.sum() ** 2 / (2 * ((A[:-1] @ beta) ** 2).sum())
+
+
+@each_loss
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_fits_reach_the_optimum_and_prove_it(n_classes, weighted, intercept, C, loss):
+    X, y = clouds(seed=n_classes, n_classes=n_classes)
+    weight, class_weight, scaling = np.ones(len(y)), None, 2.0
+    if weighted:
+        weight = np.random.default_rng(0).integers(0, 4, len(y)) / 2
+        class_weight = {0: 3.0}
+    eps = 1e-5
+    classifier = Mpu(
+        C=C, loss=loss, eps=eps, fit_intercept=intercept, intercept_scaling=scaling,
+        class_weight=class_weight, random_state=0,
+    ).fit(X, y, weight)  # fmt: skip
+    penalty = C * weight * np.where((y == 0) & weighted, 3.0, 1.0)
+    kept = penalty > 0
+    assert classifier.converged_
+    for index, certificate in enumerate(classifier.certificates_):
+        primal, dual, alpha, w, a = sides(classifier, X, y, penalty, loss, index)
+        positive = classifier.classes_[index if n_classes > 2 else 1]
+        signs = np.where(y == positive, 1, -1)
+        best = optimum(X[kept], signs[kept], penalty[kept], loss, scaling if intercept else 0.0)
+        assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+        assert dual <= certificate.dual * (1 + 1e-9)
+        assert certificate.dual <= best * (1 + 1e-8)
+        assert best * (1 - 1e-8) <= primal <= best * (1 + 3 * eps)
+        assert (alpha >= 0).all()
+        assert (alpha[~kept] == 0).all()
+        if loss == "hinge":
+            assert (alpha <= penalty * (1 + 1e-15)).all()
+        # Strong convexity: true of any w and any feasible alpha, hence of the scaled ones.
+        assert ((w - a) ** 2).sum() / 2 <= (primal - dual) * (1 + 1e-9) + 1e-13 * primal
+
+
+def fit(X, y, **params):
+    return Mpu(**{"random_state": 0, "eps": 1e-6, **params}).fit(X, y)
+
+
+@each_loss
+def test_fits_do_not_depend_on_the_layout(loss):
+    X, y = integers(5, m=60)
+    expected = fit(X, y, loss=loss, C=0.3)
+    for layout in ALL_LAYOUTS.values():
+        got = fit(layout(X), y, loss=loss, C=0.3)
+        assert got.n_iter_ == expected.n_iter_
+        assert_allclose(got.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+        assert_allclose(got.dual_coef_, expected.dual_coef_, rtol=1e-6, atol=1e-8)
+
+
+@each_loss
+def test_classes_in_threads_are_bit_identical(loss):
+    X, y = clouds(m=300, d=12, n_classes=4)
+    one, two = (fit(X, y, loss=loss, n_jobs=n) for n in (1, 2))
+    for name in ("coef_", "intercept_", "dual_coef_"):
+        assert_array_equal(getattr(one, name), getattr(two, name))
+    assert one.certificates_ == two.certificates_
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(
+    seed=st.integers(0, 10**6),
+    loss=st.sampled_from(LOSSES),
+    scale=st.sampled_from([-8, -3, 0, 3, 8]),
+    C=st.sampled_from([-6, -2, 0, 2, 6]),
+    intercept=st.booleans(),
+    eps=st.sampled_from([0.5, 1e-2, 1e-6]),
+)
+@example(seed=0, loss="hinge", scale=0, C=0, intercept=True, eps=1.0)
+def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
+    X, y = integers(seed, m=24, d=3)
+    X[4:8], X[:, 1] = X[8:12], X[:, 0]  # rows and columns twice
+    X, C = X * 10.0**scale, 10.0**C
+    classifier = Mpu(C=C, loss=loss, eps=eps, fit_intercept=intercept, max_iter=60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(X, y)
+    primal, dual, alpha, w, a = sides(classifier, X, y, C, loss)
+    certificate = classifier.certificates_[0]
+    assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+    # Zero weights and another fit's, finer one, are no better than what is proven.
+    tight = Mpu(
+        C=C, loss=loss, eps=1e-9, fit_intercept=intercept, max_iter=60, random_state=1, newton=False
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        other = sides(tight.fit(X, y), X, y, C, loss)[0]
+    assert certificate.dual <= min(other, C * len(y)) * (1 + 1e-9)
+    assert dual <= certificate.dual * (1 + 1e-9)
+    assert classifier.converged_ == certificate.proves(eps, loss)
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize(
+    ("visits", "max_iter"), [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)]
+)
+def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
+    visits, max_iter, loss, capsys, monkeypatch
+):
+    monkeypatch.setattr(newton, "MOST_STEPS", 1)
+    monkeypatch.setattr("margins.solvers.newton.stages.need_visits", lambda *_: visits)
+    X, y = clouds()
+    with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
+        short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
+    assert capsys.readouterr().out.count("epoch ") == max_iter == short.n_iter_
+    primal, dual, *_ = sides(short, X, y, 1.0, loss)
+    certificate = short.certificates_[0]
+    assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+    best = optimum(X, np.where(y == 1, 1, -1), np.ones(len(y)), loss, 1.0)
+    assert dual * (1 - 1e-12) <= certificate.dual <= best * (1 + 1e-8)
+    longer = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter + 1)
+    assert longer.n_visits_ >= short.n_visits_ + len(y)
+    assert longer.n_iter_ == max_iter + 1 == len(longer.learning_curve_[0])
+
+
+@each_loss
+def test_fitted_classifiers_are_pickled_and_cloned(loss):
+    X, y = clouds(n_classes=3)
+    classifier = fit(X, y, loss=loss)
+    again = clone(classifier).fit(X, y)
+    assert_array_equal(again.coef_, classifier.coef_)
+    copy = pickle.loads(pickle.dumps(classifier))
+    assert_array_equal(copy.decision_function(X), classifier.decision_function(X))
+    assert copy.certificates_ == classifier.certificates_
+
+
+def tire(monkeypatch, n_steps):
+    """From the next Newton step but `n_steps` on there are none; visits begin, as on larger data."""
+    monkeypatch.setattr("margins.solvers.newton.stages.need_visits", lambda *_: True)
+    left = [n_steps]
+
+    class Tired(newton.Objective):
+        def minimise(self, share, enough, most_steps):
+            made = super().minimise(share, enough, min(most_steps, left[0]))
+            left[0] -= made
+            return made
+
+    monkeypatch.setattr(newton, "Objective", Tired)
+    return left
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("n_steps", [0, 1, 2, 5])
+def test_visits_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
+    left = tire(monkeypatch, n_steps)
+    X, y = clouds(m=200)
+    for max_iter in (1, 2, 3, 4, 1000):
+        left[0] = n_steps
+        classifier = fit(X, y, loss=loss, max_iter=max_iter)
+        primal, dual, alpha, *_ = sides(classifier, X, y, 1.0, loss)
+        assert classifier.certificates_[0].primal == pytest.approx(float(primal), rel=1e-9)
+        # The certificate's dual value is the best of all epochs, the dual variables are of the last.
+        certificates = [epoch.certificate for epoch in classifier.learning_curve_[0]]
+        duals = [certificate.dual for certificate in certificates if certificate is not None]
+        assert 0.1 * duals[0] <= dual <= duals[-1] * (1 + 1e-12)
+    assert classifier.converged_
+    assert classifier.n_iter_ < 60
+    assert dual == pytest.approx(duals[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("visits", [True, False])
+@pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
+def test_other_algorithms_prove_by_newton_steps_what_they_prove_by_visits(
+    name, visits, n_classes, weighted, monkeypatch
+):
+    monkeypatch.setattr("margins.solvers.newton.stages.need_visits", lambda *_: visits)
+    X, y = clouds(m=200, n_classes=n_classes)
+    C = np.random.default_rng(0).integers(1, 4, len(y)) * 0.7 if weighted else np.ones(len(y))
+    by = {}
+    for steps in (True, False):
+        by[steps] = margins.get(name)(newton=steps, random_state=0).fit(X, y, C)
+        assert by[steps].converged_
+        for i, certificate in enumerate(by[steps].certificates_):
+            primal, dual, *_ = sides(by[steps], X, y, C, "squared_hinge", i)
+            assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+            best = optimum(X, np.where(y == (i if n_classes > 2 else 1), 1, -1), C, "squared_hinge", 1.0)
+            assert dual * (1 - 1e-9) <= certificate.dual <= best * (1 + 1e-8)
+            assert certificate.fraction >= 0.99
+    assert by[True].n_visits_ < by[False].n_visits_
+    assert by[True].n_iter_ <= 3
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("visits", [True, False])
+def test_other_algorithms_begin_anew_if_newton_steps_do_not_finish(name, visits, monkeypatch):
+    tire(monkeypatch, 0)
+    monkeypatch.setattr("margins.solvers.newton.stages.need_visits", lambda *_: visits)
+    X, y = clouds(m=200)
+    seen = []
+
+    class Watched(margins.get(name)):
+        def stages(self, run):
+            for stage in super().stages(run):
+                state = run.weights
+                seen.append((stage.joint is not None, state.dual_sum, state.t, abs(state.weights).max()))
+                before = state.n_updates
+                yield stage
+                assert run.weights.n_updates >= before
+
+    classifier = Watched(random_state=0).fit(X, y)
+    joint = [i for i, (is_joint, *_) in enumerate(seen) if is_joint]
+    assert joint == ([1] if visits else [0, 2])
+    for i in joint:
+        assert seen[i + 1] == (False, 0, 0, 0)
+    assert classifier.converged_
+    primal, dual, *_ = sides(classifier, X, y, 1.0, "squared_hinge")
+    (certificate,) = classifier.certificates_
+    assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
+    assert dual * (1 - 1e-9) <= certificate.dual <= primal * (1 + 1e-9)
+
+
+@each_loss
+@pytest.mark.parametrize("n_steps", [0, 2])
+def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
+    n_steps, loss, monkeypatch
+):
+    tire(monkeypatch, n_steps)
+    X, y = clouds(m=100)
+    Y = oracles.patterns_of(X, np.where(y == 1, 1, -1))
+    seen, bounds, bound_dual = [], [math.inf], Run.bound_dual
+
+    def note(run, upper):
+        bounds.append(upper)
+        bound_dual(run, upper)
+
+    monkeypatch.setattr(Run, "bound_dual", note)
+
+    class Watched(Mpu):
+        def stages(self, run):
+            for stage in super().stages(run):
+                a = np.append(run.weights.weights, run.weights.label_sum)
+                assert_allclose(a, run.weights.dual @ Y, rtol=1e-12, atol=1e-12 * abs(a).max())
+                assert run.weights.dual.max() <= bounds[-1] * (1 + 1e-12)
+                seen.append((stage.joint is not None, run.weights.dual.max(), run.sqradius))
+                yield stage
+
+    Watched(loss=loss, eps=1e-6, random_state=0).fit(X, y)
+    (index,) = (i for i, (joint, *_) in enumerate(seen) if joint)
+    # Newton steps are at the scale of the problem, visits at that of b, 1e6 and more times R**2.
+    (_, before, sqradius), (_, after, _) = seen[index : index + 2]
+    assert before < 100
+    assert 1e5 * sqradius * 1e-3 < after < 1e10 * sqradius
+
+
+def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale_of_the_duals():
+    # A loss whose best scale a search from far away does not find.
+    X, y = clouds(m=300)
+    Y = oracles.patterns_of(X, np.where(y == 1, 1, -1))
+    best = fit(X, y, loss="hinge", eps=1e-3)
+    w = np.append(best.coef_[0], best.intercept_[0])
+    alpha, problem = best.dual_coef_[0] * 0.9, Hinge(1.0)
+    patterns = patterns_of(X, np.where(y == 1, 1, -1))
+    weights = WeightVector(X.shape[1], len(y))
+    weights.assign(patterns, alpha)
+    found = []
+    for factor in (1e-9, 1.0, 1e9):
+        other = weights.copy()
+        other.rescale(factor)
+        found.append(problem.bounds(Y @ w, float(w @ w), other).primal)
+    assert found[0] == pytest.approx(best.certificates_[0].primal, rel=0.05)
+    assert_allclose(found, found[0], rtol=0.01)
+    # Nor does the length of w raise: 1e-160 is the root of a number that is not normal any more.
+    assert problem.bounds(1e-160 * (Y @ w), float(1e-320 * (w @ w)), weights).primal <= len(y)
+
+
+@each_loss
+@pytest.mark.parametrize("seed", [2, 4, 5])
+def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
+    # Of the hinge loss with a large C some epochs in a row may gain nothing before the next one does.
+    X, y = clouds(seed)
+    for C in (1e4, 1e6):
+        assert fit(X, y, loss=loss, C=C, eps=1e-5, max_iter=60).converged_
+
+
+@each_loss
+@pytest.mark.parametrize("seed", range(8))
+def test_an_optimum_before_the_first_step_is_proven_by_its_own_dual_variables(seed, loss):
+    rng = np.random.default_rng(seed)
+    X, y = np.round(rng.standard_normal((40, 1))), rng.integers(0, 2, 40)
+    # With one weight the certificate's line search is at the optimum, be it 0, where visits have left
+    # the dual variables far from theirs.
+    one = Mpu(loss=loss, C=30.0, fit_intercept=False, eps=1e-7, random_state=0).fit(X, y)
+    assert one.converged_ and one.n_iter_ < 10
+
+
+@each_loss
+@pytest.mark.parametrize("newton", [False, True])
+def test_rows_that_are_all_0_leave_weights_of_0_and_a_proof(newton, loss):
+    one = Mpu(loss=loss, newton=newton, fit_intercept=False).fit(np.zeros((6, 2)), [0, 1] * 3)
+    assert one.converged_ and not one.coef_.any()
+    assert_allclose(one.certificates_[0].dual, 6)
+
+
+def weighted_clouds(seed):
+    """Penalties that spread over 20 powers of 10."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 4))
+    y = np.where(X @ rng.normal(size=4) + 0.5 * rng.normal(size=80) > 0, 1, -1)
+    return X, y, 10.0 ** rng.uniform(-10, 10, 80)
+
+
+def test_the_proof_is_looked_for_where_it_is_near(monkeypatch):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(3000, 9))
+    y = X @ generator.normal(size=9) + generator.normal(size=3000) > 0
+    fits = []
+    for far in (math.inf, newton.FAR):
+        monkeypatch.setattr(newton, "FAR", far)
+        fits.append(Mpu(loss="hinge", C=10, eps=1e-6, random_state=0).fit(X, y))
+    always, near = [[epoch.certificate for epoch in fit.learning_curve_[0]] for fit in fits]
+    assert len(near) == len(always) > 3 and fits[1].converged_
+    assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert None not in always
+    assert near.count(None) == len(near) - 2  # visits choose how to go on by theirs
+    assert near[0] == always[0] and near[-1] == always[-1] == fits[1].certificates_[0]
+
+
+@quiet
+@pytest.mark.parametrize("C", [1e4, 1e10])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
+    # Dual variables that are large for a while leave their rounding in any sum that is only updated.
+    X, y, weight = weighted_clouds(seed)
+    Y, certify, n_checked = oracles.patterns_of(X, y).astype(np.longdouble), Run.certify, [0]
+
+    def check(run):
+        certify(run)
+        alpha = run.dual_scale * run.weights.dual.astype(np.longdouble)
+        a = alpha @ Y
+        claimed = run.dual_scale * (run.weights.dual_sum - run.dual_scale * run.weights.sqnorm / 2)
+        assert claimed <= (alpha.sum() - a @ a / 2) * (1 + 1e-9)
+        n_checked[0] += 1
+
+    monkeypatch.setattr(Run, "certify", check)
+    classifier = Mpu(C=C, loss="hinge", eps=1e-8, max_iter=60, random_state=0).fit(X, y, weight)
+    certificates = [epoch.certificate for epoch in classifier.learning_curve_[0]]
+    assert n_checked[0] >= sum(certificate is not None for certificate in certificates) > 0
+
+
+def test_what_overflows_is_no_number_of_a_certificate():
+    X, y = integers()
+    patterns, weights = patterns_of(X, y), WeightVector(X.shape[1], len(y))
+    weights.assign(patterns, np.full(len(y), 1e200))
+    for sqnorm in (1.0, math.inf):
+        bounds = Hinge(np.full(len(y), 2.0)).bounds(np.full(len(y), 1e200), sqnorm, weights)
+        assert (bounds.primal, bounds.dual) == (2 * len(y), 0)
+
+
+@quiet
+@pytest.mark.parametrize("loss", LOSSES)
+def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
+    # The first step has spoilt them.
+    X, y = clouds(m=200)
+    left = tire(monkeypatch, 1)
+    for max_iter in (3, 4, 5):
+        left[0] = 1
+        short = fit(X, y, loss=loss, max_iter=max_iter)
+        _, given_up = [epoch.mistakes == 0 for epoch in short.learning_curve_[0]][-2:]
+        if given_up:
+            break
+    assert given_up
+    dual = sides(short, X, y, 1.0, loss)[1]
+    assert dual == pytest.approx(short.certificates_[0].dual, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_long_rows_among_short_ones_leave_no_rounding_behind(seed):
+    # From w = 0 the Hessian is that of all patterns; of the long ones, once they are classified, it
+    # keeps the rounding, which is more than all short ones together.
+    rng, m = np.random.default_rng(seed), 200
+    X = rng.normal(size=(2 * m, 1))
+    y = X[:, 0] > 0
+    X[:m] *= 1e5
+    X[m:] *= 1e-3
+    y[m:] ^= rng.random(m) < 0.3
+    classifier = fit(X, y, C=1e6, eps=1e-6, fit_intercept=False)
+    assert classifier.converged_ and classifier.n_iter_ <= 4
+
+
+@pytest.mark.parametrize("seed", [38, 130, 206, 218, 350, 550, 578, 580])
+def test_outlying_rows_do_not_keep_steps_from_the_optimum(seed):
+    # Three rows in ten are up to a thousand times as long as the others, and C is 9e4 or more.
+    rng = np.random.default_rng(seed)
+    m, d = int(rng.integers(4, 60)), int(rng.integers(2, 12))
+    X = rng.normal(size=(m, d))
+    X *= 10 ** (rng.uniform(0, 3, size=(m, 1)) * (rng.random((m, 1)) < 0.3))
+    direction = X[:, 0] / np.linalg.norm(X, axis=1)
+    y = rng.normal(size=m) + direction * rng.choice([0, 2, 20]) > 0
+    params = {"C": 10 ** rng.uniform(0, 8), "eps": 10 ** rng.uniform(-4, -2)}
+    assert params["C"] > 9e4 - 1
+    classifier = fit(X, y, loss="hinge", fit_intercept=bool(rng.integers(2)), max_iter=20, **params)
+    assert classifier.converged_

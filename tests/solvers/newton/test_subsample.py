@@ -1,0 +1,180 @@
+"""Newton steps that begin over a sample: when, what comes of it, and what if it misleads."""
+
+import numpy as np
+import pytest
+import real_data
+from sample_problems import ALL_LAYOUTS, patterns_of
+from scipy import sparse
+from sklearn.preprocessing import MaxAbsScaler
+
+import margins
+from margins.certificate import HardMargin, Hinge, SquaredHinge
+from margins.solvers.newton import subsample as newton_sample
+from margins.solvers.newton.subsample import SampledNewtonEpochs, sample_size
+
+Mpu = margins.get("mpu")
+
+
+def noisy(m=3000, d=4, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    return X, np.where(X @ rng.normal(size=d) + noise * rng.normal(size=m) > 0, 1, -1)
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    """Samples of a thousand patterns. Gets of each how large it was, and if it has told enough."""
+    for name, value in (("PER_FEATURE", 250), ("LEAST", 100), ("MANY", 2)):
+        monkeypatch.setattr(newton_sample, name, value)
+    told, play = [], SampledNewtonEpochs.__call__
+
+    def watched(self, run):
+        size = self._size
+        n_changed, n_visits = play(self, run)
+        if size > 0:
+            told.append((size, n_changed > 0))
+        return n_changed, n_visits
+
+    monkeypatch.setattr(SampledNewtonEpochs, "__call__", watched)
+    return told
+
+
+def assert_proven(fit, X, y, C, weight=1.0):
+    """The certificate, from coef_ and dual_coef_ alone."""
+    rho = fit.intercept_scaling if fit.fit_intercept else 0.0
+    w, bias = fit.coef_[0], fit.intercept_[0] / rho if rho else 0.0
+    alpha = np.abs(fit.dual_coef_[0])
+    slacks = np.maximum(1 - y * (X @ w + rho * bias), 0)
+    primal = 0.5 * (w @ w + bias**2) + np.sum(C * weight * slacks)
+    v, v_bias = X.T @ (alpha * y), rho * np.sum(alpha * y)
+    dual = alpha.sum() - 0.5 * (v @ v + v_bias**2)
+    assert np.all(alpha <= C * weight * (1 + 1e-12))
+    assert fit.converged_
+    assert primal <= fit.certificates_[0].primal * (1 + 1e-9)
+    assert fit.certificates_[0].dual <= primal * (1 + 1e-9)
+    assert primal - dual <= fit.eps * dual * (1 + 1e-6)
+
+
+def test_a_sample_pays_where_patterns_are_very_many_beside_the_features(monkeypatch):
+    for name, value in (("PER_FEATURE", 5), ("LEAST", 20), ("SHARE", 0.28), ("MANY", 3)):
+        monkeypatch.setattr(newton_sample, name, value)
+    for m, d, size in [
+        (60, 3, 20),
+        (59, 3, 0),
+        (60, 4, 20),
+        (60, 5, 0),
+        (75, 5, 25),
+        (74, 5, 0),
+        (200, 3, 56),
+    ]:
+        patterns = patterns_of(*noisy(m, d))
+        assert sample_size(patterns, Hinge(1.0)) == size
+        for problem in (SquaredHinge(1.0), HardMargin()):
+            assert sample_size(patterns, problem) == 0
+    X = sparse.random(300, 20, 0.03, format="csr", random_state=0)  # no small Hessian
+    assert sample_size(patterns_of(X, noisy(300)[1]), Hinge(1.0)) == 0
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("eps", [1e-2, 1e-5])
+def test_a_fit_that_begins_over_a_sample_proves_what_is_asked(small_samples, C, fit_intercept, eps):
+    X, y = noisy()
+    fit = Mpu(loss="hinge", C=C, eps=eps, fit_intercept=fit_intercept, random_state=0).fit(X, y)
+    assert small_samples == [(1000, True)]
+    assert_proven(fit, X, y, C)
+    first, second = fit.learning_curve_[0][:2]
+    assert (first.mistakes, first.certificate) == (1000, None)  # the proof is far
+    assert second.mistakes in (len(X), 0)  # over all; 0: no step was left to make
+    assert second.certificate is not None
+
+
+def test_patterns_weigh_what_they_do(small_samples):
+    X, y = noisy()
+    weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
+    fit = Mpu(loss="hinge", C=0.5, eps=1e-4, random_state=0).fit(X, y, weight)
+    assert small_samples == [(1000, True)]
+    assert_proven(fit, X, y, 0.5, weight)
+
+
+def test_layouts_make_no_difference(small_samples):
+    X = np.random.default_rng(0).integers(-2, 3, (2000, 3)).astype(float)
+    y = np.where(X @ [1, -2, 1] + np.random.default_rng(1).normal(size=2000) > 0, 1, -1)
+    fits = [
+        Mpu(loss="hinge", C=1, eps=1e-3, random_state=0).fit(layout(X), y)
+        for layout in ALL_LAYOUTS.values()
+    ]
+    for fit in fits[1:]:
+        assert fit.n_visits_ == fits[0].n_visits_
+        np.testing.assert_allclose(fit.coef_, fits[0].coef_, rtol=1e-9)
+    assert small_samples == [(750, True)] * len(fits)
+
+
+def test_a_sample_that_misleads_costs_no_more_than_itself(small_samples, monkeypatch):
+    X, y = noisy(noise=0.02)  # nearly separable
+    with_sample = Mpu(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
+    assert small_samples == [(1000, False)]
+    assert_proven(with_sample, X, y, 1e4)
+    monkeypatch.setattr(newton_sample, "MANY", 1e9)
+    without = Mpu(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
+    assert with_sample.n_visits_ <= 1.5 * without.n_visits_ + 3000 + newton_sample.MOST_STEPS * 1000
+
+
+def test_what_all_patterns_lose_tells_that_a_sample_misleads(small_samples, monkeypatch):
+    X, y = noisy()
+    monkeypatch.setattr(newton_sample, "MISLED", 0.5)
+    fit = Mpu(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
+    assert small_samples == [(1000, False)]
+    assert fit.learning_curve_[0][0].mistakes == 0
+    assert_proven(fit, X, y, 1)
+
+
+def test_a_sample_of_one_class_does_no_harm(small_samples):
+    X, y = noisy()
+    y[:] = -1
+    y[3] = 1
+    fit = Mpu(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
+    assert len(small_samples) == 1
+    assert_proven(fit, X, y, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_long_patterns_that_no_sample_knows_of_are_found(small_samples, seed):
+    X, y = noisy(seed=seed)
+    X[[10, 20, 30]] *= 1e5
+    fit = Mpu(loss="hinge", C=1, eps=1e-3, random_state=seed).fit(X, y)
+    assert len(small_samples) == 1
+    assert_proven(fit, X, y, 1)
+
+
+def test_the_only_epoch_is_not_over_a_sample(small_samples):
+    X, y = noisy()
+    fit = Mpu(loss="hinge", C=1, max_iter=1, random_state=0).fit(X, y)
+    assert small_samples == []
+    assert fit.certificates_[0].gap < 1
+
+
+@pytest.mark.parametrize(("noise", "share"), [(0.5, 0.9), (2.0, 0.75)])
+def test_fewer_presentations_prove_as_much(monkeypatch, noise, share):
+    X, y = noisy(m=130_000, d=3, noise=noise)
+    visits = []
+    for most in (newton_sample.MANY, 1e9):
+        monkeypatch.setattr(newton_sample, "MANY", most)
+        fit = Mpu(loss="hinge", C=1, eps=1e-3, random_state=0).fit(X, y)
+        assert fit.converged_
+        visits.append(fit.n_visits_)
+    assert visits[0] <= share * visits[1]
+
+
+def test_real_data_take_fewer_presentations(monkeypatch):
+    if "skin_nonskin" not in real_data.available():
+        pytest.skip(f"{real_data.VARIABLE} does not lead to skin_nonskin: it is not part of the project")
+    X, y = real_data.load("skin_nonskin")[1:3]
+    X = MaxAbsScaler().fit_transform(X)
+    visits = []
+    for most in (newton_sample.MANY, 1e9):
+        monkeypatch.setattr(newton_sample, "MANY", most)
+        fit = Mpu(loss="hinge", C=1, eps=1e-4, fit_intercept=False, random_state=0).fit(X, y)
+        assert fit.converged_
+        visits.append(fit.n_visits_)
+    assert visits[0] <= 0.95 * visits[1]

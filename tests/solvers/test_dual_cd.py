@@ -1,0 +1,348 @@
+"""Dual coordinate descent and the kernel adatron, against LIBLINEAR and against plain NumPy."""
+
+import math
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sample_problems import orders_of
+from sklearn.svm import LinearSVC
+
+import margins
+from margins._activeset import ActiveSets
+from margins._update import WeightVector
+from margins.data.binary_problem import binary_patterns, rows_of
+from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
+from margins.solvers._dual_cd import ShrinkingPasses
+
+Dcd, Adatron = margins.get("dcd"), margins.get("adatron")
+LOSSES = ("squared_hinge", "hinge")
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+SEEDS = st.integers(0, 10**6)
+
+
+def examples(count):
+    return settings(derandomize=True, deadline=None, max_examples=count)
+
+
+def clouds(seed=0, m=60, d=4, distance=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(m) % 2, 1, -1)
+    return rng.normal(size=(m, d)) + distance * np.outer(y, rng.normal(size=d)), y
+
+
+def integers(seed, m=8, d=3):
+    """Small integers, whose first steps are exact: a product is 1 or at a bound often."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1, 1], m)
+    y[0], y[-1] = 1, -1
+    return rng.integers(-2, 3, (m, d)).astype(float), y
+
+
+def descend(patterns, upper, orders, eta=None, diagonal=0.0, removes=None, tolerance=1e-12):
+    """Algorithm 1 of Hsieh et al. (2008): (alpha, w, moves), moves being (k, alpha_k after)."""
+    m = len(patterns)
+    upper = np.broadcast_to(upper, m)
+    N = np.array([y @ y for y in patterns]) + diagonal
+    alpha, w, moves = np.zeros(m), np.zeros(patterns.shape[1]), []
+    for order in orders:
+        for k in order:
+            gradient = w @ patterns[k] + diagonal * alpha[k] - 1
+            if alpha[k] == 0:
+                PG = min(gradient, 0)
+            elif alpha[k] == upper[k]:
+                PG = max(gradient, 0)
+            else:
+                PG = gradient
+            if abs(PG) > tolerance:
+                step = 1 / N[k] if eta is None else eta
+                after = min(max(alpha[k] - gradient * step, 0), upper[k])
+                if after != alpha[k]:
+                    w = w + (after - alpha[k]) * patterns[k]
+                    alpha[k] = after
+                    moves.append((k, after))
+    return alpha, w, moves
+
+
+def orders_of_fit(m, n_epochs, seed):
+    """As a fit that ends with a proof permutes: one order, mixed again and again."""
+    order, generator = np.arange(m, dtype=np.int32), np.random.default_rng(seed)
+    for _ in range(n_epochs):
+        order = oracles.mixed(order, generator.bit_generator.random_raw())
+        yield order
+
+
+def seed_of(random_state):
+    return int(np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=1)[0])
+
+
+# ------------------------------------------------------------------------------------------ the oracle
+
+
+@quiet
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [0.5, 4.0, math.inf])
+@pytest.mark.parametrize("name", ["dcd", "adatron", "adatron with a step"])
+@examples(25)
+@given(seed=SEEDS, n_epochs=st.integers(1, 6))
+def test_fit_makes_the_oracles_updates(name, C, loss, seed, n_epochs):
+    X, y = integers(seed)
+    soft = loss == "squared_hinge" and not math.isinf(C)
+    diagonal = 1 / (2 * C) if soft else 0.0
+    patterns = oracles.patterns_of(X, y)
+    sqradius = max(y @ y for y in patterns) + diagonal
+    eta = 1.5 / sqradius if name == "adatron with a step" else None
+    params = {"C": C, "loss": loss, "eps": 1e-15, "max_iter": n_epochs, "random_state": 3}
+    if name == "dcd":
+        classifier = Dcd(shrinking=False, **params).fit(X, y)
+    else:
+        classifier = Adatron(eta=eta, **params).fit(X, y)
+    upper = C if loss == "hinge" else math.inf
+    orders = orders_of_fit(len(y), classifier.n_iter_, seed_of(3))
+    alpha, w, moves = descend(patterns, upper, orders, eta, diagonal)
+    # Whether the last rounding counts as a move is not the point.
+    assert abs(classifier.n_updates_ - len(moves)) <= sum(
+        abs(after - before) < 1e-9 for before, after in consecutive(moves)
+    )
+    dual = classifier.dual_coef_[0]
+    if alpha.any() and not math.isinf(np.linalg.norm(alpha)):
+        assert_allclose(dual / dual.sum(), alpha / alpha.sum(), atol=1e-9)
+        direction = np.append(classifier.coef_[0], classifier.intercept_[0])
+        if np.linalg.norm(w) > 1e-6:
+            scale = direction @ w / (w @ w)
+            assert_allclose(direction, scale * w, atol=1e-7 * np.linalg.norm(direction))
+
+
+def consecutive(moves):
+    """Of every move the dual variable before and after."""
+    last = {}
+    for k, after in moves:
+        yield last.get(k, 0.0), after
+        last[k] = after
+
+
+@pytest.mark.parametrize("upper", [0.25, 1.0, math.inf])
+@pytest.mark.parametrize("delta2", [0.0, 1.0])
+@examples(40)
+@given(seed=SEEDS)
+def test_visits_of_unit_steps_are_exact(upper, delta2, seed):
+    # With eta = 1/4 (a power of 2) and few visits of integers nothing is rounded: bit for bit.
+    X, y = integers(seed, m=5)
+    rows = rows_of(X)
+    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, delta2, upper)
+    weights = WeightVector(X.shape[1], len(y))
+    rules = Rules(UnitMargin(), CoordinateStep(eta=0.25), NoShrink())
+    orders = list(orders_of(len(y), 3, seed))
+    sets = ActiveSets((), len(y))
+    for order in orders:
+        sets.full_epoch(patterns, weights, rules, order)
+    alpha, w, moves = descend(oracles.patterns_of(X, y), upper, orders, 0.25, delta2)
+    assert_array_equal(weights.dual, alpha)
+    assert_array_equal(np.append(weights.weights, weights.label_sum), w)
+    assert weights.n_updates == len(moves)
+
+
+def shrinking_oracle(patterns, upper, diagonal, order, generator, passes, alpha, w):
+    """One full epoch by LIBLINEAR's rule: moves, and the counts of the full pass."""
+    N = np.array([y @ y for y in patterns]) + diagonal
+    upper = np.broadcast_to(upper, len(patterns))
+    active, most, least = np.array(order), math.inf, -math.inf
+    moves, visits, changed_in_full_pass, settled = [], 0, None, False
+    for number in range(passes + 1):
+        if number:
+            generator.shuffle(active)
+        left, violations, n_changed = [], [], 0
+        for k in active:
+            visits += 1
+            gradient = w @ patterns[k] + diagonal * alpha[k] - 1
+            if alpha[k] == 0:
+                if gradient > most:
+                    continue
+                PG = min(gradient, 0)
+            elif alpha[k] >= upper[k]:
+                if gradient < least:
+                    continue
+                PG = max(gradient, 0)
+            else:
+                PG = gradient
+            left.append(k)
+            violations.append(PG)
+            if abs(PG) > 1e-12:
+                after = min(max(alpha[k] - gradient / N[k], 0), upper[k])
+                if after != alpha[k]:
+                    w += (after - alpha[k]) * patterns[k]
+                    alpha[k] = after
+                    moves.append(k)
+                    n_changed += 1
+        if changed_in_full_pass is None:
+            changed_in_full_pass = n_changed
+        active = np.array(left, dtype=np.int32)
+        worst = [max(violations, default=0), min(violations, default=0)]
+        # From here on signs of roundings would decide what is removed.
+        settled = settled or worst[0] - worst[1] < 1e-8 or any(0 < abs(v) < 1e-10 for v in worst)
+        if len(active) == 0 or n_changed == 0:
+            break
+        most = max(violations) if max(violations) > 0 else math.inf
+        least = min(violations) if min(violations) < 0 else -math.inf
+    return moves, visits, changed_in_full_pass, settled
+
+
+@pytest.mark.parametrize(("upper", "delta2"), [(0.3, 0.0), (math.inf, 0.5), (1.0, 0.25)])
+@pytest.mark.parametrize("passes", [0, 1, 4])
+@examples(15)
+@given(seed=SEEDS)
+def test_shrinking_removes_what_the_oracle_removes(passes, upper, delta2, seed):
+    X, y = clouds(seed, m=15, d=3)
+    rows = rows_of(X)
+    materialised = oracles.patterns_of(X, y)
+    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, delta2, upper)
+    weights = WeightVector(3, 15)
+    schedule = ShrinkingPasses((seed, 1), passes)
+    generator = np.random.default_rng((seed, 1))
+    rules = Rules(UnitMargin(), CoordinateStep(), NoShrink())
+    alpha, w, n_moves, n_visits = np.zeros(15), np.zeros(4), 0, 0
+    for order in orders_of(15, 4, seed):
+        changed = schedule.full_epoch(patterns, weights, rules, order)
+        moves, visits, expected, settled = shrinking_oracle(
+            materialised, upper, delta2, order, generator, passes, alpha, w
+        )
+        if settled:  # by now violations are roundings
+            return
+        n_moves, n_visits = n_moves + len(moves), n_visits + visits
+        assert changed == expected
+        assert schedule.n_visits == n_visits
+        assert weights.n_updates == n_moves
+        assert_allclose(weights.dual, alpha, rtol=1e-9, atol=1e-9)
+    assert passes == 0 or n_visits > 4 * 15
+
+
+def test_shrinking_visits_fewer_patterns():
+    X, y = clouds(m=400, distance=0.7)
+    rows = rows_of(X)
+    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, 1.0)
+    weights, schedule = WeightVector(4, 400), ShrinkingPasses(0, 20)
+    rules = Rules(UnitMargin(), CoordinateStep(), NoShrink())
+    for order in orders_of(400, 10, 0):
+        schedule.full_epoch(patterns, weights, rules, order)
+    assert 10 * 400 < schedule.n_visits < 10 * 21 * 400 / 2
+    with pytest.raises(ValueError, match="need dual variables"):
+        schedule.full_epoch(patterns, WeightVector(4), rules, order)
+
+
+# ----------------------------------------------------------------------------------------- identities
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("shrinking", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_objective_is_that_of_LinearSVC(loss, shrinking, C):
+    X, y = clouds(1)
+    ours = Dcd(C=C, loss=loss, shrinking=shrinking, eps=1e-7, max_iter=100_000, random_state=0).fit(X, y)
+    theirs = LinearSVC(C=C, loss=loss, dual=True, tol=1e-10, max_iter=10**6, random_state=0).fit(X, y)
+
+    def objective(classifier):
+        w = np.append(classifier.coef_[0], classifier.intercept_[0])
+        slack = np.maximum(1 - oracles.patterns_of(X, y) @ w, 0)
+        return 0.5 * w @ w + C * np.sum(slack if loss == "hinge" else slack**2)
+
+    assert ours.converged_
+    assert objective(ours) == pytest.approx(objective(theirs), rel=1e-6)
+    assert ours.certificates_[0].dual <= objective(theirs) * (1 + 1e-12)
+
+
+@quiet
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [0.5, math.inf])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_adatron_with_the_best_step_is_coordinate_descent_without_shrinking(kernel, C, loss):
+    X, y = clouds(2)
+    params = {"C": C, "loss": loss, "kernel": kernel, "eps": 1e-4, "max_iter": 50, "random_state": 1}
+    one, other = Adatron(**params).fit(X, y), Dcd(shrinking=False, **params).fit(X, y)
+    assert one.learning_curve_ == other.learning_curve_
+    assert_array_equal(one.dual_coef_, other.dual_coef_)
+    assert_array_equal(one.intercept_, other.intercept_)
+
+
+@pytest.mark.parametrize("C", [0.5, 8.0])
+@examples(20)
+@given(seed=SEEDS)
+def test_hard_margin_of_the_extended_data_is_the_squared_hinge(C, seed):
+    # Delta = 1 / sqrt(2 C) is 1 or 1/4.
+    X, y = integers(seed)
+    extended = np.hstack([X, np.diag(y / math.sqrt(2 * C))])
+    orders = list(orders_of(len(y), 4, seed))
+    explicit = descend(oracles.patterns_of(extended, y), math.inf, orders)
+    params = {"eps": 1e-15, "max_iter": 4, "random_state": 0, "shrinking": False}
+    with pytest.warns():
+        soft = Dcd(C=C, **params).fit(X, y)
+        hard = Dcd(C=math.inf, loss="hinge", **params).fit(extended, y)
+    assert soft.n_updates_ == hard.n_updates_
+    assert [e[:2] for e in soft.learning_curve_[0]] == [e[:2] for e in hard.learning_curve_[0]]
+    assert_allclose(soft.dual_coef_, hard.dual_coef_, rtol=1e-9)
+    implicit = descend(oracles.patterns_of(X, y), math.inf, orders, diagonal=1 / (2 * C))
+    assert [k for k, _ in implicit[2]] == [k for k, _ in explicit[2]]
+
+
+@quiet
+@pytest.mark.parametrize("name", ["dcd", "adatron"])
+@pytest.mark.parametrize("C", [0.3, 1.0, 30.0])
+@examples(40)
+@given(seed=SEEDS, max_iter=st.sampled_from([1, 2, 5, 50]), eps=st.sampled_from([0.3, 0.01, 1e-5]))
+def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(name, C, seed, max_iter, eps):
+    X, y = integers(seed)
+    patterns = oracles.patterns_of(X, y)
+    fit = margins.get(name)(C=C, loss="hinge", eps=eps, max_iter=max_iter, random_state=0).fit(X, y)
+    (certificate,) = fit.certificates_
+    optimum = oracles.l1_svm_optimum(patterns, C)[0]
+    assert certificate.dual <= optimum * (1 + 1e-9)
+    w = np.append(fit.coef_[0], fit.intercept_[0])
+    objective = 0.5 * w @ w + C * np.maximum(1 - patterns @ w, 0).sum()
+    assert certificate.primal == pytest.approx(objective, rel=1e-9)
+    assert objective >= optimum * (1 - 1e-9)
+    assert fit.converged_ == (certificate.gap <= eps)
+    assert (fit.dual_coef_ >= 0).all() and (fit.dual_coef_ <= C * (1 + 4e-16)).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", ["dcd", "adatron"])
+def test_clean_pass_ends_with_products_of_1(name, loss):
+    X, y = clouds(3, m=20)
+    fit = margins.get(name)(loss=loss, stop="clean-pass", max_iter=20_000, random_state=0).fit(X, y)
+    alpha = fit.dual_coef_[0]
+    assert fit.converged_
+    products = oracles.patterns_of(X, y) @ np.append(fit.coef_[0], fit.intercept_[0])
+    products = products + 0.5 * alpha if loss == "squared_hinge" else products
+    inside = (alpha > 0) & ((alpha < 1 - 1e-9) | (loss == "squared_hinge"))
+    assert inside.any()
+    assert_allclose(products[inside], 1, atol=1e-6)
+
+
+# --------------------------------------------------------------------------------- what is not allowed
+
+
+@pytest.mark.parametrize("name", ["dcd", "adatron"])
+@pytest.mark.parametrize("shrinking", [True, False])
+def test_zero_row_of_the_hinge_loss_has_its_bound(name, shrinking):
+    X, y = clouds(4, m=12)
+    X[3] = 0
+    params = {"shrinking": shrinking} if name == "dcd" else {}
+    fit = margins.get(name)(loss="hinge", C=2.0, fit_intercept=False, random_state=0, **params).fit(X, y)
+    assert fit.converged_
+    assert fit.dual_coef_[0, 3] == pytest.approx(2.0)
+
+
+def test_step_too_long_is_refused_by_a_sentence():
+    X, y = clouds()
+    sqradius = np.max((X**2).sum(axis=1)) + 1 + 0.5
+    with pytest.raises(ValueError, match=r"^eta of KernelAdatron must be below 2 / R.* Got 1\.0\."):
+        Adatron(eta=1.0).fit(X, y)
+    assert Adatron(eta=1.99 / sqradius, max_iter=20_000, eps=0.1).fit(X, y).converged_
+    for eta in (-1.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match=r"^eta of CoordinateStep must be in \[0, inf\)\. Got"):
+            CoordinateStep(eta)
+    for tolerance in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match=r"^tolerance of UnitMargin must be in \(0, 1\)\. Got"):
+            UnitMargin(tolerance)
