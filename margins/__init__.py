@@ -1,14 +1,27 @@
-"""Perceptron-like large-margin linear classifiers that prove how good they are.
+"""Large-margin classifiers that prove how good they are.
 
 >>> import margins
 >>> from sklearn.datasets import load_breast_cancer
 >>> X, y = load_breast_cancer(return_X_y=True)
->>> classifier = margins.get("mpu")(C=1, eps=0.01).fit(X / X.max(axis=0), y)
+>>> classifier = margins.MarginClassifier(C=1, eps=0.01).fit(X / X.max(axis=0), y)
 >>> bool(classifier.certificates_[0].fraction >= 0.99)
 True
 """
 
 from margins.registry import available, get, register
 
-__all__ = ["available", "get", "register"]
+__all__ = ["MarginClassifier", "available", "get", "register"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name):
+    # The first use imports NumPy, SciPy and scikit-learn; `import margins` does not.
+    if name == "MarginClassifier":
+        from margins.estimators.margin_classifier import MarginClassifier
+
+        return MarginClassifier
+    raise AttributeError(f"module 'margins' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

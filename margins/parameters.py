@@ -88,6 +88,19 @@ class InstanceOf:
 
 
 @dataclasses.dataclass(frozen=True)
+class SubclassOf:
+    """A subclass of a type, or the type itself."""
+
+    type: type
+
+    def contains(self, value):
+        return isinstance(value, type) and issubclass(value, self.type)
+
+    def __str__(self):
+        return f"a subclass of {self.type.__module__}.{self.type.__name__}"
+
+
+@dataclasses.dataclass(frozen=True)
 class AnyOf:
     """What any of some constraints allows."""
 

@@ -103,6 +103,20 @@ def provider(name):
     return package or (OWN_PACKAGE if OWN_PACKAGE in packages else next(iter(packages)))
 
 
+def name_of(algorithm):
+    """The first name under which a class is registered or offered: str; None if there is none.
+
+    Parameters
+    ----------
+    algorithm : type
+    """
+    for name, registered in _registered.items():
+        if registered is algorithm:
+            return name
+    value = f"{algorithm.__module__}:{algorithm.__qualname__}"
+    return next((entry.name for entry in entry_points(group=GROUP) if entry.value == value), None)
+
+
 def register(name, algorithm):
     """Give a classifier class a name in this process, without a package.
 

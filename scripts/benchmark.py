@@ -120,7 +120,7 @@ class Benchmark:
     def task_e(self):
         if self.name in MANY_CLASSES or self._asked_for() and len(np.unique(self.classes)) > 2:
             problem = peers.Problem(self.X, self.classes, "squared_hinge", 1.0)
-            ours = {f"mpu, n_jobs={n_jobs}": ("mpu", {"n_jobs": n_jobs}) for n_jobs in (1, 2)}
+            ours = {f"auto, n_jobs={n_jobs}": ("auto", {"n_jobs": n_jobs}) for n_jobs in (1, 2)}
             result = self.contest(problem, MARGIN_GAP, ours, others=())
             one, two = (row["seconds"] for row in result["rows"][:2])
             yield {**result, "speedup": one / two if one and two else None}
@@ -150,7 +150,7 @@ class Benchmark:
         statement = {name: getattr(problem, name) for name in ("loss", "C", "intercept")}
         common = {"problem": statement, "seed": self.arguments.seed, "max_iter": self.arguments.max_iter}
         accuracy = {"eps": contests.accuracy_of(problem, gap), "tol": 0.1}
-        requests = {name: {"solver": name, **common, **accuracy} for name in ("mpu", "LinearSVC")}
+        requests = {name: {"solver": name, **common, **accuracy} for name in ("auto", "LinearSVC")}
         size = measuring.size_of(problem.X)
         peaks = measuring.peak_memory(problem.X, problem.y, requests) or {}
         m, d = problem.X.shape
@@ -174,9 +174,9 @@ class Benchmark:
             ("fit, squared hinge", self.maximum_margin(), MARGIN_GAP),
         ):
             eps = contests.accuracy_of(problem, gap)
-            makes = {"mpu": contests.ours_maker("mpu", problem, eps, self.arguments, {})}
+            makes = {"auto": contests.ours_maker("auto", problem, eps, self.arguments, {})}
             limits = self.arguments.repeats, self.arguments.limit
-            side = measuring.in_alternation(makes, problem.X, problem.y, *limits)["mpu"]
+            side = measuring.in_alternation(makes, problem.X, problem.y, *limits)["auto"]
             if side.seconds is not None:
                 found[key] = 1e9 * side.seconds / side.classifier.n_visits_
         return found
@@ -229,7 +229,7 @@ def command_line():
         "--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK", help="default: all"
     )
     parser.add_argument(
-        "--algorithms", nargs="+", default=["mpu"], metavar="NAME", help="of ours (default: mpu)"
+        "--algorithms", nargs="+", default=["auto"], metavar="NAME", help="of ours (default: mpu)"
     )
     parser.add_argument(
         "--limit",

@@ -4,7 +4,7 @@
 
 Every registered algorithm that reaches any accuracy for the squared hinge loss, plug-ins too, is fitted
 as the papers compare them: Delta = 1, that is C = 0.5, a bias by augmentation with rho = 1, accuracy
-eps = 0.01, by visits of one pattern at a time, without Newton steps. The fit ends with the proof; with
+eps = 0.01. The fit ends with the proof; with
 --limit a slow one ends about then, with what it has proven, and is marked. LinearSVC is fitted as in
 reproduce_maximum_margin.py: at the largest tol that gives 99 % of the smallest upper bound that the
 algorithms have proven, and at tol = 0.01, the papers' DCD.

@@ -105,7 +105,7 @@ def _peer(solver, problem, tol, arguments):
 def reference(problem, gap, arguments):
     """Bounds of the optimum, [dual, objective], within `gap`; None where that was not proven in time."""
     eps = accuracy_of(problem, gap) / REFERENCE
-    classifier = peers.ours("mpu", problem, eps, arguments.seed, arguments.max_iter)
+    classifier = peers.ours("auto", problem, eps, arguments.seed, arguments.max_iter)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
@@ -202,10 +202,10 @@ def accuracy_contest(X, y, arguments):
     train, test = (X[kept], y[kept]), (X[held_out], y[held_out])
     own = peers.Problem(*train, "squared_hinge", 1.0)
     makes = {
-        "mpu": ours_maker("mpu", own, 0.01, arguments, {}),
+        "auto": ours_maker("auto", own, 0.01, arguments, {}),
         "LinearSVC": lambda: LinearSVC(random_state=arguments.seed),
     }
-    wanted = measuring.timed(makes["mpu"], *train)[0].score(*test) - SLACK
+    wanted = measuring.timed(makes["auto"], *train)[0].score(*test) - SLACK
     epochs = {}
     for kind in (SGDClassifier, Perceptron):
         name = kind.__name__
@@ -241,10 +241,10 @@ def curves(problem, arguments):
     """Objective gap against seconds, from loose to tight: {label: list of {"seconds", "gap", ...}}."""
     accuracies = [digit * 10.0**-decade for decade in range(1, 5) for digit in (5, 2, 1)]
     low, high = reference(problem, accuracies[-1], arguments) or (0.0, math.inf)
-    found = {"mpu": [], "LinearSVC": []}
+    found = {"auto": [], "LinearSVC": []}
     tols = [digit * 10.0**-decade for decade in range(-1, 4) for digit in (5, 2, 1)]
     sweeps = {
-        "mpu": [(eps, ours_maker("mpu", problem, eps, arguments, {})) for eps in accuracies],
+        "auto": [(eps, ours_maker("auto", problem, eps, arguments, {})) for eps in accuracies],
         "LinearSVC": [(tol, _peer(peers.LINEAR_SVC[0], problem, tol, arguments)) for tol in tols],
     }
     for name, sweep in sweeps.items():

@@ -1,6 +1,6 @@
 """How long fits take, side by side; what a visit costs; how much memory a fit needs, seen from outside.
 
-    python scripts/measuring.py FOLDER '{"solver": "mpu", ...}'
+    python scripts/measuring.py FOLDER '{"solver": "auto", ...}'
 
 is what `peak_memory` runs in a process of its own: nobody else needs it.
 """
@@ -252,7 +252,7 @@ def _warm_up():
     """Load what a first fit loads, which is not the data's fault."""
     X, y = sparse.csr_matrix([[1.0], [-1.0]]), np.array([1, -1])
     problem = peers.Problem(X, y, "squared_hinge", 1.0)
-    for classifier in (peers.ours("mpu", problem, 0.1, 0, 10), LinearSVC()):
+    for classifier in (peers.ours("auto", problem, 0.1, 0, 10), LinearSVC()):
         classifier.fit(X, y)
 
 

@@ -24,7 +24,7 @@ WANTED_OF_OTHERS = {"c": (math.inf, 1.0)}
 TIMES = ["solver", "wall s", "CPU s", "ratio", "CPU ratio", "to dual"]
 COLUMNS = [*TIMES, "excess", "tol", "visits a row", ""]
 ACCURACY_COLUMNS = [*TIMES, "accuracy", "epochs", ""]
-STYLES = {"mpu": {"color": "#0072B2", "marker": "o"}, "LinearSVC": {"color": "#000000", "marker": "D"}}
+STYLES = {"auto": {"color": "#0072B2", "marker": "o"}, "LinearSVC": {"color": "#000000", "marker": "D"}}
 
 
 def legend(others, missing):
@@ -149,7 +149,7 @@ def summary(results):
     rows = []
     for (task, solver), items in sorted(ratios.items()):
         known = [item for item in items if item[0] is not None]
-        wanted = (WANTED if solver.startswith("mpu") else WANTED_OF_OTHERS).get(task)
+        wanted = (WANTED if solver.startswith("auto") else WANTED_OF_OTHERS).get(task)
         cells = [task, solver, f"{len(known)} of {len(items)}"]
         if known:
             worst = max(known, key=lambda item: item[0])

@@ -1,7 +1,7 @@
 """Tables 1 and 2 of "The Perceptron with Dynamic Margin": maximum margins in the extended space.
 
 Every problem has C = 1 / (2 Delta^2), a bias by augmentation with rho = 1, accuracy eps = 0.01. The
-algorithms visit one pattern at a time, as in the paper: no Newton steps.
+algorithms run their own rules.
 
 Table 1 runs the algorithms as the paper does, until a full epoch changes nothing, and gives the
 directional margin of the vector that is left, min_k a.y_k / |a| (from `dual_coef_`). pfm is given the
@@ -24,7 +24,6 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 import margins
-from margins.solvers.newton.stages import NewtonClassifier
 
 SOURCE = "Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, ALT, Tables 1 and 2"
 EPS = 0.01
@@ -148,8 +147,6 @@ class Problem:
     def fit(self, algorithm, **parameters):
         """Fit one of our algorithms: Fit."""
         self.progress.step(f"{self.name} {algorithm}")
-        if issubclass(margins.get(algorithm), NewtonClassifier):
-            parameters = {"newton": False, **parameters}
         parameters = {
             "C": self.C,
             "intercept_scaling": 1.0,

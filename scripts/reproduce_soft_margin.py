@@ -1,8 +1,7 @@
 """Tables 1 and 2 of "The Margin Perceptron with Unlearning": the L1-SVM with C = 1, without bias.
 
 J(w) = |w|^2 / 2 + C sum_k max(0, 1 - w.y_k) is evaluated exactly, from `coef_`; "gap" is the relative
-duality gap that the run itself has proven. mpu visits one pattern at a time, as in the paper: no Newton
-steps.
+duality gap that the run itself has proven. mpu runs its own rules.
 
 Table 1, high accuracy: mpu ends when it has proven eps = 1e-4, once with b chosen, as in the paper and
 by default, for 1e-5, once for 1e-4 (`before_run`). LinearSVC (the paper's DCD) stops at the largest
@@ -65,7 +64,6 @@ def fit_mpu(name, X, y, arguments, progress, **parameters):
             loss="hinge",
             C=C,
             fit_intercept=False,
-            newton=False,
             max_iter=arguments.max_iter,
             random_state=arguments.seed,
             **parameters,

@@ -20,11 +20,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.certificate import Certificate
-from margins.estimators.base import MaximumMarginClassifier
 from margins.estimators.budget import BudgetClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import ReadoutClassifier
 from margins.estimators.step import StepClassifier
-from margins.solvers.newton.stages import NewtonClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
@@ -588,9 +587,11 @@ def test_inseparable_data_end_likewise_if_the_loss_is_called_hinge():
 def test_warning_with_a_finite_C_does_not_ask_for_one(name, stop):
     X, y = crossed()
     problem = Problem(X, y, C=100.0)
-    # By visits: one epoch of Newton steps is enough for data as small.
-    by_visits = {"newton": False} if issubclass(ALGORITHMS[name], NewtonClassifier) else {}
-    classifier, message = caught_fit(problem, name, eps=1e-9, max_iter=1, stop=stop, **by_visits)
+    # By rules: one epoch of Newton steps is enough for data as small.
+    by_rules = {"solver": "unlearning"} if name == "auto" else {}
+    classifier, message = caught_fit(
+        problem, name, eps=1e-9, max_iter=1, **by_rules, **({"stop": stop} if name != "auto" else {})
+    )
     (certificate,) = classifier.certificates_
     assert "max_iter=1 " in message
     assert f"{certificate.upper_bound:.6g}" in message

@@ -7,7 +7,7 @@ import pytest
 
 import margins
 from margins.algorithms.pdm import DynamicMarginPerceptron
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 
 
 @pytest.fixture
@@ -35,8 +35,8 @@ def registered(monkeypatch):
 
 
 GOOD = (
-    "from margins.estimators.base import MarginClassifier\n"
-    "class Algorithm(MarginClassifier):\n    pass\n"
+    "from margins.estimators.base import BaseMarginClassifier\n"
+    "class Algorithm(BaseMarginClassifier):\n    pass\n"
 )
 
 
@@ -64,7 +64,7 @@ def test_an_unknown_name_is_answered_with_the_nearest():
 def test_a_plug_in_is_found_by_its_metadata(install):
     install("alpha", "forgetron", GOOD)
     assert "forgetron" in margins.available()
-    assert issubclass(margins.get("forgetron"), MarginClassifier)
+    assert issubclass(margins.get("forgetron"), BaseMarginClassifier)
 
 
 def test_available_imports_no_plug_in(install):
@@ -113,7 +113,7 @@ def test_every_name_that_is_available_can_be_had(install):
 
 
 def test_a_class_can_be_registered_for_this_process(registered):
-    class Algorithm(MarginClassifier):
+    class Algorithm(BaseMarginClassifier):
         """An algorithm of this test."""
 
     assert margins.register("mine", Algorithm) is Algorithm

@@ -1,10 +1,9 @@
 """The kernel adatron."""
 
-from margins.certificate import Hinge
 from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import Interval, optional, parameter
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 
 
 class KernelAdatron(SoftMarginClassifier):
@@ -23,13 +22,13 @@ class KernelAdatron(SoftMarginClassifier):
         "1 / N for a pattern of squared norm N.",
     )
 
-    def stages(self, run):
+    def phases(self, run):
         if self.eta is not None and not self.eta * run.sqradius < 2:
             raise ValueError(
                 f"eta of {type(self).__name__} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
                 f"patterns, or the steps need not lead uphill. Got {self.eta!r}."
             )
-        if isinstance(run.problem, Hinge):
-            run.bound_dual(run.problem.C)
+        if run.loss.has_upper_bounds:
+            run.bound_dual(run.loss.upper)
         step = CoordinateStep(0 if self.eta is None else self.eta)
-        yield Stage(Rules(UnitMargin(), step, NoShrink()))
+        yield Phase(Rules(UnitMargin(), step, NoShrink()))

@@ -1,9 +1,9 @@
 """The aggressive relaxed online maximum margin algorithm."""
 
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.rules import FixedThreshold, NoShrink, RelaxedMargin, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP
 
 
@@ -19,10 +19,10 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
     eps. A product of ``1 - eps`` exactly counts as too small, so that eps = 1 is `romma`.
     """
 
-    def stages(self, run):
+    def phases(self, run):
         accuracy = self.eps
         while not run.finished:
-            yield Stage(self._rules(accuracy), DEEP)
+            yield Phase(self._rules(accuracy), DEEP)
             accuracy /= 2  # what rounding has left unproven
 
     def online_rules(self, sqradius):

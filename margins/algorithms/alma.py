@@ -139,14 +139,11 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     def new_state(self, n_features, n_patterns):
         return AlmaState(n_features, n_patterns, float(self.p), float(self.eps))
 
-    def stages(self, run):
-        run.prove_early = True  # of `certificates_`: they refit slacks, whatever ends the fit
-        for stage in super().stages(run):
-            while not run.clean:
-                yield stage._replace(epochs=1)
-                # What only wants a margin has it, also where patterns are still within the threshold.
-                if self.stop == "certificate" and self._proves(run):
-                    run.clean = True
+    def phases(self, run):
+        # The margin may be proven while samples are still within the threshold.
+        until = self._proves if self.stop == "certificate" else None
+        for phase in super().phases(run):
+            yield phase._replace(until=until)
 
     def _proves(self, run):
         certificate = run.weights.normalised_certificate(run.patterns)

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter
 from margins.rules import BallStep, FixedMargin, NoShrink, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.solvers.schedules import EASY_EPOCHS
 
 
-class Ballseptron(OnlineMixin, MarginClassifier):
+class Ballseptron(OnlineMixin, BaseMarginClassifier):
     """The Ballseptron: a ball around every pattern has to be on the right side.
 
     A pattern on the wrong side is added; one that is nearer to the hyperplane than `radius` is
@@ -44,27 +44,26 @@ class Ballseptron(OnlineMixin, MarginClassifier):
     def _online(self):
         return self.radius is not None
 
-    def stages(self, run):
+    def phases(self, run):
         if self.radius is not None:
-            yield self._stage(float(self.radius))
+            yield self._phase(float(self.radius))
         elif not math.isinf(self.C):
-            yield self._stage(0.5 / math.sqrt(float(np.sum(1 / run.patterns.extension_sqnorms))))
+            yield self._phase(0.5 / math.sqrt(float(np.sum(1 / run.patterns.extension_sqnorms))))
         else:
-            run.prove_early = False  # a clean pass is not the end yet
-            yield self._stage(0.0)
+            yield self._phase(0.0)._replace(is_last=False)
             while True:
                 run.certify()
                 achieved = run.certificate.margin
                 if 2 * achieved >= run.upper_bound:
                     return  # at least half the maximum margin
-                yield self._stage(2 * achieved, epochs=EASY_EPOCHS)
+                yield self._phase(2 * achieved, epochs=EASY_EPOCHS)._replace(is_last=False)
                 if not run.clean:
-                    yield self._stage(0.99 * achieved)  # less than the maximum: it ends
+                    yield self._phase(0.99 * achieved)  # less than the maximum: it ends
                     return
 
     @staticmethod
-    def _stage(radius, epochs=None):
-        def hopeless(run):
+    def _phase(radius, epochs=None):
+        def infeasible(run):
             if epochs is not None or run.upper_bound >= radius:
                 return None
             return (
@@ -72,7 +71,7 @@ class Ballseptron(OnlineMixin, MarginClassifier):
                 "kept apart; give a smaller radius"
             )
 
-        return Stage(_rules(radius), epochs=epochs, hopeless=hopeless)
+        return Phase(_rules(radius), epochs=epochs, infeasible=infeasible)
 
     def online_rules(self, sqradius):
         return _rules(float(self.radius))

@@ -2,11 +2,11 @@
 
 import math
 
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter
 from margins.rules import FallingMargin, NormalisedStep, NoShrink, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP
 
 # After so many full epochs at most a stage looks at what is proven.
@@ -24,12 +24,12 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     margin, and eta small, the solution would be as good as one likes; both depend on the data.
 
     Certificates tell. After every clean full pass, and after a few others, the run goes on in a new
-    stage: the margin demanded is at most the upper bound that is proven, and eta and the exponent are
+    phase: the margin demanded is at most the upper bound that is proven, and eta and the exponent are
     at most in proportion to the share of it that is unproven. A run ends when eps is proven; it is not
     known how many updates that takes.
 
     **Source**: Tsampouka & Shawe-Taylor (2006), Constant rate approximate maximum margin algorithms.
-    The stages are ours.
+    The phases are ours.
     """
 
     beta: float = parameter(
@@ -51,9 +51,9 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     # By what power of 1 / t the learning rate falls.
     _falling_rate = 0.0
 
-    def stages(self, run):
+    def phases(self, run):
         beta, eta, exponent = self._start(run.sqradius)
-        yield self._stage(beta, exponent, eta)
+        yield self._phase(beta, exponent, eta)
         while not run.finished:
             run.certify()
             bound = min(run.certificate.upper_bound, math.sqrt(run.sqradius))
@@ -65,7 +65,7 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
                 exponent = min(FALL * unproven, 0.5)
             beta = demanded * t**exponent
             # eta is the rate at the stage's first update.
-            yield self._stage(beta, exponent, eta * t**self._falling_rate)
+            yield self._phase(beta, exponent, eta * t**self._falling_rate)
 
     def _start(self, sqradius):
         """beta, eta and the exponent to start with, the first two in the units of X."""
@@ -73,8 +73,8 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
         exponent = 0.5 if self.exponent is None else float(self.exponent)
         return self.beta * radius, self.eta / radius, exponent
 
-    def _stage(self, beta, exponent, eta):
-        return Stage(self._rules(beta, exponent, eta), DEEP, epochs=EPOCHS)
+    def _phase(self, beta, exponent, eta):
+        return Phase(self._rules(beta, exponent, eta), DEEP, epochs=EPOCHS)
 
     def _rules(self, beta, exponent, eta):
         step = NormalisedStep(eta, self._falling_rate)

@@ -1,15 +1,9 @@
 """Dual coordinate descent, LIBLINEAR's algorithm for linear support vector machines."""
 
-from margins.certificate import Hinge
 from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import BOOLEAN, parameter
-from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
-from margins.solvers._dual_cd import ShrinkingPasses
-from margins.solvers.driver import Stage
-
-# Passes over the patterns left between two looks at all of them. Measured on Adult with 5 to 50: for the
-# hinge loss the more the better, for the squared hinge loss few do where the accuracy is low.
-PASSES = 20
+from margins.solvers.base import Phase
+from margins.solvers.dual_cd import dual_coordinate_descent
 
 
 class DualCoordinateDescent(SoftMarginClassifier):
@@ -31,9 +25,5 @@ class DualCoordinateDescent(SoftMarginClassifier):
         "their bounds.",
     )
 
-    def stages(self, run):
-        if isinstance(run.problem, Hinge):
-            run.bound_dual(run.problem.C)
-        # The orders of the passes between must not be those of the full ones.
-        passes = ShrinkingPasses((run.seed, 1), PASSES) if self.shrinking else None
-        yield Stage(Rules(UnitMargin(), CoordinateStep(), NoShrink()), presenter=passes)
+    def phases(self, run):
+        yield Phase(solver=dual_coordinate_descent(run, self.shrinking))

@@ -1,13 +1,13 @@
 """The perceptron with margin."""
 
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 
 
-class MarginPerceptron(OnlineMixin, MarginClassifier):
+class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """The perceptron with margin: add every pattern whose product ``a.y`` is at most b.
 
     On separable data it ends after at most ``(R**2 + 2 b) / gamma**2`` updates with more than
@@ -25,9 +25,9 @@ class MarginPerceptron(OnlineMixin, MarginClassifier):
         "chunk.",
     )
 
-    def stages(self, run):
+    def phases(self, run):
         sqradius = run.sqradius if self.radius is None else self.radius**2
-        yield Stage(Rules(FixedThreshold(self.b * sqradius), Additive(), NoShrink()))
+        yield Phase(Rules(FixedThreshold(self.b * sqradius), Additive(), NoShrink()))
 
     def online_rules(self, sqradius):
         if self.radius is not None:

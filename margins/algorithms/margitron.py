@@ -2,11 +2,11 @@
 
 import math
 
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, OneOf, optional, parameter
 from margins.rules import Additive, FixedThreshold, LengthPower, NoShrink, Rules, UpdatePower
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 
 # Full epochs of the perceptron with margin at the start.
@@ -64,18 +64,18 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     def _online(self):
         return self.b is not None
 
-    def stages(self, run):
+    def phases(self, run):
         radius = math.sqrt(run.sqradius) if self.radius is None else self.radius
         if self.b is None:
             opening = Rules(FixedThreshold(radius**2), Additive(), NoShrink())
-            yield Stage(opening, SHALLOWER, epochs=OPENING)
+            yield Phase(opening, SHALLOWER, epochs=OPENING)
         else:
-            yield Stage(self._rules(radius, Additive()), SHALLOWER, epochs=EASY_EPOCHS)
+            yield Phase(self._rules(radius, Additive()), SHALLOWER, epochs=EASY_EPOCHS)
             if not run.finished:
-                yield Stage(self._rules(radius, Additive()), DEEP)
+                yield Phase(self._rules(radius, Additive()), DEEP)
         while not run.finished:
             run.certify()
-            yield Stage(Rules(self._raised(run), Additive(), NoShrink()), DEEP)
+            yield Phase(Rules(self._raised(run), Additive(), NoShrink()), DEEP)
 
     def _raised(self, run):
         """The condition that demands more than the margin achieved."""

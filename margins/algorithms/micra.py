@@ -8,11 +8,11 @@ class MistakeControlledRule(ConstantRateMargin):
     """MICRA: as CRAMMA, with a learning rate that also falls with the number of updates.
 
     A pattern is misclassified when ``u.y <= beta t**-exponent``, t the updates so far; then
-    ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`, whose stages take the
+    ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`, whose phases take the
     run to eps here, too: eta is then the rate at the start of a stage, and falls within it.
 
     **Source**: Tsampouka & Shawe-Taylor (2007), Approximate maximum margin algorithms with rules
-    controlled by the number of mistakes. The stages are ours.
+    controlled by the number of mistakes. The phases are ours.
     """
 
     zeta: float = parameter(

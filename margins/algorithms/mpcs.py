@@ -1,13 +1,13 @@
 """The margin perceptron with constant shrinking."""
 
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
-from margins.solvers.driver import Stage
-from margins.solvers.newton.stages import NewtonClassifier, opening_of
+from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOW
 
 
-class ConstantShrinkingMarginPerceptron(NewtonClassifier):
+class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     """The margin perceptron with constant shrinking: forget at a steady rate.
 
     Every update first shrinks the weight vector by ``1 - lam``. With
@@ -18,8 +18,6 @@ class ConstantShrinkingMarginPerceptron(NewtonClassifier):
     Gamma need not be known. One full epoch without shrinking gives a margin achieved, a lower bound
     of gamma; lam is chosen for it, and again for the better one whenever a clean full pass does not
     prove eps and b is doubled.
-
-    Where features are few, Newton steps finish what visits without shrinking have begun; see `newton`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.1, Remarks 2 and 3.
     """
@@ -38,15 +36,13 @@ class ConstantShrinkingMarginPerceptron(NewtonClassifier):
         "Threshold to start with, in units of R**2, R the longest pattern. None: from eps.",
     )
 
-    def stages(self, run):
+    def phases(self, run):
         b = (0.1 / self.eps if self.b is None else self.b) * run.sqradius
-        yield from self.newton_stages(run, [opening_of(run, self._stage(b, 0.0, ()))])
-        run.weights.clear()  # not finished: begin anew
         if self.lam is None:
-            yield self._stage(b, 0.0, SHALLOW, epochs=1)
-        yield self._stage(b, self._rate(b, run), SHALLOW, epochs=EASY_EPOCHS)
+            yield self._phase(b, 0.0, SHALLOW, epochs=1)
+        yield self._phase(b, self._rate(b, run), SHALLOW, epochs=EASY_EPOCHS)
         while not run.finished:
-            yield self._stage(b, self._rate(b, run), DEEP)
+            yield self._phase(b, self._rate(b, run), DEEP)
             b = max(2 * b, run.sqradius)
 
     def _rate(self, b, run):
@@ -57,6 +53,6 @@ class ConstantShrinkingMarginPerceptron(NewtonClassifier):
         return 2 * square / (run.sqradius + 2 * b + square)
 
     @staticmethod
-    def _stage(b, lam, levels, epochs=None):
+    def _phase(b, lam, levels, epochs=None):
         shrink = ConstantShrink(lam)
-        return Stage(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)
+        return Phase(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)

@@ -2,17 +2,17 @@
 
 import math
 
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
-from margins.solvers.driver import Stage
-from margins.solvers.newton.stages import NewtonClassifier, opening_of
+from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 
 LARGEST_N = 1000
 
 
-class VariableShrinkingMarginPerceptron(OnlineMixin, NewtonClassifier):
+class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     """The margin perceptron with variable shrinking: forget the early patterns, less and less.
 
     Before update t + 1 the weight vector shrinks by ``(t / (t + 1))**n``, so that in the end the
@@ -21,8 +21,6 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, NewtonClassifier):
 
     That guarantee is far below what a run reaches, so it starts with modest n and b; whenever a clean
     full pass does not prove eps, b is doubled, n (unless given) raised by one, and the run goes on.
-
-    Where features are few, Newton steps finish what its first visits have begun; see `newton`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
     """
@@ -45,13 +43,11 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, NewtonClassifier):
         "chunk.",
     )
 
-    def stages(self, run):
+    def phases(self, run):
         n, b = self._start(run.sqradius)
-        yield from self.newton_stages(run, [opening_of(run, self._stage(n, b, ()))])
-        run.weights.clear()  # not finished: begin anew
-        yield self._stage(n, b, SHALLOWER, epochs=EASY_EPOCHS)
+        yield self._phase(n, b, SHALLOWER, epochs=EASY_EPOCHS)
         while not run.finished:
-            yield self._stage(n, b, DEEP)
+            yield self._phase(n, b, DEEP)
             # What was misclassified below the old b is below the new one: the run stays valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:
@@ -70,6 +66,6 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, NewtonClassifier):
         return Rules(ShrunkThreshold(b, shrink), Additive(most=1), shrink)
 
     @staticmethod
-    def _stage(n, b, levels, epochs=None):
+    def _phase(n, b, levels, epochs=None):
         shrink = VariableShrink(n)
-        return Stage(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)
+        return Phase(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)

@@ -1,13 +1,14 @@
 """Pegasos, the primal estimated subgradient solver of the L1-SVM."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from margins.certificate import HardMargin, Hinge
 from margins.data.binary_problem import of_each
-from margins.estimators.base import LARGEST_C, SMALLEST_C, MarginClassifier
+from margins.estimators.base import LARGEST_C, SMALLEST_C, BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
+from margins.losses import HardMargin, Hinge
 from margins.parameters import BOOLEAN, Interval, OneOf, optional, parameter
 from margins.rules import (
     Additive,
@@ -19,10 +20,10 @@ from margins.rules import (
     SubgradientStep,
 )
 from margins.solvers._mini_batch import MiniBatches
-from margins.solvers.driver import Stage
+from margins.solvers.base import EpochSolver, Phase
 
 
-class Pegasos(OnlineMixin, MarginClassifier):
+class Pegasos(OnlineMixin, BaseMarginClassifier):
     """Pegasos: stochastic subgradient steps on the L1-SVM, from patterns drawn with replacement.
 
     The t-th step draws k patterns. With ``lam = 1 / (m C)`` it shrinks the weight vector by
@@ -85,22 +86,27 @@ class Pegasos(OnlineMixin, MarginClassifier):
                 )
         return C
 
-    def _problem(self, C):
+    def _options(self, rows):
+        return replace(super()._options(rows), shuffle="draws")
+
+    def _loss(self, C):
         return HardMargin() if self.lam is None and math.isinf(self.C) else Hinge(C)
 
-    def stages(self, run):
-        run.orders.shuffle = "draws"
-        presenter = MiniBatches(self.batch_size) if self.batch_size > 1 else None
-        yield Stage(self._rules(run), presenter=presenter)
+    def phases(self, run):
+        rules = self._rules(run)
+        if self.batch_size > 1:
+            yield Phase(solver=EpochSolver(rules, MiniBatches(self.batch_size), "rules"))
+        else:
+            yield Phase(rules)
 
     def _rules(self, run):
-        if isinstance(run.problem, HardMargin):
+        if not run.loss.is_finite:
             # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. Of single patterns t times
             # the limit is their plain sum, in which ties are not rounded away.
             if self.batch_size == 1:
                 return Rules(Mistake(), Additive(most=1), ConstantDecay(0.0))
             return Rules(Mistake(), SubgradientStep(1.0), HarmonicDecay())
-        C = of_each(run.problem.C, len(run.patterns))
+        C = of_each(run.loss.C, len(run.patterns))
         mean = float(np.mean(C))
         weight = None if np.all(mean == C) else C / mean
         # The mean, because |w|^2 <= sum_k C_k is what is known of the optimum.

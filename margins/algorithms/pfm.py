@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import CALLABLE, POSITIVE, AnyOf, Interval, OneOf, optional, parameter
 from margins.rules import Additive, FixedMargin, NoShrink, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP
 
 
-class FixedMarginPerceptron(OnlineMixin, MarginClassifier):
+class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """The perceptron with fixed margin condition: demand ``a.y > (1 - eps) gamma |a|``.
 
     Given a margin gamma that the data are known to have, it ends with a margin of at least
@@ -55,13 +55,13 @@ class FixedMarginPerceptron(OnlineMixin, MarginClassifier):
                 "advance. Got None."
             )
 
-    def stages(self, run):
+    def phases(self, run):
         gamma = self.gamma
         if gamma is None:
             gamma = 1 / math.sqrt(float(np.sum(1 / run.patterns.extension_sqnorms)))
         beta = (1 - self.eps) * gamma
 
-        def hopeless(run):
+        def infeasible(run):
             if run.upper_bound >= beta:
                 return None
             return (
@@ -69,7 +69,7 @@ class FixedMarginPerceptron(OnlineMixin, MarginClassifier):
                 "reached; give a smaller gamma"
             )
 
-        yield Stage(Rules(FixedMargin(beta), Additive(), NoShrink()), DEEP, hopeless=hopeless)
+        yield Phase(Rules(FixedMargin(beta), Additive(), NoShrink()), DEEP, infeasible=infeasible)
 
     def online_rules(self, sqradius):
         return Rules(FixedMargin((1 - self.eps) * self.gamma), Additive(most=1), NoShrink())

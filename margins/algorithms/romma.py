@@ -2,14 +2,14 @@
 
 import math
 
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, parameter
 from margins.rules import Mistake, NoShrink, RelaxedMargin, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 
 
-class RelaxedOnlineMaximumMargin(OnlineMixin, MarginClassifier):
+class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     """ROMMA: at every mistake, the shortest weight vector that gets the pattern right by 1.
 
     All earlier patterns together are represented by one constraint, ``a'.a >= |a|**2``. The new vector
@@ -27,8 +27,8 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, MarginClassifier):
         "separable.",
     )
 
-    def stages(self, run):
-        yield Stage(self.online_rules(run.sqradius))
+    def phases(self, run):
+        yield Phase(self.online_rules(run.sqradius))
 
     def online_rules(self, sqradius):
         return Rules(Mistake(), RelaxedMargin(), NoShrink())

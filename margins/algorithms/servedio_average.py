@@ -2,14 +2,14 @@
 
 import math
 
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import BOOLEAN, Interval, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 
 
-class ServedioAverage(OnlineMixin, MarginClassifier):
+class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     """Servedio's average algorithm: every pattern is added once, whatever the prediction.
 
     The weight vector is the sum of all patterns. One pass, nothing to choose, and under isotropic
@@ -30,9 +30,8 @@ class ServedioAverage(OnlineMixin, MarginClassifier):
     def online_rules(self, sqradius):
         return Rules(FixedThreshold(math.inf), Additive(most=1), NoShrink())
 
-    def stages(self, run):
-        yield Stage(self.online_rules(run.sqradius), epochs=1)
-        run.clean = True  # one pass is all
+    def phases(self, run):
+        yield Phase(self.online_rules(run.sqradius), until=lambda run: True)  # one pass is all
 
     def _scale(self, run):
         return 1.0

@@ -2,14 +2,14 @@
 
 import math
 
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import POSITIVE, Interval, parameter
 from margins.rules import Mistake, NoShrink, Rules, Shifting
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 
 
-class ShiftingPerceptron(OnlineMixin, MarginClassifier):
+class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     """The shifting perceptron: every mistake is mixed in, and what was learned long ago fades.
 
     At the mistake after t mistakes ``a <- (t a + lam y) / (lam + t)``, so the pattern of the j-th one
@@ -30,8 +30,8 @@ class ShiftingPerceptron(OnlineMixin, MarginClassifier):
     )
     lam: float = parameter(2.0, POSITIVE, "How fast it forgets; 1: not at all.")
 
-    def stages(self, run):
-        yield Stage(self.online_rules(run.sqradius))
+    def phases(self, run):
+        yield Phase(self.online_rules(run.sqradius))
 
     def online_rules(self, sqradius):
         return Rules(Mistake(), Shifting(self.lam), NoShrink())

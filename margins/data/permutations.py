@@ -18,10 +18,9 @@ import numpy as np
 from numpy.random.bit_generator import ISeedSequence, SeedSequence
 
 from margins.data._permutations import permute
+from margins.tuning import TUNING
 
-LARGE = 1 << 24  # bytes of rows, about what a cache holds
-CHUNK = 1 << 13  # bytes of the rows that lie side by side
-TILE = 1 << 12  # patterns
+PERMUTATION = TUNING.permutation
 
 
 class Orders:
@@ -35,22 +34,18 @@ class Orders:
         Theirs: large data go by tiles.
     seed : int
     proven : bool
-        True: a proof ends the run, so that an order permuted anew is a matter of speed alone.
-    early : bool
-        True: as soon as it can, so that the permutation need not be one of NumPy's either.
-
-    Attributes
-    ----------
-    shuffle : "epochs", "once", "never" or "draws"
+        True: a proof ends the run, so that orders are a matter of speed alone: blocks of large data, and
+        a permutation that need not be NumPy's.
+    shuffle : {"epochs", "once", "never", "draws"}
         When the order is permuted; "draws": an epoch is as many draws with replacement as there are
-        patterns.
+        samples.
     n_held_out : int
-        So many patterns, the first of the first order, are never presented.
+        So many samples, the first of the first order, are never accessed.
     """
 
-    def __init__(self, n, rows, seed, proven, early):
-        self.shuffle, self.n_held_out = "epochs", 0
-        self._n, self._seed, self._proven, self._early = n, seed, proven, early
+    def __init__(self, n, rows, seed, proven, shuffle="epochs", n_held_out=0):
+        self.shuffle, self.n_held_out = shuffle, n_held_out
+        self._n, self._seed, self._proven = n, seed, proven
         self._is_first = True
         self.look_at(rows)
 
@@ -82,9 +77,8 @@ class Orders:
                 return by_tiles(self._generator, self._n, self._chunk, size)
             if size is not None and size < self._n:
                 return spread(self._generator, self._n, size)
-            if self._early:
-                mix(self._generator, self._order)
-                return self._order
+            mix(self._generator, self._order)
+            return self._order
         if self._is_first and self.shuffle != "never":
             shuffle(self._generator, self._order)
         order = self._order[self.n_held_out :]
@@ -200,15 +194,17 @@ def by_tiles(generator, n, rows_per_chunk, size=None):
         order = order[order < n]
     order = order[:size]
     # One order for all tiles: their patterns are others, and drawing costs more than presenting.
-    n_full = size - size % TILE
-    tiles = order[:n_full].reshape(-1, TILE)
-    order[:n_full] = np.take(tiles, generator.permutation(TILE), axis=1).ravel()
+    block = PERMUTATION.block_samples
+    n_full = size - size % block
+    tiles = order[:n_full].reshape(-1, block)
+    order[:n_full] = np.take(tiles, generator.permutation(block), axis=1).ravel()
     mix(generator, order[n_full:])
     return order
 
 
 def rows_per_chunk(rows):
     """How many rows a chunk holds; 1 if a permutation serves as well."""
-    if rows.nbytes < LARGE:
+    if rows.nbytes < PERMUTATION.min_bytes:
         return 1
-    return min(max(CHUNK * rows.n_rows // rows.nbytes, 1), TILE // 16)
+    rows_of_chunk = PERMUTATION.chunk_bytes * rows.n_rows // rows.nbytes
+    return min(max(rows_of_chunk, 1), PERMUTATION.block_samples // 16)

@@ -1,0 +1,1 @@
+"""Scikit-learn's contract: what algorithms inherit, and the flagship."""

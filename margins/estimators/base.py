@@ -1,21 +1,18 @@
 """The classifier that every algorithm inherits.
 
-A subclass declares its parameters and yields stages; the rest of scikit-learn's contract is here:
+A subclass declares its parameters and yields phases; the rest of scikit-learn's contract is here:
 
     class DynamicMarginPerceptron(MaximumMarginClassifier):
         \"""Perceptron with dynamic margin ...\"""
 
-        def stages(self, run):
-            yield Stage(Rules(DynamicMargin(self.eps), Additive(), NoShrink()))
+        def phases(self, run):
+            yield Phase(Rules(DynamicMargin(self.eps), Additive(), NoShrink()))
 """
 
-import inspect
 import math
 import threading
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -23,7 +20,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from margins.certificate import HardMargin, SquaredHinge
 from margins.data.binary_problem import (
     augmented_sqnorms,
     binary_patterns,
@@ -32,9 +28,10 @@ from margins.data.binary_problem import (
 from margins.data.samples import weigh
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
+from margins.estimators.declared import Declared
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
-from margins.kernels import gram
 from margins.kernels.kernel import LINEAR, Kernel
+from margins.losses import HardMargin, MaximumMarginLoss, loss_of
 from margins.parameters import (
     BOOLEAN,
     CALLABLE,
@@ -45,71 +42,20 @@ from margins.parameters import (
     Interval,
     OneOf,
     check_parameters,
-    describe_parameters,
     optional,
     parameter,
 )
-from margins.solvers.driver import Run
+from margins.registry import name_of
+from margins.solvers.base import solver_path
+from margins.solvers.driver import Run, RunOptions
 
 # Between these, 1 / (2 C) keeps its digits beside the squared norms that double arithmetic bears.
 SMALLEST_C = 1e-100
 LARGEST_C = 1e100
 
-ATTRIBUTES = """
-Attributes
-----------
-coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
-    Weights at the scale of least objective (functional margin 1 if C = inf): they compare with
-    LinearSVC's.
-    Only with ``kernel="linear"``.
-intercept_ : ndarray of float64, shape (1,) or (n_classes,)
-classes_ : ndarray, shape (n_classes,)
-certificates_ : list of Certificate
-    What is proven about each binary problem, in the feature space of the kernel.
-dual_coef_ : ndarray of float64, shape (1, n_samples) or (n_classes, n_samples)
-    With ``kernel="linear"``: the dual variables alpha_k >= 0, scaled to be feasible (with C < inf,
-    or where the algorithm keeps them). `coef_` is proportional to the sum of alpha_k y_k x_k, and
-    after Newton steps (`newton`) close to it.
-    With another kernel, as SVC's: shape (1, n_support) or (n_classes, n_support), the coefficients
-    of K(support vector, x) in the scores, signed by the labels.
-support_ : ndarray of int, shape (n_support,)
-    Indices of the samples with a coefficient that is not 0 in some binary problem, sorted. Only with
-    a kernel.
-support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
-    Those samples; empty if the kernel is precomputed.
-learning_curve_ : list of lists of margins.solvers.driver.Epoch
-    For each binary problem and full epoch: epoch, updates so far, mistakes, certificate; None where
-    nobody looked for one: far from the proof, or, with ``stop="clean-pass"``, before a clean pass.
-converged_ : bool
-    True if every binary problem ended as it should: with its accuracy proven, or, for algorithms
-    without an accuracy, with a full epoch that changed nothing.
-n_iter_ : int
-    Full epochs, the largest over the binary problems.
-n_updates_ : int
-    Updates, multiplicities counted, summed over the binary problems.
-n_visits_ : int
-    Presentations of a pattern, with or without an update, summed over the binary problems: the work of
-    the fit, whatever the machine.
-n_features_in_ : int
-feature_names_in_ : ndarray of str, shape (n_features,)
-    Only if X has string column names.
-"""
 
-
-@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
-class _Declared:
-    """Turns declared parameters into the constructor and the docstring of every subclass."""
-
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        dataclass(kw_only=True, repr=False, eq=False)(cls)
-        if cls.__doc__ and not cls.__name__.startswith("_"):
-            text = inspect.cleandoc(cls.__doc__)
-            cls.__doc__ = "\n\n".join([text, describe_parameters(cls), ATTRIBUTES.strip()])
-
-
-class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEstimator):
-    """A linear classifier trained by presenting one pattern at a time."""
+class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, BaseEstimator):
+    """The base of all classifiers here. It ends a fit by a full epoch that changes nothing."""
 
     C: float = parameter(
         1.0,
@@ -179,8 +125,8 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         200.0, POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread."
     )
 
-    def stages(self, run):
-        """Yield the stages of one binary problem; every algorithm's own.
+    def phases(self, run):
+        """Yield the phases of one binary problem; every algorithm's own.
 
         Parameters
         ----------
@@ -188,9 +134,9 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
 
         Yields
         ------
-        margins.solvers.driver.Stage
+        margins.solvers.base.Phase
         """
-        raise NotImplementedError(f"{type(self).__name__} must define stages(run).")
+        raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -310,8 +256,24 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         """True if a fit with a linear kernel ends with `dual_coef_`."""
         return self._keeps_dual or not math.isinf(self.C)
 
-    def _problem(self, C):
-        return HardMargin() if math.isinf(self.C) else SquaredHinge(C)
+    def _loss(self, C):
+        """The loss of these penalties: margins.losses.Loss."""
+        return HardMargin() if math.isinf(self.C) else loss_of(self.loss, C)
+
+    def _options(self, rows):
+        """What is asked of every run over these rows: RunOptions."""
+        return RunOptions(
+            eps=self._accuracy,
+            needs_clean_pass=self.stop == "clean-pass",
+            max_iter=self.max_iter,
+            keep_dual=self._leaves_dual or rows.is_kernel,
+            report=print if self.verbose else None,
+            theta=self._theta,
+        )
+
+    def _limited(self, patterns):
+        """The samples of a binary problem with the limits that the algorithm sets: Patterns."""
+        return patterns
 
     def _weigh(self, X, codes, sample_weight, all_classes=True):
         """The samples of positive weight, of all classes if these are all samples: Samples."""
@@ -351,7 +313,8 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         self._settle(sqnorms)
         sqrho = self._sqrho
         sqnorms = augmented_sqnorms(sqnorms, sqrho, math.isinf(self.C), self._takes_zero_rows)
-        problem = self._problem(self._penalties(samples.weight))
+        loss = self._loss(self._penalties(samples.weight))
+        options = self._options(rows)
         codes = positive_codes(len(self.classes_))
         # A cache of kernel rows is not for two threads. How many there are is not asked: joblib's
         # answer, in a daemonic process for one, is not always what it then does.
@@ -367,20 +330,8 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
                         caches.rows = self._rows(samples.X)
                 own_rows = caches.rows
             positive = samples.codes == codes[index]
-            return Run(
-                patterns=binary_patterns(
-                    own_rows, sqnorms, positive, sqrho, problem.extension, math.inf
-                ),
-                problem=problem,
-                eps=self._accuracy,
-                prove_early=self.stop == "certificate",
-                max_iter=self.max_iter,
-                seed=seed,
-                report=print if self.verbose else None,
-                keep_dual=self._leaves_dual or rows.is_kernel,
-                features=features,
-                watch=fit.watch(index),
-            )
+            patterns = binary_patterns(own_rows, sqnorms, positive, sqrho, loss.diag, math.inf)
+            return Run(self._limited(patterns), loss, seed, options, fit.watch(index), features)
 
         return make
 
@@ -390,7 +341,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
 
         def train(index, seed):
             run = make(index, seed)
-            run.train(self.stages(run))
+            run.train(self.phases(run))
             return run
 
         seeds = seeds_of(self.random_state, len(positive_codes(len(self.classes_))))
@@ -418,6 +369,8 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         self._collect_model(runs, samples)
         self.certificates_ = [run.certificate for run in runs]
         self.learning_curve_ = [run.history for run in runs]
+        self.phases_ = [run.phases for run in runs]
+        self.solver_ = _common_path(self.phases_)
         self.n_iter_ = max(run.n_epochs for run in runs)
         self.n_updates_ = sum(run.certificate.n_updates for run in runs)
         self.n_visits_ = sum(run.n_visits for run in runs)
@@ -465,37 +418,10 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             if not run.converged:
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 warnings.warn(
-                    f"{type(self).__name__} did not converge{which}: {run.trouble}. {_reached(run)}",
+                    f"{display_name(self)} did not converge{which}: {run.trouble}. {_reached(run)}",
                     ConvergenceWarning,
                     stacklevel=4 + FRAMES,
                 )
-
-
-class MaximumMarginClassifier(MarginClassifier):
-    """A margin classifier that proves its accuracy."""
-
-    eps: float = parameter(
-        0.01,
-        Interval(0, 1, "right"),
-        "Accuracy to prove: margin >= (1 - eps) * maximum margin, in the extended space if C < inf; "
-        "for the hinge loss, relative duality gap <= eps.",
-    )
-    stop: str = parameter(
-        "certificate",
-        OneOf("certificate", "clean-pass"),
-        "When a fit ends: as soon as the certificate proves eps, or, as in the papers, only when, "
-        "besides, a full epoch has changed nothing.",
-    )
-
-    @property
-    def _accuracy(self):
-        return self.eps
-
-    def _rows(self, X):
-        # A matter of speed alone, so not where the papers are followed to the letter.
-        if self.kernel_ == LINEAR and self.stop == "certificate" and gram.serves(X):
-            return gram.gram_rows(X, coarse=self.eps >= gram.COARSE)
-        return super()._rows(X)
 
 
 @contextmanager
@@ -513,15 +439,26 @@ def kept_if_refused(estimator):
 def _reached(run):
     """What a fit without its proof has proven, in a sentence or two."""
     certificate = run.certificate
-    if run.problem.loss == "hinge":
+    if not isinstance(run.loss, MaximumMarginLoss):
         return f"The relative duality gap reached is {certificate.gap:.3g}."
     sentence = (
         f"Proven: margin {certificate.margin:.6g}, at most {certificate.upper_bound:.6g} possible "
         f"(fraction {certificate.fraction:.4g}, relative duality gap {certificate.gap:.3g})."
     )
-    if math.isinf(certificate.primal) and isinstance(run.problem, HardMargin):
+    if math.isinf(certificate.primal) and not run.loss.is_finite:
         sentence += (
             " The classes are not separated; an upper bound that falls towards 0 says that no "
             "hyperplane separates them. A finite C allows for that."
         )
     return sentence
+
+
+def display_name(estimator):
+    """How messages name an estimator: by its registered name and its class: str."""
+    name = name_of(type(estimator))
+    return f"{name!r} ({type(estimator).__name__})" if name else type(estimator).__name__
+
+
+def _common_path(phases):
+    """The solvers of all binary problems, each path once: str."""
+    return ", ".join(dict.fromkeys(map(solver_path, phases)))

@@ -7,13 +7,13 @@ import numpy as np
 
 from margins._update import WeightVector
 from margins.data.binary_problem import binary_patterns, of_each, rows_of, stack_rows
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import seeds_of
 from margins.estimators.online import OnlineMixin, Stream
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
+from margins.solvers.base import EpochSolver, Phase
 from margins.solvers.custom._budget import Cache
-from margins.solvers.driver import Stage
 
 
 @dataclass
@@ -61,7 +61,7 @@ class BudgetStream(Stream):
         self.end_chunk(len(order), n_added)
 
 
-class BudgetClassifier(OnlineMixin, MarginClassifier):
+class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     """A perceptron whose weight vector is the sum of the patterns in a cache.
 
     A subclass says how large the cache may be, and if members leave it at random.
@@ -95,9 +95,9 @@ class BudgetClassifier(OnlineMixin, MarginClassifier):
     def online_rules(self, sqradius):
         return Rules(FixedThreshold(self.beta * sqradius), Additive(most=1), NoShrink())
 
-    def stages(self, run):
-        run.cache = self._cache(_generator(run.seed))
-        yield Stage(self.online_rules(run.sqradius), presenter=run.cache)
+    def phases(self, run):
+        cache = self._cache(_generator(run.seed))
+        yield Phase(solver=EpochSolver(self.online_rules(run.sqradius), cache, "rules"))
 
     def _stream(self, n_features):
         (seed,) = seeds_of(self.random_state, 1)
@@ -105,7 +105,7 @@ class BudgetClassifier(OnlineMixin, MarginClassifier):
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
     def _present(self, stream, patterns, rules, samples):
-        extension = self._problem(self._penalties(samples.weight)).extension
+        extension = self._loss(self._penalties(samples.weight)).diag
         stream.present_rows(
             samples.X,
             patterns.signs,
@@ -121,7 +121,7 @@ class BudgetClassifier(OnlineMixin, MarginClassifier):
     def _collect_model(self, runs, samples):
         super()._collect_model(runs, samples)
         self.cache_ = [
-            run.members if isinstance(run, BudgetStream) else samples.kept[run.cache.members]
+            run.members if isinstance(run, BudgetStream) else samples.kept[run.solver.loop.members]
             for run in runs
         ]
 

@@ -8,13 +8,14 @@ theta = sum_k alpha_k y_k, so |theta| / S bounds the maximum margin from above, 
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin, Stream
 from margins.parameters import Interval, OneOf, parameter
-from margins.solvers.driver import Stage
+from margins.solvers.base import LoopSolver, Phase
 
 
 class State:
@@ -78,7 +79,7 @@ class OwnLoopStream(Stream):
         self.end_chunk(len(order), self.weights.present(patterns, order))
 
 
-class OwnLoopClassifier(OnlineMixin, MarginClassifier):
+class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
     """A linear classifier that presents its patterns by a loop of its own."""
 
     C: float = parameter(
@@ -105,12 +106,21 @@ class OwnLoopClassifier(OnlineMixin, MarginClassifier):
         """
         raise NotImplementedError(f"{type(self).__name__} must define new_state.")
 
-    def stages(self, run):
-        patterns, n_patterns = run.patterns, len(run.patterns) if run.keep_dual else 0
-        state = run.weights = self.new_state(patterns.rows.n_features, n_patterns)
-        state.settle(patterns)
+    def _options(self, rows):
+        options = super()._options(rows)
+
+        def new_weights(patterns):
+            n_patterns = len(patterns) if options.keep_dual else 0
+            state = self.new_state(patterns.rows.n_features, n_patterns)
+            state.settle(patterns)
+            return state
+
+        return replace(options, new_weights=new_weights)
+
+    def phases(self, run):
+        state, patterns = run.weights, run.patterns
         try:
-            yield Stage(loop=lambda order: state.present(patterns, order))
+            yield Phase(solver=LoopSolver(lambda order: state.present(patterns, order), "rules"))
         finally:
             state.release()
 

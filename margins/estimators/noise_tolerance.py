@@ -17,12 +17,13 @@ Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algo
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from margins.data.binary_problem import stack_rows
-from margins.estimators.base import MarginClassifier
+from margins.data.binary_problem import of_each, stack_rows
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.estimators.online import OnlineMixin
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
@@ -37,14 +38,14 @@ from margins.rules import (
     UnevenThreshold,
 )
 from margins.rules._voting import count_votes, tail_errors
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.solvers.one_pass import train_in_one_pass
 
 READOUTS = ("last", "longest", "voted", "averaged", "pocket", "tail")
 VOTING = ("voted", "tail")
 
 
-class ReadoutClassifier(OnlineMixin, MarginClassifier):
+class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
     """A perceptron that adds patterns singly, in a fixed number of epochs, and a way to read it out."""
 
     ABOUT_ETA = "Learning rate: what an update adds. Only thresholds in units of it matter to decisions."
@@ -147,33 +148,29 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
             return Pocket(weights, self._theta)
         return Journal() if self.readout in VOTING else None
 
-    def stages(self, run):
-        yield Stage(self.online_rules(run.sqradius))
+    def phases(self, run):
+        yield Phase(self.online_rules(run.sqradius))
 
-    def _run_maker(self, samples, fit):
-        make = super()._run_maker(samples, fit)
+    def _options(self, rows):
+        held_out = self.validation_fraction if self.readout == "tail" else 0.0
+        n_held_out = math.ceil(held_out * rows.n_rows)
+        if n_held_out == rows.n_rows:
+            raise ValueError(
+                f"validation_fraction of {type(self).__name__} must leave samples to train on. "
+                f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
+            )
+        return replace(
+            super()._options(rows), shuffle=self.shuffle, held_out=held_out, readout=self.online_readout
+        )
 
-        def make_with_readout(index, seed):
-            run = make(index, seed)
-            run.theta = self._theta
-            run.orders.shuffle = self.shuffle
-            if self.readout == "tail":
-                n_held_out = math.ceil(self.validation_fraction * len(run.patterns))
-                if n_held_out == len(run.patterns):
-                    raise ValueError(
-                        f"validation_fraction of {type(self).__name__} must leave samples to train on. "
-                        f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
-                    )
-                run.orders.n_held_out = n_held_out
-            run.readout = self.online_readout(run.weights)
-            if self.lam > 0:
-                own = run.patterns.rows.sqnorms()
-                run.patterns = run.patterns.with_limits(bonus=self.lam / self.eta * own)
-            if self.alpha_bound < math.inf:
-                run.bound_dual(float(self.alpha_bound))
-            return run
-
-        return make_with_readout
+    def _limited(self, patterns):
+        if self.lam > 0:
+            bonus = self.lam / self.eta * patterns.rows.sqnorms()
+            patterns = patterns.with_limits(bonus=bonus)
+        if self.alpha_bound < math.inf:
+            upper = of_each(float(self.alpha_bound), len(patterns))
+            patterns = patterns.with_limits(upper=upper)
+        return patterns
 
     def _train_all(self, samples, fit):
         """Train all binary problems, in one order: one thread takes them through the data together."""
@@ -183,13 +180,13 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
 
         def train(index, seed):
             run = make(index, seed)
-            run.train(self.stages(run))
+            run.train(self.phases(run))
             return run
 
         if len(seeds) == 1 or effective_n_jobs(self.n_jobs) > 1:
             return one_vs_rest(train, seeds, self.n_jobs)
         runs = [make(index, seed) for index, seed in enumerate(seeds)]
-        train_in_one_pass(runs, [stage for run in runs for stage in self.stages(run)])
+        train_in_one_pass(runs, [phase for run in runs for phase in self.phases(run)])
         return runs
 
     def _scale(self, run):

@@ -153,7 +153,7 @@ class OnlineMixin:
             self._settle(sqnorms)
         sqrho = self._sqrho
         sqnorms = augmented_sqnorms(sqnorms, sqrho, hard_margin=False)
-        extension = self._problem(self._penalties(samples.weight)).extension
+        extension = self._loss(self._penalties(samples.weight)).diag
         positives = positive_codes(len(self.classes_))
         if streams is None:  # nothing can be refused any more
             self._forget()

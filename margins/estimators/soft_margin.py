@@ -1,9 +1,6 @@
 """Classifiers that offer both soft margins: of squared slacks, and of slacks."""
 
-import math
-
-from margins.certificate import Hinge
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.parameters import OneOf, parameter
 
 
@@ -13,13 +10,8 @@ class SoftMarginClassifier(MaximumMarginClassifier):
     loss: str = parameter(
         "squared_hinge",
         OneOf("squared_hinge", "hinge"),
-        "'squared_hinge': the maximum margin in the extended space, LinearSVC's default problem. "
+        "'squared_hinge': the 2-norm soft margin, LinearSVC's default problem. "
         "'hinge': the L1-SVM. With C = inf both are the hard margin.",
     )
 
     _keeps_dual = True
-
-    def _problem(self, C):
-        if self.loss == "hinge" and not math.isinf(self.C):
-            return Hinge(C)
-        return super()._problem(C)

@@ -5,12 +5,13 @@ same for all data, and a change of the units of X changes nothing.
 """
 
 import math
+from dataclasses import replace
 
 from margins.data.binary_problem import SMALLEST_SQNORM
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 
 ABOUT_RADIUS = (
     "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
@@ -19,7 +20,7 @@ ABOUT_RADIUS = (
 RADII = optional(Interval(1e-60, 1e60))
 
 
-class StepClassifier(OnlineMixin, MarginClassifier):
+class StepClassifier(OnlineMixin, BaseMarginClassifier):
     """An online algorithm that is played for a fixed number of epochs; `coef_` is its weight vector."""
 
     C: float = parameter(
@@ -36,9 +37,11 @@ class StepClassifier(OnlineMixin, MarginClassifier):
 
     _takes_zero_rows = True
 
-    def stages(self, run):
-        run.readout = self.online_readout(run.weights)
-        yield Stage(self.online_rules(run.sqradius))
+    def _options(self, rows):
+        return replace(super()._options(rows), readout=self.online_readout)
+
+    def phases(self, run):
+        yield Phase(self.online_rules(run.sqradius))
 
     def _scale(self, run):
         return 1.0

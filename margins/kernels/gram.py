@@ -14,12 +14,6 @@ from margins.data.binary_problem import check_lengths, csr_arrays, rows_of
 from margins.kernels._kernel import GramRows, fill_columns
 from margins.linalg.threads import one_thread
 
-# How many times the matrix must fit into X, in elements: computing it, dense, is worth a few epochs.
-TIMES = 8
-
-# The share of elements of X that must be stored. Others have no inner products that are as cheap.
-DENSE = 0.2
-
 # X is read so many columns at a time.
 BLOCKS = 8
 
@@ -29,18 +23,10 @@ BLOCKS = 8
 # squared norm of a row in the middle, the rows before it must leave such a part, or rounding is all that
 # tells them from each other. (Parts: microarrays 0.19 to 0.70; features of variance 1 around 10, 30 and
 # 300: 1e-2, 1e-3, 1e-5. With 1e-5 fits took twice the visits, with 1e-8 they did not end.)
-COARSE = 1e-4
 SHORTEST, LONGEST = 1e-15, 1e15
 DISTINCT = 0.02
 # Added to the squared norms for that: rows may depend on each other, and rounding hide it.
 RIDGE = 1e-4
-
-
-def serves(X):
-    """True if patterns are few, and X, ndarray or CSR matrix of shape (m, d), is dense enough."""
-    m, d = X.shape
-    n_stored = X.nnz if sparse.issparse(X) else m * d
-    return TIMES * m * m <= n_stored and DENSE * m * d <= n_stored
 
 
 def gram_rows(X, coarse=False):

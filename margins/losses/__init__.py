@@ -1,0 +1,32 @@
+"""Losses: what is minimised, what is feasible in the dual problem, and what proves an accuracy."""
+
+import math
+
+import numpy as np
+
+from margins.losses.base import Bounds, Loss, MaximumMarginLoss
+from margins.losses.hard_margin import HardMargin
+from margins.losses.hinge import Hinge
+from margins.losses.squared_hinge import SquaredHinge
+
+__all__ = ["Bounds", "HardMargin", "Hinge", "Loss", "MaximumMarginLoss", "SquaredHinge", "loss_of"]
+
+LOSSES = {loss.name: loss for loss in (SquaredHinge, Hinge)}
+
+
+def loss_of(name, C):
+    """The loss of a name and a penalty.
+
+    Parameters
+    ----------
+    name : {"squared_hinge", "hinge"} or subclass of Loss
+    C : float or ndarray of float64, shape (m,)
+        inf: the hard margin, whatever the name.
+
+    Returns
+    -------
+    Loss
+    """
+    if np.ndim(C) == 0 and math.isinf(C):
+        return HardMargin()
+    return (LOSSES[name] if isinstance(name, str) else name)(C)

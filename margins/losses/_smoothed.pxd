@@ -1,22 +1,23 @@
 # cython: language_level=3
-"""The losses that Newton steps minimise."""
+"""The smooth losses that Newton steps minimise."""
 
 from libc.stdint cimport int8_t
 
 
-cdef class Losses:
+cdef class SmoothLoss:
     cdef double[::1] centre
-    cdef const double[::1] penalty, steepness
+    cdef const double[::1] upper, curvature
     cdef readonly double factor
-    cdef readonly bint bounded
+    cdef readonly bint is_smoothed
+    cdef bint has_upper_bounds
 
     cdef void sharpen(self, const double[::1] dual) noexcept nogil
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total
     ) noexcept nogil
-    cdef void slope(
-        self, const double[::1] products, const double[::1] ahead, double t, double* pull, double* curvature
+    cdef void derivatives(
+        self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
     ) noexcept nogil
     cdef double line_search(
-        self, const double[::1] products, const double[::1] ahead, double linear, double square, double downwards
+        self, const double[::1] products, const double[::1] trial, double linear, double square, double slope
     ) noexcept nogil

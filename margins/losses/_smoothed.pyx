@@ -1,7 +1,7 @@
-"""The losses that Newton steps minimise, of some patterns: their dual variables, and slopes along a step.
+"""Smooth losses of some samples, which Newton steps minimise: dual variables, and slopes along a step.
 
 The problem: given a centre c_k >= 0, sigma_k > 0 and an upper bound U_k (inf: none), the loss of a
-pattern whose slack is s is
+sample with slack s = 1 - w.y_k is
 
     h_k(s) = max over 0 <= alpha <= U_k of alpha s - (alpha - c_k)^2 / (2 sigma_k)
 
@@ -10,53 +10,53 @@ It is convex, differentiable and piecewise quadratic. The alpha that attains it 
     alpha_k(s) = min(max(c_k + sigma_k s, 0), U_k)      its derivative
     sigma_k                                             its second one, where alpha_k is free: 0 < alpha_k < U_k
 
-With c = 0, sigma_k = 2 C_k and no upper bounds it is the squared hinge loss. With U_k = C_k, and dual
-variables as centre, it is the hinge loss, rounded off at its kink; the closer the centre to the optimum,
-or the larger sigma, the less. All sigma_k grow together: they are so many times the steepness of their
-pattern.
+With c = 0 and sigma_k = 1 / D_k it is a smooth loss itself: with sigma_k = 2 C_k and no upper bounds the
+squared hinge loss, with U_k = 4 C_k besides the modified Huber loss. A loss that is not smooth has D = 0:
+the hinge loss, U_k = C_k, is smoothed around an estimate c of its dual variables (its Moreau envelope;
+the augmented Lagrangian of the problem), the less so the larger sigma. All sigma_k grow together: each
+is `factor` times a `curvature` of its own.
 
-Loops over patterns are written without branches (margins/linalg/_sums.pxd): compilers take two members at a
-time, and one takes 2.5 nanoseconds, not 7.
+Loops over samples are written without branches (margins/linalg/_sums.pxd), so that compilers vectorise
+them.
 
 Source: Mangasarian (2002), A finite Newton method for classification; Yan & Li (2020), An efficient
 augmented Lagrangian method for support vector machine.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int8_t
 from margins.linalg._sums cimport BLOCK, sum_of
 
 import numpy as np
 
-# Of rounded-off losses: by what `factor` grows.
+# By what the `factor` of smoothed losses grows.
 cdef double GROWTH = 2
 
-# Added to C_k where it is no upper bound: no dual variable gets there.
-cdef double UNBOUNDED = 1e300
+# A line search ends when the derivative is this share of the one at its start.
+cdef double SLOPE_REDUCTION = 0.1
+cdef int MAX_DERIVATIVES = 30
 
-# A line search ends when the slope is this share of what it was.
-cdef double FLAT = 0.1
-cdef int MOST_SLOPES = 30
-
-# Patterns that are more than so many times as steep, C_k |y_k|^2, as the one in the middle are long.
+# Samples with U_k |y_k|^2 more than so many times the median have a wider smoothing.
 cdef double STEEPEST = 100
 
 
-def steepness(penalty not None, sqnorms not None):
-    """What sigma_k of the hinge loss is a multiple of: ndarray of float64, shape (m,).
+def smoothing_curvature(upper not None, sqnorms not None):
+    """The curvature of every sample's smoothed loss, of which sigma_k is a multiple.
 
-    It is C_k: then alpha_k goes from 0 to C_k over a slack that is the same for all. Of long patterns
-    it is less, and the slack in proportion to their length: else their kinks are everywhere along a step,
-    and no other pattern counts. (Of 300 small problems with three rows in ten up to 1000 times as long as
-    the others, C from 1 to 1e8, 3 did not converge in 300 epochs, before 11; up to 1e6 times as long,
-    15, before 58.)
+    It is U_k: then alpha_k goes from 0 to U_k over the same slack for all samples. For samples much longer
+    than most it is less, and the slack in proportion to their length: otherwise the line search ends at
+    their kinks, and no other sample counts.
 
     Parameters
     ----------
-    penalty, sqnorms : ndarrays of float64, shape (m,)
-        C_k and |y_k|^2.
+    upper, sqnorms : ndarrays of float64, shape (m,)
+        U_k and |y_k|^2.
+
+    Returns
+    -------
+    ndarray of float64, shape (m,)
     """
-    cdef const double[::1] C = penalty, square = sqnorms
+    cdef const double[::1] C = upper, square = sqnorms
     cdef Py_ssize_t k, n_long = 0, n_steep = 0
     cdef double largest = 0, steep
     with nogil:
@@ -66,11 +66,11 @@ def steepness(penalty not None, sqnorms not None):
             steep = C[k] * square[k]
             n_long += steep > 0
             n_steep += STEEPEST * steep >= largest
-    if 2 * n_steep > n_long:  # the one in the middle is among them
-        return penalty
-    steepnesses = penalty * sqnorms
-    most = STEEPEST * np.median(steepnesses[steepnesses > 0])
-    return penalty * np.sqrt(most / np.maximum(steepnesses, most))
+    if 2 * n_steep > n_long:  # the median is among them
+        return upper
+    products = upper * sqnorms
+    largest_allowed = STEEPEST * np.median(products[products > 0])
+    return upper * np.sqrt(largest_allowed / np.maximum(products, largest_allowed))
 
 
 cdef inline double _positive(double x) noexcept nogil:
@@ -78,36 +78,40 @@ cdef inline double _positive(double x) noexcept nogil:
     return 0.5 * (x + fabs(x))
 
 
-cdef inline double _within(double alpha, double C, double upper) noexcept nogil:
-    """alpha, or the bound that it is beyond: 0 or, from `upper` on, C exactly."""
+cdef inline double _clipped(double alpha, double upper) noexcept nogil:
+    """alpha, or the bound that it is beyond: 0 or `upper`."""
     alpha = _positive(alpha)
-    return C if alpha >= upper else alpha
+    return upper if alpha >= upper else alpha
 
 
 cdef inline double _one_if(bint condition) noexcept nogil:
     return 1.0 if condition else 0.0
 
 
-cdef class Losses:
-    """The losses of some patterns.
+cdef class SmoothLoss:
+    """The smooth losses of some samples.
 
     Parameters
     ----------
-    centre, penalty, steepness : ndarrays of float64, shape (m,)
-        c_k, which is changed, C_k, and what sigma_k is so many times.
+    centre : ndarray of float64, shape (m,)
+        c_k; changed by `sharpen`. 0 for a loss that is smooth itself.
+    upper : ndarray of float64, shape (m,)
+        U_k, inf where there is none.
+    curvature : ndarray of float64, shape (m,)
+        sigma_k is `factor` times this.
     factor : float
-        How many times.
-    bounded : bool
-        True: U_k is C_k, and the loss is rounded off; False: inf.
+    is_smoothed : bool
+        True: the loss is an approximation of one that is not smooth.
     """
 
-    def __init__(self, double[::1] centre not None, const double[::1] penalty not None,
-                 const double[::1] steepness not None, double factor, bint bounded):
-        self.centre, self.penalty, self.steepness = centre, penalty, steepness
-        self.factor, self.bounded = factor, bounded
+    def __init__(self, double[::1] centre not None, const double[::1] upper not None,
+                 const double[::1] curvature not None, double factor, bint is_smoothed):
+        self.centre, self.upper, self.curvature = centre, upper, curvature
+        self.factor, self.is_smoothed = factor, is_smoothed
+        self.has_upper_bounds = upper.shape[0] > 0 and isfinite(upper[0])
 
     cdef void sharpen(self, const double[::1] dual) noexcept nogil:
-        """Round off less, around these dual variables."""
+        """Smooth less, around these dual variables."""
         self.centre[:] = dual
         self.factor *= GROWTH
 
@@ -117,15 +121,15 @@ cdef class Losses:
         """Compute the dual variables that belong to a weight vector, and say which are free.
 
         `products` are w.y_k. `dual` gets alpha_k, `free` 1 where it is free, else 0, and `total` what
-        the alpha_k add to the dual objective. Returned is what they lack of complementarity:
-        sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k); 0 without upper bounds.
+        the alpha_k add to the dual objective. Returned is the complementarity residual of a smoothed
+        loss, sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k); that of a smooth loss is 0.
         """
         cdef double wanted[BLOCK]
-        cdef double distances[BLOCK]
+        cdef double residuals[BLOCK]
         cdef double totals[BLOCK]
-        cdef const double[::1] centre = self.centre, penalty = self.penalty, steepness = self.steepness
-        cdef double slack, alpha, C, distance = 0, factor = self.factor
-        cdef double unbounded = 0 if self.bounded else UNBOUNDED, half = 0 if self.bounded else 0.5
+        cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
+        cdef double slack, alpha, U, residual = 0, factor = self.factor
+        cdef double half = 0 if self.is_smoothed else 0.5
         cdef Py_ssize_t i, k, n, begin = 0
         total[0] = 0
         while begin < products.shape[0]:
@@ -133,85 +137,90 @@ cdef class Losses:
             for i in range(n):
                 k = begin + i
                 slack = 1 - products[k]
-                C = penalty[k]
-                wanted[i] = centre[k] + factor * steepness[k] * slack
-                alpha = _within(wanted[i], C, C + unbounded)
+                U = upper[k]
+                wanted[i] = centre[k] + factor * curvature[k] * slack
+                alpha = _clipped(wanted[i], U)
                 dual[k] = alpha
-                distances[i] = (C - alpha) * _positive(slack) + alpha * _positive(-slack)
-                totals[i] = alpha - half * alpha * slack  # less alpha^2 / (4 C)
+                residuals[i] = (U - alpha) * _positive(slack) + alpha * _positive(-slack)
+                totals[i] = alpha - half * alpha * slack  # less alpha^2 / (2 sigma) where it is not clipped
             for i in range(n):
                 k = begin + i
-                free[k] = (wanted[i] > 0) & (wanted[i] < penalty[k] + unbounded)
-            distance += sum_of(distances, n)
+                free[k] = (wanted[i] > 0) & (wanted[i] < upper[k])
+            residual += sum_of(residuals, n)
             total[0] += sum_of(totals, n)
             begin += n
-        return distance if self.bounded else 0
+        if self.is_smoothed:
+            return residual
+        if self.has_upper_bounds:
+            for k in range(products.shape[0]):
+                if dual[k] == upper[k]:
+                    total[0] += half * upper[k] * (1 - products[k] - upper[k] / (factor * curvature[k]))
+        return 0
 
-    cdef void slope(
-        self, const double[::1] products, const double[::1] ahead, double t, double* pull, double* curvature
+    cdef void derivatives(
+        self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
     ) noexcept nogil:
-        """What the losses add to the derivatives along a step, w + t s.
+        """The derivatives of the losses along a step, w + t s.
 
-        `products` are w.y_k, `ahead` (w + s).y_k. `pull` is to be taken from the first derivative in t,
-        `curvature` to be added to the second.
+        `products` are w.y_k, `trial` (w + s).y_k. `first` is to be subtracted from the first derivative in
+        t, `second` to be added to the second.
         """
-        cdef double pulls[BLOCK]
-        cdef double curvatures[BLOCK]
-        cdef const double[::1] centre = self.centre, penalty = self.penalty, steepness = self.steepness
-        cdef double step, sigma, wanted, C, factor = self.factor
-        cdef double unbounded = 0 if self.bounded else UNBOUNDED
+        cdef double firsts[BLOCK]
+        cdef double seconds[BLOCK]
+        cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
+        cdef double step, sigma, wanted, U, factor = self.factor
         cdef Py_ssize_t i, k, n, begin = 0
-        pull[0] = curvature[0] = 0
+        first[0] = second[0] = 0
         while begin < products.shape[0]:
             n = min(BLOCK, products.shape[0] - begin)
             for i in range(n):
                 k = begin + i
-                step = ahead[k] - products[k]
-                C = penalty[k]
-                sigma = factor * steepness[k]
+                step = trial[k] - products[k]
+                U = upper[k]
+                sigma = factor * curvature[k]
                 wanted = centre[k] + sigma * (1 - products[k] - t * step)
-                pulls[i] = step * _within(wanted, C, C + unbounded)
-                curvatures[i] = sigma * step * step * (_one_if(wanted > 0) - _one_if(wanted >= C + unbounded))
-            pull[0] += sum_of(pulls, n)
-            curvature[0] += sum_of(curvatures, n)
+                firsts[i] = step * _clipped(wanted, U)
+                seconds[i] = sigma * step * step * (_one_if(wanted > 0) - _one_if(wanted >= U))
+            first[0] += sum_of(firsts, n)
+            second[0] += sum_of(seconds, n)
             begin += n
 
     cdef double line_search(
-        self, const double[::1] products, const double[::1] ahead, double linear, double square, double downwards
+        self, const double[::1] products, const double[::1] trial, double linear, double square, double slope
     ) noexcept nogil:
-        """How far to go along a step: where the slope, which grows and jumps nowhere, is about 0.
+        """The step length: where the derivative, which is continuous and grows, is about 0.
 
-        Of |w|^2 / 2 - r.w + sum_k h_k, with `products` and `ahead` as those of `slope`, `linear`
-        (w - r).s, `square` |s|^2, and `downwards` the slope at w.
+        Of |w|^2 / 2 - r.w + sum_k h_k, with `products` and `trial` as those of `derivatives`, `linear`
+        (w - r).s, `square` |s|^2, and `slope` the derivative at w.
         """
-        cdef double low = 0, high = INFINITY, t = 1, now, pull, curvature
+        cdef double low = 0, high = INFINITY, t = 1, now, first, second
         cdef int i
-        for i in range(MOST_SLOPES):
-            self.slope(products, ahead, t, &pull, &curvature)
-            now = linear + t * square - pull
-            if fabs(now) <= FLAT * fabs(downwards):
+        for i in range(MAX_DERIVATIVES):
+            self.derivatives(products, trial, t, &first, &second)
+            now = linear + t * square - first
+            if fabs(now) <= SLOPE_REDUCTION * fabs(slope):
                 break
             if now > 0:
                 high = t
             else:
                 low = t
-            if not square + curvature > 0:  # squares of a step that is too short for them
+            if not square + second > 0:  # the squares of a very short step underflow
                 break
-            t -= now / (square + curvature)
+            t -= now / (square + second)
             if not low < t < high:
                 t = 0.5 * (low + high) if high < INFINITY else 2 * low
         return t
 
-    # Doors for tests.
+    # For tests.
     def py_dual_variables(self, const double[::1] products, double[::1] dual, int8_t[::1] free):
         cdef double total
         return self.dual_variables(products, dual, free, &total)
 
-    def py_slope(self, const double[::1] products, const double[::1] ahead, double t):
-        cdef double pull, curvature
-        self.slope(products, ahead, t, &pull, &curvature)
-        return pull, curvature
+    def py_derivatives(self, const double[::1] products, const double[::1] trial, double t):
+        cdef double first, second
+        self.derivatives(products, trial, t, &first, &second)
+        return first, second
 
-    def py_line_search(self, const double[::1] products, const double[::1] ahead, double linear,
-                       double square, double downwards):
-        return self.line_search(products, ahead, linear, square, downwards)
+    def py_line_search(self, const double[::1] products, const double[::1] trial, double linear,
+                       double square, double slope):
+        return self.line_search(products, trial, linear, square, slope)

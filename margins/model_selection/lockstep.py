@@ -19,14 +19,14 @@ from sklearn.base import clone
 from sklearn.utils import gen_batches
 
 from margins._update import Patterns, Readout, WeightVector
-from margins.certificate import HardMargin
 from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.permutations import Orders
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators.multiclass import positive_codes, seeds_of
 from margins.estimators.noise_tolerance import ReadoutClassifier
 from margins.kernels.kernel import LINEAR
+from margins.losses import HardMargin
 from margins.model_selection._lockstep import Lockstep
-from margins.solvers.driver import Run
 
 # A matrix of weights should stay in a cache near the processor, but a walk over a row should not be
 # for a few models only.
@@ -223,7 +223,7 @@ class _TrainingSet:
                 self.augmented_sqnorms(sqrho),
                 self.samples.codes == code,
                 sqrho,
-                HardMargin.extension,
+                HardMargin.diag,
                 math.inf,
             )
         return self._patterns[code, sqrho]
@@ -367,24 +367,15 @@ def _train_together(models, training_set, seed, shuffle):
     lockstep = Lockstep(
         training_set.rows, training_set.samples.codes.astype(np.float64), training_set.sqnorms, models
     )
-    run = Run(
-        patterns=models[0].patterns,
-        problem=HardMargin(),
-        eps=None,
-        prove_early=True,
-        max_iter=max(model.parameters.max_iter for model in models),
-        seed=seed,
-        report=None,
-        keep_dual=False,
-    )
-    run.orders.shuffle = shuffle
+    orders = Orders(training_set.rows.n_rows, training_set.rows, seed, proven=False, shuffle=shuffle)
+    n_epochs = 0
     while lockstep.n_lanes:
-        lockstep.present(run.orders.next())
-        run.n_epochs += 1
-        for index in lockstep.ended(run.n_epochs):
+        lockstep.present(orders.next())
+        n_epochs += 1
+        for index in lockstep.ended(n_epochs):
             # Epochs left after a clean one count as presented: see Run.end_epoch.
-            left = min(models[index].parameters.max_iter - run.n_epochs, 2**53 // len(run.patterns))
+            left = min(models[index].parameters.max_iter - n_epochs, 2**53 // training_set.rows.n_rows)
             weights, readouts, n_updates, retired = lockstep.retire(index, left)
             for model in (models[index] for index in retired):
-                model.weights, model.n_updates, model.n_epochs = weights, n_updates, run.n_epochs
+                model.weights, model.n_updates, model.n_epochs = weights, n_updates, n_epochs
                 model.readouts = readouts

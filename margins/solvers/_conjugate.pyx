@@ -37,11 +37,6 @@ cdef double SAME_DIRECTION = 1e-10
 # A difference or sum of vectors whose squared length is this share of theirs is not to be trusted.
 cdef double ROUNDING = 1e-12
 
-# Where more than this share of the patterns is unsettled, passes are over all of them: they also find out
-# whether the others are settled. (Visits of a pattern with C = 0.01: relathe 3.0, not 3.9, basehock 3.0,
-# not 3.8.)
-cdef double MANY = 0.9
-
 # A move is summed again before it holds so many times the rounding of a weight vector: that of a kernel
 # is not summed again before a proof.
 cdef double MOST_LOST = 100
@@ -133,7 +128,7 @@ cdef void _solve(double[MOVES][MOVES] gram, double* c, bint has_p, bint has_q) n
 cdef class ConjugateSteps:
     """Steps between passes.
 
-    After `begin` there is a pass over all patterns, each presented once; then, between `unsettled` and the
+    After `begin` there is a pass over all patterns, each presented once; then, between `working_set` and the
     next `begin`, passes over those that are unsettled, in any order. After each pass `gap` is asked, then
     a `step` may be made; moves last from one pass over all patterns to the next, unless that begins anew.
 
@@ -145,11 +140,13 @@ cdef class ConjugateSteps:
         With dual variables.
     target : float
         a.y_k is to be this at the margin.
+    full_set_share : float
+        Where the working set would hold more than this share of the samples, it is all of them.
     """
 
     cdef Patterns patterns
     cdef readonly WeightVector a
-    cdef double target
+    cdef double target, full_set_share
     cdef bint has_private
     cdef double[::1] dual_before        # of all patterns, when the last pass over all of them began
     cdef const int32_t[::1] members     # those that this pass has left unsettled
@@ -164,9 +161,10 @@ cdef class ConjugateSteps:
     cdef double[MOVES][MOVES] gram      # their inner products, below the diagonal
     cdef double[MOVES] slopes
 
-    def __init__(self, Patterns patterns not None, WeightVector a not None, double target):
+    def __init__(self, Patterns patterns not None, WeightVector a not None, double target,
+                 double full_set_share=0.9):
         cdef Py_ssize_t m = len(patterns), n_features = a.v.shape[0], k
-        self.patterns, self.a, self.target = patterns, a, target
+        self.patterns, self.a, self.target, self.full_set_share = patterns, a, target, full_set_share
         self.members = np.empty(0, dtype=np.int32)
         self.dual_before, self.vector_before = np.empty(m), np.empty(n_features)
         self.d, self.p, self.q = [Move(n_features) for _ in range(MOVES)]
@@ -190,7 +188,7 @@ cdef class ConjugateSteps:
             for k in range(self.dual_before.shape[0]):
                 self.dual_before[k] = self.a.state.scale * self.a.beta[k]
 
-    def unsettled(self):
+    def working_set(self):
         """After it: the patterns that further passes may concern, which `gap` and `step` now are about.
 
         Those whose dual variable is between its bounds, or is not what it was before; or all, if these are
@@ -210,7 +208,7 @@ cdef class ConjugateSteps:
                 alpha = self.a.state.scale * self.a.beta[k]
                 out[n] = <int32_t> k   # without a branch, which nobody could predict
                 n += ((alpha > 0) & (alpha < self.patterns.upper[k])) | (alpha != self.dual_before[k])
-        if n > MANY * m:
+        if n > self.full_set_share * m:
             n = m
             members[:] = np.arange(m)
         self.d.dual = np.empty(n)

@@ -1,16 +1,15 @@
-"""Conjugate passes: a schedule for dual variables that settle slowly.
+"""Conjugate passes: passes of unlearning over a working set, with a step to the best point after each.
 
-A full epoch presents every pattern once, then, again and again, those whose dual variable is between
-its bounds or has just changed. Each of these passes has an order of its own: where one order is kept,
-the next pass mostly repeats what the last one has done. (Sector, 6412 documents, C = 0.01: after one
-pass more the gap is 1.6e-4 in a new order, 1.2e-2 in the old one.) And from each, before the next one,
-the dual variables go on, all at once, to the best point that it and the two moves before it lead to
-(`margins.solvers._conjugate`); also from the last pass of an epoch, but not before its proof: the primal
-value is a pass behind a step.
+A full epoch visits every sample once, then, again and again, those whose dual variable is between its
+bounds or has just changed. Each of these passes has an order of its own: in one fixed order a pass
+mostly repeats the one before. After each, the dual variables move on, all at once, to the best point of
+the space that it and the two search directions before it span (`margins.solvers._conjugate`); also
+after the last pass of an epoch, but not before its certificate: the primal value is a pass behind a
+step.
 
-As soon as these patterns have little left to gain, it is the others' turn: the epoch ends. A pass tells
-how much it has found left to gain; the next one will find less, in the proportion in which this one has
-found less than the one before. That also tells how far the proof is: it is looked for where it is near.
+The epoch ends as soon as a pass over the working set estimates that little is left to gain there. The
+estimate of the next pass is extrapolated from the last two; it also says whether the gap may be small
+enough for a certificate to prove it.
 
 **Source**: Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM, section
 3.2, on orders; Notay (2000), Flexible conjugate gradients.
@@ -19,156 +18,145 @@ found less than the one before. That also tells how far the proof is: it is look
 import math
 
 from margins._activeset import ActiveSets
-from margins.certificate import Hinge
 from margins.solvers._conjugate import ConjugateSteps
-
-# So many passes in an epoch at most.
-PASSES = 30
-# An epoch ends when a pass over its patterns finds less left to gain than this share of what the first
-# one found, or when the next one would find no more than what is asked for. (Not this one: visits a
-# pattern, of ten fits, with C = 0.01, sector 2.0, before 3.0, relathe 3.5, 3.9; hinge loss within 1 %,
-# pcmac 9.1, 9.4, relathe 13.5, 14.3, sector 7.4, 7.0, news20 8.1, 10.3; within 1e-4, sector 25.6, 28.5,
-# news20 16.4, 20.2.) What a pass finds is a guess at the gap, and too hopeful where an epoch has left
-# more than SLOW of it: half as much is to be left from then on, or less, if the gap was more than twice
-# the guess.
-LEFT = 0.4
-SLOW = 0.8
-# Moves last from epoch to epoch, so many passes, and only while gaps fall: then an epoch begins anew.
-# (Visits of a pattern, first with new moves in every epoch, averages of twelve fits: relathe with
-# C = 100 29.2, 24.4, pcmac 23.8, 19.6, basehock 26.0, 24.6; hinge loss within 1e-4: relathe 24.9, 23.2,
-# pcmac 18.5, 17.7, basehock 15.3, 14.4. Of 4000 small random fits, many of contradicting patterns, 28
-# took more than three times the visits with such moves, at most 13 times, and 13 less than a third of
-# them; with moves that last for ever 42, one 5000 times, and 5.)
-LASTING = 20
-# The proof is looked for where it is near: where an epoch has left at most so many times what is asked
-# for, by itself or in proportion to the gap last proven. (With private coordinates what is left can be a
-# thousand times the gap, which another scale of the weights closes: there the first epoch's gap is
-# proven in any case. Without them it tells too little: fits within 1 % of pcmac, basehock, sector took
-# 0.89, 0.94, 0.91 of the time without it.) Every so many epochs one is looked for all the same, and what
-# updates have rounded off is put right; after every one, once gaps have hardly fallen: they tell how
-# much is to be left.
-FAR = 2.0
-EPOCHS_PER_PROOF = 4
+from margins.solvers.base import EpochReport, Solver
+from margins.tuning import TUNING
 
 
-class ConjugatePasses:
-    """Full epochs of conjugate passes, for `Stage.presenter`.
+class ConjugateSolver(Solver):
+    """Full epochs of conjugate passes.
 
     Parameters
     ----------
-    run : margins.solvers.driver.Run
-        With private coordinates, or with bounded dual variables.
-    rules : Rules
-        Unlearning, Additive, NoShrink: a.y_k is to be the threshold b at the margin.
-    rival : float
-        What else could be done is worth so many presentations of every pattern; inf: nothing else can.
-
-    Attributes
-    ----------
-    outpaced : bool
-        True: passes would take more than that. An epoch ends as soon as it shows.
+    rules : margins.rules.Rules
+        Unlearning(b, delta_b) with b > 0, Additive, NoShrink: a.y_k is b at the margin.
+    max_passes : float
+        Give up as soon as it is expected to access every sample more often than this.
+    tuning : margins.tuning.ConjugateTuning, optional
     """
 
-    def __init__(self, run, rules, rival=math.inf):
-        self._run = run
-        self._rival = rival
-        self.outpaced = False
+    name = "conjugate"
+    corrects_rounding = True
+
+    def __init__(self, rules, max_passes=math.inf, tuning=TUNING.conjugate):
+        self._rules, self._max_passes, self._tuning = rules, max_passes, tuning
         self._target = rules.condition.b
-        self._visits = ActiveSets((), len(run.patterns))
-        self._hope = 1.0  # how much of what is to be left may be
+        self._sets = None
+        self._safety = 1.0  # the share of the tolerance that an estimated gap may be
         self._least_gap = math.inf
-        self._left = 0.0  # after the last epoch
-        self._first_found = self._least_found = math.inf
-        self._gap_of_left = None  # when a gap was last proven
+        self._estimate = 0.0  # of the gap, after the last epoch
+        self._first_estimate = self._least_estimate = math.inf
+        self._gap_of_estimate = None  # their ratio, when a gap was last proven
         self._n_unproven = 0
         self._steps = None
-        self._n_lasted = math.inf  # passes since moves began
-        self._found = 0.0  # what the last pass has found left to gain
+        self._n_since_restart = math.inf  # passes since search directions began
+        self._found = 0.0  # the gap that the last pass has found
 
-    @property
-    def n_visits(self):
-        """Presentations so far."""
-        return self._visits.n_visits
+    @classmethod
+    def why_not(cls, problem):
+        """See `Solver.why_not`."""
+        if not problem.loss.is_finite:
+            return "the hard margin (C=inf) has no dual variables at which its estimates hold"
+        if problem.loss.is_smooth and problem.loss.has_upper_bounds:
+            return (
+                f"its estimates of the gap are for losses with either upper bounds or a diagonal, and "
+                f"{problem.loss.name!r} has both"
+            )
+        return None
 
-    def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):
-        """See `ActiveSets.full_epoch`."""
+    def epoch(self, run):
+        """See `Solver.epoch`."""
+        patterns, weights = run.patterns, run.weights
+        if self._sets is None:
+            self._sets = ActiveSets((), len(patterns))
         if self._n_unproven == 0:
-            self._look_back()
+            self._compare_with_proof(run)
         if self._steps is None or self._steps.a is not weights:
-            self._steps = ConjugateSteps(patterns, weights, self._target)
-        anew = self._hope < 1 or self._n_lasted >= LASTING
-        if anew:
-            self._n_lasted = 0
-        self._steps.begin(anew)
-        n_changed = self._visits.full_epoch(patterns, weights, rules, order, full_pass_rules, readout)
-        self.n_refused = self._visits.n_refused
+            share = self._tuning.full_set_share
+            self._steps = ConjugateSteps(patterns, weights, self._target, share)
+        restarts = self._safety < 1 or self._n_since_restart >= self._tuning.restart
+        if restarts:
+            self._n_since_restart = 0
+        before = self._sets.n_visits
+        self._steps.begin(restarts)
+        n_changed = self._pass(run, run.orders.next())
+        n_refused = self._sets.n_refused
+        check_gap, is_exhausted = True, False
         if n_changed:
-            self._left = self._settle(patterns, weights, rules, readout)
+            self._estimate, is_exhausted = self._inner_passes(run)
             self._n_unproven += 1
-            if self.outpaced or self._is_near(weights) or self._n_unproven == EPOCHS_PER_PROOF:
+            if (
+                is_exhausted
+                or self._may_be_proven(run)
+                or self._n_unproven == self._tuning.epochs_per_check
+            ):
                 self._n_unproven = 0
-            self._run.proof_is_far = self._n_unproven > 0
-        return n_changed
+            check_gap = self._n_unproven == 0
+        n_visits = self._sets.n_visits - before
+        return EpochReport(n_changed, n_visits, n_refused, check_gap, is_exhausted)
 
-    def _look_back(self):
-        """Learn from what has been proven after the last epoch."""
-        if self._run.certificate is None:
+    def _pass(self, run, order):
+        return self._sets.full_epoch(run.patterns, run.weights, self._rules, order, None, run.readout)
+
+    def _compare_with_proof(self, run):
+        """Compare the last estimate with the gap proven since."""
+        if run.certificate is None:
             return
-        gap = self._run.certificate.gap
-        if gap > SLOW * self._least_gap:
-            self._hope = min(0.5 * self._hope, self._left / gap)
+        gap = run.certificate.gap
+        if gap > self._tuning.slow_reduction * self._least_gap:
+            self._safety = min(0.5 * self._safety, self._estimate / gap)
         self._least_gap = min(self._least_gap, gap)
-        if self._left > 0 and math.isfinite(gap):
-            self._gap_of_left = gap / self._left
+        if self._estimate > 0 and math.isfinite(gap):
+            self._gap_of_estimate = gap / self._estimate
 
-    def _is_near(self, weights):
-        """True if the epoch may have come near enough for a proof, or its gap is to be known."""
-        if self._hope < 1 or self._left <= FAR * self._asked(weights):
+    def _may_be_proven(self, run):
+        """True if the epoch may have come near enough for a proof, or if its gap must be known."""
+        limit = self._tuning.check_ratio
+        if self._safety < 1 or self._estimate <= limit * self._required(run):
             return True
-        if self._gap_of_left is None:
-            return not isinstance(self._run.problem, Hinge)
-        return self._gap_of_left * self._left <= FAR * self._run.problem.gap_of(self._run.eps)
+        if self._gap_of_estimate is None:
+            return run.loss.is_smooth
+        return self._gap_of_estimate * self._estimate <= limit * run.loss.required_gap(run.eps)
 
-    def _settle(self, patterns, weights, rules, readout):
-        """After a pass over all patterns, present the unsettled until they have little left to gain.
-
-        Returned is about how much.
-        """
-        members, enough = self._steps.unsettled(), 0.0
-        for n_passes in range(PASSES + 1):
+    def _inner_passes(self, run):
+        """Pass over the working set until little is left to gain: the estimate of it, and if
+        exhausted."""
+        tuning = self._tuning
+        working_set, enough = self._steps.working_set(), 0.0
+        for n_passes in range(tuning.max_passes + 1):
             if n_passes > 0:
                 self._steps.step()
-                self._n_lasted += 1
-                order = self._run.orders.of(members)
-                self._visits.full_epoch(patterns, weights, rules, order, None, readout)
+                self._n_since_restart += 1
+                self._pass(run, run.orders.of(working_set))
             before, self._found = self._found, self._steps.gap()
-            asked = self._asked(weights)
-            next_found = self._found * min(self._found / before, 1) if before > 0 else self._found
-            if next_found <= self._hope * asked:
-                return next_found
-            self.outpaced = self._is_outpaced(asked)
-            if self.outpaced or self._found <= enough:
+            required = self._required(run)
+            expected = self._found * min(self._found / before, 1) if before > 0 else self._found
+            if expected <= self._safety * required:
+                return expected, False
+            if self._exceeds_budget(run, required):
+                return self._found, True
+            if self._found <= enough:
                 break
             if n_passes == 1:
-                enough = self._hope * LEFT * self._found
-        return self._found
+                enough = self._safety * tuning.epoch_reduction * self._found
+        return self._found, False
 
-    def _is_outpaced(self, asked):
-        """True if what else could be done seems to take less, after what the last pass has found."""
-        if math.isinf(self._first_found):
-            self._first_found = self._least_found = self._found
+    def _exceeds_budget(self, run, required):
+        """True if, by what the last pass has found, the solver would need more than `max_passes`."""
+        if math.isinf(self._first_estimate):
+            self._first_estimate = self._least_estimate = self._found
             return False
-        if math.isinf(self._rival):
+        if math.isinf(self._max_passes):
             return False
-        # What passes find may grow before it falls, so the least counts.
-        self._least_found = min(self._least_found, self._found)
-        times = _times_to(asked, self._least_found, self._first_found)
-        return times * self.n_visits > self._rival * len(self._run.patterns)
+        # Estimates may grow before they fall, so the least counts.
+        self._least_estimate = min(self._least_estimate, self._found)
+        times = _repetitions_to(required, self._least_estimate, self._first_estimate)
+        return times * self._sets.n_visits > self._max_passes * len(run.patterns)
 
-    def _asked(self, weights):
+    def _required(self, run):
         """The gap to be proven, in units of the objective at functional margin 1."""
-        dual = dual_value(weights, self._target)
-        return self._run.problem.gap_of(self._run.eps) * dual if dual > 0 else 0.0
+        dual = dual_value(run.weights, self._target)
+        return run.loss.required_gap(run.eps) * dual if dual > 0 else 0.0
 
 
 def dual_value(weights, target):
@@ -176,11 +164,11 @@ def dual_value(weights, target):
     return (weights.dual_sum - 0.5 * weights.sqnorm / target) / target
 
 
-def _times_to(asked, now, before):
-    """How often it takes what has made a gap fall from `before` to `now` until it is `asked`.
+def _repetitions_to(required, now, before):
+    """How often what has reduced a gap from `before` to `now` must be repeated to reach `required`.
 
-    0 where it is that small already, or nobody can tell.
+    0 where it is that small already, or where the required gap is unknown.
     """
-    if not 0 < asked < now:
+    if not 0 < required < now:
         return 0.0
-    return math.log(now / asked) / math.log(before / now) if now < before else math.inf
+    return math.log(now / required) / math.log(before / now) if now < before else math.inf

@@ -1,77 +1,36 @@
-"""One binary problem, from the first full epoch to the proof.
+"""The driver: one binary problem, from the first full epoch to the proof.
 
-An algorithm is a generator of stages: each says by which rules and active sets to go on, and the run
-goes on by them, from where it is, until a full pass changes nothing, or until the certificate proves
-what was asked.
+An algorithm is a generator of phases (`margins.solvers.base.Phase`): each says by which solver, or by
+which rules and active sets, to go on, and the run goes on so, from where it is, until a full pass
+changes nothing, or until the certificate proves the accuracy.
 """
 
 import math
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from margins._activeset import ActiveSets, Level
 from margins._sparse import Rows
-from margins._update import Patterns, Readout, Rules, WeightVector
-from margins.certificate import NOTHING, Certificate
+from margins._update import Patterns, WeightVector
+from margins.certificate import Certificate
 from margins.data.binary_problem import of_each
 from margins.data.permutations import Orders
-from margins.estimators.callbacks import Watch
+from margins.losses import Loss
+from margins.losses.base import NOTHING
+from margins.solvers.base import Phase, PhaseRecord, Problem, solver_path
+from margins.tuning import TUNING
 
 EPSILON = np.finfo(np.float64).eps
 
-# Squared norms that differ more are not the same but for rounding.
+# Squared norms with a larger relative difference are not the same but for rounding.
 SAME = 1e-9
 
-# What updates have rounded off is put right before it may be this share of the gap to be proven. (Not
-# after every epoch: text took 0.93 to 0.98 of the time, with C = 0.01 0.88 to 0.95.)
-NEGLIGIBLE = 1e-4
-# A conjugate step, of which there are fewer than visits, may round off so many times what a visit does.
+# A conjugate step, of which there are fewer than updates, may round off so many times what an update
+# does.
 ROUNDED_BY_STEP = 100
-
-
-class Stage(NamedTuple):
-    """How to go on.
-
-    Attributes
-    ----------
-    rules : Rules or None
-        None: `loop` presents the patterns.
-    levels : tuple of Level
-        The nested active sets; empty: plain epochs.
-    full_pass_rules : Rules, optional
-        Rules of the pass over all patterns, where they differ from those of the active sets.
-    epochs : int, optional
-        End the stage after so many full epochs, also without a clean one.
-    n_patterns : int, optional
-        Present only so many patterns in what counts as a full epoch: they are drawn from all over the
-        data, of large data in chunks of rows, and few may come twice. Only where orders are permuted in
-        every epoch.
-    presenter : object, optional
-        Presents the patterns of an epoch in its own way instead of `ActiveSets`, whose `full_epoch`,
-        `n_refused` and `n_visits` it must have.
-    hopeless : callable, optional
-        Called with the run after every full epoch; a sentence (why going on cannot help) ends the
-        fit, None lets it go on.
-    loop : callable, optional
-        ``loop(order)`` presents the patterns of `order`, ndarray of int32, in place of rules and active
-        sets, and returns how many made an update: for algorithms outside the mould of the rules.
-    joint : callable, optional
-        ``joint(run)`` plays a full epoch on many patterns at once, and returns how many it has changed
-        and how many presentations it is worth. It also is the hypothesis that is read out after it.
-    """
-
-    rules: Rules | None = None
-    levels: tuple[Level, ...] = ()
-    full_pass_rules: Rules | None = None
-    epochs: int | None = None
-    n_patterns: int | None = None
-    presenter: object | None = None
-    hopeless: Callable[["Run"], str | None] = lambda run: None
-    loop: Callable[[np.ndarray], int] | None = None
-    joint: Callable[["Run"], tuple[int, int]] | None = None
 
 
 class Epoch(NamedTuple):
@@ -84,63 +43,101 @@ class Epoch(NamedTuple):
     updates : int
         Since the start of the run, multiplicities counted.
     mistakes : int
-        Misclassified patterns of the full pass, by the rules' condition, those included that an upper
-        bound kept from being updated. Of an epoch that moved many dual variables at once: how many.
+        Misclassified samples of the full pass, by the rules' condition, those included that an upper
+        bound kept from being updated. Of a solver that moves many dual variables at once: how many.
     certificate : Certificate or None
-        What was proven at its end, if it was asked then: not where the proof is known to be far.
+        What was proven at its end; None if it was not computed: where the estimated gap is above the
+        tolerance, or before a clean pass if one is needed.
+    solver : str
+        Which one ran.
     """
 
     epoch: int
     updates: int
     mistakes: int
     certificate: Certificate | None
+    solver: str = "rules"
 
 
-@dataclass
-class Run:
-    """The state of one fit of one binary problem; what a generator of stages may look at and change.
+@dataclass(frozen=True)
+class RunOptions:
+    """What an estimator asks of a run, beside samples and loss.
 
     Attributes
     ----------
-    patterns : Patterns
-    problem : HardMargin, SquaredHinge or Hinge
     eps : float or None
         Accuracy to prove; None: only a clean full pass ends the fit.
-    prove_early : bool
-        True: end as soon as `eps` is proven; False: only after a clean full pass.
+    needs_clean_pass : bool
+        True: a proof ends the fit only after a full epoch that has changed nothing.
     max_iter : int
         The most full epochs.
-    seed : int
-    report : callable or None
-        Called with a line of progress after every full epoch.
     keep_dual : bool
         True: keep the dual variables.
-    watch : margins.estimators.callbacks.Watch or None
-        Told of every full epoch; may end the run.
+    report : callable or None
+        Called with a line of progress after every full epoch.
+    theta : float
+        The score of a sample is ``l_k (a.y_k) - theta``; the rules must say the same.
+    shuffle : {"epochs", "once", "never", "draws"}
+        When samples are permuted: see `margins.data.permutations.Orders`.
+    held_out : float
+        The share of the samples, those first in the first order, that are never accessed.
+    readout : callable or None
+        ``readout(weights)`` makes what averages the iterates of the whole run.
+    new_weights : callable or None
+        ``new_weights(patterns)`` makes what is trained in place of a `WeightVector`.
+    """
+
+    eps: float | None = None
+    needs_clean_pass: bool = False
+    max_iter: int = 1000
+    keep_dual: bool = False
+    report: Callable[[str], None] | None = None
+    theta: float = 0.0
+    shuffle: str = "epochs"
+    held_out: float = 0.0
+    readout: Callable | None = None
+    new_weights: Callable | None = None
+
+
+class Run:
+    """The state of one fit of one binary problem. Algorithms look at it, and change it by its methods.
+
+    Parameters
+    ----------
+    patterns : Patterns
+    loss : margins.losses.Loss
+    seed : int
+    options : RunOptions
+    watch : object or None
+        Observes every full epoch; may end the run: see `margins.estimators.callbacks.Watch`.
     features : margins._sparse.Rows or None
         Of `patterns` that are rows of their Gram matrix: X, by which the run is to end.
-    theta : float
-        The score of a pattern is ``l_k (a.y_k) - theta``; the rules must say the same.
-    sums_afresh : bool
-        True: sum the weight vector again from its dual variables after a full epoch, where a proof could
-        tell the difference; over the rows of a kernel, which may have to be computed for it, only before
-        a proof.
+
+    Attributes
+    ----------
+    patterns, loss, seed, options, features
+        As given.
+    eps : float or None
+    max_iter : int
     orders : margins.data.permutations.Orders
-        In which the patterns are presented; when they change is to be set before training.
+        In which the samples are accessed.
     weights : WeightVector
     readout : Readout or None
-        Chooses among the run's hypotheses; None: the last one. To be set before training.
+        What averages iterates; None: the last one is read out.
     history : list of Epoch
+    phases : list of PhaseRecord
+        Those that have run.
+    solver : Solver or None
+        Of the last phase.
     certificate : Certificate or None
         Of the last full epoch at whose end it was computed.
-    proof_is_far : bool
-        True: whoever presents the patterns takes the epoch's proof to be far; nobody looks for it.
     products : ndarray of float64, shape (m,), or None
-        Those of the hypothesis it is of, with all patterns: w.y_k - theta l_k, private coordinates left
-        out.
+        Those of the hypothesis certified, with all samples: w.y_k - theta l_k.
+    primal_scale, dual_scale : float
+        By what the hypothesis and the dual variables are multiplied to attain the certified objectives.
     n_epochs : int
     n_visits : int
-        Presentations of a pattern.
+        Accesses of a sample.
     clean : bool
         True if the last full epoch changed nothing.
     converged : bool
@@ -148,47 +145,55 @@ class Run:
         Why the fit ended without the proof.
     """
 
-    patterns: Patterns
-    problem: object
-    eps: float | None
-    prove_early: bool
-    max_iter: int
-    seed: int
-    report: Callable[[str], None] | None
-    keep_dual: bool
-    watch: Watch | None = None
-    features: Rows | None = None
-    theta: float = 0.0
-    sums_afresh: bool = False
-    orders: Orders = field(init=False)
-    weights: WeightVector = field(init=False)
-    readout: Readout | None = field(init=False, default=None)
-    history: list[Epoch] = field(init=False, default_factory=list)
-    certificate: Certificate | None = field(init=False, default=None)
-    proof_is_far: bool = field(init=False, default=False)
-    products: np.ndarray | None = field(init=False, default=None)
-    n_epochs: int = field(init=False, default=0)
-    n_visits: int = field(init=False, default=0)
-    clean: bool = field(init=False, default=False)
-    converged: bool = field(init=False, default=False)
-    trouble: str | None = field(init=False, default=None)
-    primal_scale: float = field(init=False, default=1.0)
-    dual_scale: float = field(init=False, default=1.0)
-
-    def __post_init__(self):
-        m = len(self.patterns)
-        self.weights = WeightVector(self.patterns.rows.n_features, m if self.keep_dual else 0)
+    def __init__(
+        self,
+        patterns: Patterns,
+        loss: Loss,
+        seed: int,
+        options: RunOptions,
+        watch=None,
+        features: Rows | None = None,
+    ):
+        self.patterns, self.loss, self.seed, self.options = patterns, loss, seed, options
+        self.features, self._watch = features, watch
+        self.eps, self.max_iter, self.theta = options.eps, options.max_iter, options.theta
+        self.keep_dual = options.keep_dual
+        m = len(patterns)
+        self.orders = Orders(
+            m,
+            patterns.rows,
+            seed,
+            proven=options.eps is not None,
+            shuffle=options.shuffle,
+            n_held_out=math.ceil(options.held_out * m),
+        )
+        if options.new_weights is None:
+            self.weights = WeightVector(patterns.rows.n_features, m if options.keep_dual else 0)
+        else:
+            self.weights = options.new_weights(patterns)
+        self._readout = None if options.readout is None else options.readout(self.weights)
+        self.readout = self._readout
+        self.history, self.phases, self.solver = [], [], None
+        self.certificate = self.products = self.trouble = None
+        self.primal_scale = self.dual_scale = 1.0
+        self.n_epochs = self.n_visits = 0
+        self.clean = self.converged = False
         self._best_dual = 0.0
         self._n_changed = self._n_refused = 0
+        self._corrects_rounding = False
         self._n_visits_summed = 0  # before the weight vector was last summed
-        self._primal = None
-        self.orders = Orders(
-            m, self.patterns.rows, self.seed, proven=self.eps is not None, early=self.prove_early
-        )
+        self._primal = None  # of the last epoch, if its solver has found one
+        self._is_certified = False  # the hypothesis as it is
+        self._check_gap = True
+
+    @property
+    def problem(self):
+        """What is solved: Problem."""
+        return Problem(self.patterns, self.loss)
 
     @property
     def sqradius(self):
-        """R^2, the largest squared norm of an augmented and extended pattern."""
+        """R^2, the largest squared norm of an augmented and extended sample."""
         return self.patterns.max_sqnorm
 
     @property
@@ -197,9 +202,9 @@ class Run:
         if self.eps is None:
             return self.clean
         return (
-            (self.prove_early or self.clean)
+            (self.clean or not self.options.needs_clean_pass)
             and self.certificate is not None
-            and self.certificate.proves(self.eps, self.problem.loss)
+            and self.loss.is_proven(self.certificate, self.eps)
         )
 
     @property
@@ -211,9 +216,37 @@ class Run:
             return self.weights
         return self.readout.hypothesis(self.weights, self.patterns)
 
+    @property
+    def upper_bound(self):
+        """|a| / S, which no margin exceeds; inf before the first update."""
+        total = self.weights.dual_sum
+        return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf
+
+    @property
+    def solver_path(self):
+        """The solvers that have run, in order: str."""
+        return solver_path(self.phases)
+
+    # What an algorithm may do between its phases.
+
     def bound_dual(self, upper):
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
         self.patterns = self.patterns.with_limits(upper=of_each(upper, len(self.patterns)))
+
+    def restart(self):
+        """Begin again from 0; epochs and updates stay counted."""
+        self.weights.clear()
+        self._primal = None
+
+    def rescale(self, factor):
+        """Multiply the weight vector and its dual variables by `factor` > 0."""
+        self.weights.rescale(factor)
+
+    def rescale_to_feasible(self):
+        """Bring the dual variables to the scale at which the certificate has found them best."""
+        if self.dual_scale > 0:
+            self.weights.rescale(self.dual_scale)
+            self.dual_scale = 1.0
 
     def leave_gram(self):
         """Go on over X itself, if it was its Gram matrix so far: True if it was.
@@ -231,11 +264,188 @@ class Run:
         self._forget_dual_unless(before)
         return True
 
+    def certify(self):
+        """Compute the certificate of the hypothesis as it is: one pass over all samples."""
+        weights, hypothesis, patterns = self.weights, self.hypothesis, self.patterns
+        self.products = None  # not two of them at a time
+        self.products = products = hypothesis.products(patterns)
+        sqnorm = hypothesis.ordinary_sqnorm(patterns)
+        bounds = NOTHING
+        if self.theta != 0:
+            products -= self.theta * patterns.signs
+            # The intercept's weight is rho label_sum - theta / rho.
+            length = self.theta / patterns.sqrho if patterns.sqrho > 0 else math.inf
+            sqnorm = max(sqnorm + self.theta * (length - 2 * hypothesis.label_sum), 0.0)
+        if self.theta == 0 or math.isfinite(sqnorm):
+            bounds = self.loss.bounds(products, sqnorm, weights)
+        self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
+        self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
+        self.certificate = Certificate.from_bounds(
+            bounds.primal, self._best_dual, weights.n_updates, bounds.margin
+        )
+        self._is_certified = True
+
+    # The loop.
+
+    def train(self, phases: Iterable[Phase]):
+        """Play the phases until the end."""
+        for phase in phases:
+            if self._play(phase):
+                break
+        self.conclude()
+
+    def _play(self, phase):
+        """Go on by one phase; True: this was the last one."""
+        solver = self.begin_phase(phase)
+        last = math.inf if phase.epochs is None else self.n_epochs + phase.epochs
+        ends_run = phase_ends = False
+        while not (ends_run or phase_ends):
+            if self.n_epochs >= self.max_iter:
+                self._out_of_epochs()
+                ends_run = True
+                break
+            self.begin_epoch()
+            report = solver.epoch(self)
+            self.add(report)
+            self.end_epoch(solver.name)
+            ends_run = self._ends_run(phase, solver)
+            phase_ends = last <= self.n_epochs or report.is_exhausted
+            phase_ends = phase_ends or (self.clean and not solver.decays)
+        self.end_phase()
+        return ends_run
+
+    def begin_phase(self, phase):
+        """Begin a phase: the solver that plays it."""
+        solver = phase.play()
+        solver.start(self)
+        self.solver = solver
+        self.readout = self._readout if phase.readout is None else phase.readout(self.weights)
+        self._corrects_rounding = self._corrects_rounding or solver.corrects_rounding
+        self._begin = self.n_epochs, self.weights.n_updates, self.n_visits, time.perf_counter()
+        return solver
+
+    def end_phase(self):
+        """Record the phase that has ended."""
+        epochs, updates, visits, seconds = self._begin
+        self.phases.append(
+            PhaseRecord(
+                self.solver.name,
+                self.n_epochs - epochs,
+                self.weights.n_updates - updates,
+                self.n_visits - visits,
+                time.perf_counter() - seconds,
+            )
+        )
+
+    def _ends_run(self, phase, solver):
+        """True if the run ends after the epoch that has just ended."""
+        if self.eps is not None:
+            proven = self.finished and not self.options.needs_clean_pass
+        else:
+            # Where every access shrinks, a full epoch without updates is no end.
+            proven = self.clean and phase.is_last and not solver.decays
+        if phase.until is not None and phase.until(self):
+            self.clean = proven = True
+        if proven:
+            self.trouble = None
+            return True
+        if self.trouble is None and self.clean and not solver.decays:
+            return False
+        if self.trouble is None and phase.infeasible is not None:
+            self.trouble = phase.infeasible(self)
+        return self.trouble is not None
+
+    def ends_phase(self):
+        """True if a run that is trained with others ends: nothing changed, stopped, or out of epochs."""
+        if self.clean:
+            self.trouble = None  # a callback that stopped it came too late
+        elif self.trouble is None and self.n_epochs == self.max_iter:
+            self._out_of_epochs()
+        return self.clean or self.trouble is not None
+
+    def _out_of_epochs(self):
+        """Note that `max_iter` was what ended the run."""
+        self.trouble = f"max_iter={self.max_iter} full epochs came first"
+
+    def begin_epoch(self):
+        """Notify observers that a full epoch begins."""
+        self._check_gap, self._is_certified = True, False
+        if self._watch is not None:
+            self._watch.begin_epoch(self.n_epochs + 1)
+
+    def add(self, report):
+        """Count what a solver has done, in a whole epoch or a part of it."""
+        self._n_changed += report.n_changed
+        self._n_refused += report.n_refused
+        self.n_visits += report.n_visits
+        self._check_gap = report.check_gap
+        self._primal = report.primal
+        if report.dual_is_feasible:
+            self.dual_scale = 1.0
+
+    def end_epoch(self, solver="rules"):
+        """Count a full epoch, look for its proof, and notify observers."""
+        self.n_epochs += 1
+        self.clean = self._n_changed == 0
+        self._check_gap = self._check_gap or self.n_epochs == self.max_iter
+        certified = (
+            self.eps is not None
+            and (self.clean or not self.options.needs_clean_pass)
+            and self._check_gap
+        )
+        if self._check_gap:
+            self._correct_rounding()
+        if certified:
+            self.certify()
+            if self.finished and self._leave_rounding():
+                self.certify()
+        mistakes = self._n_changed + self._n_refused
+        self.history.append(
+            Epoch(
+                self.n_epochs,
+                self.weights.n_updates,
+                mistakes,
+                self.certificate if certified else None,
+                solver,
+            )
+        )
+        if self.options.report is not None:
+            self.options.report(self._progress())
+        if self.clean and self.readout is not None:
+            # The epochs that are left would be like this one: their accesses count.
+            # (No more of them than a double counts exactly.)
+            left = min(self.max_iter - self.n_epochs, 2**53 // len(self.patterns))
+            n_presented = len(self.patterns) - self.orders.n_held_out
+            self.readout.n_presented += left * n_presented
+            self.readout.n_right += left * (n_presented - self._n_refused)
+        self._n_changed = self._n_refused = 0
+        if self._watch is not None and self._watch.end_epoch(self):
+            self.trouble = "a callback stopped it"
+
+    def conclude(self):
+        """Certify what has been reached, and note whether it is what was required."""
+        if not self._check_gap:
+            self._correct_rounding()
+        if self._leave_rounding() or not self._is_certified:
+            self.certify()
+        if not self._check_gap:  # an observer ended the run after an epoch without a certificate
+            self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
+            if self.finished:
+                self.trouble = None
+        if self.trouble is None:
+            self.converged = self.finished
+            if not self.converged:
+                self.trouble = "the algorithm ended before its accuracy was proven"
+        if self._watch is not None:
+            self._watch.end()
+
+    # Rounding.
+
     def _leave_rounding(self):
         """Leave what no proof rests on: a Gram matrix, sums of a kernel's rows. True if it was one."""
         if self.leave_gram():
             return True
-        if not (self.sums_afresh and self.patterns.rows.is_kernel):
+        if not (self._corrects_rounding and self.patterns.rows.is_kernel):
             return False
         if self._n_visits_summed == self.n_visits:  # just now
             return False
@@ -250,145 +460,13 @@ class Run:
         if not abs(self.weights.sqnorm - sqnorm) <= SAME * sqnorm:
             self._best_dual = 0.0
 
-    def certify(self):
-        """Compute the certificate of the hypothesis as it is: one pass over all patterns."""
-        weights, hypothesis, patterns = self.weights, self.hypothesis, self.patterns
-        self.products = None  # not two of them at a time
-        self.products = products = hypothesis.products(patterns)
-        sqnorm = hypothesis.ordinary_sqnorm(patterns)
-        if self.theta == 0:
-            bounds = self.problem.bounds(products, sqnorm, weights, refit_slacks=self.prove_early)
-        else:
-            products -= self.theta * patterns.signs
-            # The augmentation's weight is rho label_sum - theta / rho.
-            length = self.theta / patterns.sqrho if patterns.sqrho > 0 else math.inf
-            sqnorm = max(sqnorm + self.theta * (length - 2 * hypothesis.label_sum), 0.0)
-            bounds = NOTHING
-            if math.isfinite(sqnorm):
-                bounds = self.problem.bounds(products, sqnorm, weights, refit_slacks=self.prove_early)
-        self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
-        self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
-        self.certificate = Certificate.from_bounds(
-            bounds.primal, self._best_dual, weights.n_updates, bounds.margin
-        )
-
-    def train(self, stages: Iterable[Stage]):
-        """Play the stages until the end."""
-        for stage in stages:
-            if self._play(stage):
-                break
-        self.conclude()
-
-    def conclude(self):
-        """Say what has been reached."""
-        if self.proof_is_far:
-            self._sum_afresh()
-        if self._leave_rounding() or self.eps is None or not (self.prove_early and self.finished):
-            self.certify()  # there is none yet, or it is of earlier weights
-        if self.proof_is_far:  # whoever stopped the run did so where nobody had looked for the proof
-            self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
-            if self.finished:
-                self.trouble = None
-        if self.trouble is None:
-            self.converged = self.finished
-            if not self.converged:
-                self.trouble = "the algorithm ended before its accuracy was proven"
-        if self.watch is not None:
-            self.watch.end()
-
-    def _play(self, stage):
-        """Go on by one stage; True: this was the last one."""
-        sets = stage.presenter
-        if sets is None:
-            sets = ActiveSets(stage.levels, len(self.patterns))
-        last = math.inf if stage.epochs is None else self.n_epochs + stage.epochs
-        while self.n_epochs < self.max_iter:
-            self.begin_epoch()
-            self._primal = stage.joint
-            if stage.joint is None:
-                self.present(stage, sets, self.orders.next(stage.n_patterns))
-            else:
-                n_changed, n_visits = stage.joint(self)
-                self._n_changed += n_changed
-                self.n_visits += n_visits
-            self.end_epoch()
-            decays = stage.rules is not None and stage.rules.decays
-            # Where every presentation shrinks, a full epoch without updates is no end.
-            if self.prove_early and self.finished and not (decays and self.eps is None):
-                self.trouble = None
-                return True
-            if self.clean and self.trouble is None and not decays:
-                return False
-            if self.trouble is None:
-                self.trouble = stage.hopeless(self)
-            if self.trouble is not None:
-                return True
-            if last <= self.n_epochs:
-                return False
-        self.out_of_epochs()
-        return True
-
-    def out_of_epochs(self):
-        """Note that `max_iter` was what ended the run."""
-        self.trouble = f"max_iter={self.max_iter} full epochs came first"
-
-    def begin_epoch(self):
-        """Tell whom it concerns that a full epoch begins."""
-        self.proof_is_far = False
-        if self.watch is not None:
-            self.watch.begin_epoch(self.n_epochs + 1)
-
-    def present(self, stage, sets, order):
-        """Present the patterns of `order`, all of a full epoch or the next of them."""
-        if stage.loop is not None:
-            self._n_changed += stage.loop(order)
-            self.n_visits += len(order)
-            return
-        visits_before = sets.n_visits
-        n_changed = sets.full_epoch(
-            self.patterns, self.weights, stage.rules, order, stage.full_pass_rules, self.readout
-        )
-        self._n_changed += n_changed
-        self._n_refused += sets.n_refused
-        self.n_visits += sets.n_visits - visits_before
-
-    def end_epoch(self):
-        """Take stock after a full epoch."""
-        self.n_epochs += 1
-        self.clean = self._n_changed == 0
-        self.proof_is_far = self.proof_is_far and self.n_epochs < self.max_iter
-        certified = self.eps is not None and (self.prove_early or self.clean) and not self.proof_is_far
-        if not self.proof_is_far:
-            self._sum_afresh()
-        if certified:
-            self.certify()
-            if self.finished and self._leave_rounding():
-                self.certify()
-        mistakes = self._n_changed + self._n_refused
-        self.history.append(
-            Epoch(
-                self.n_epochs, self.weights.n_updates, mistakes, self.certificate if certified else None
-            )
-        )
-        if self.report is not None:
-            self.report(self._progress())
-        if self.clean and self.readout is not None:
-            # The epochs that are left would be like this one: their presentations count.
-            # (No more of them than a double counts exactly.)
-            left = min(self.max_iter - self.n_epochs, 2**53 // len(self.patterns))
-            n_presented = len(self.patterns) - self.orders.n_held_out
-            self.readout.n_presented += left * n_presented
-            self.readout.n_right += left * (n_presented - self._n_refused)
-        self._n_changed = self._n_refused = 0
-        if self.watch is not None and self.watch.end_epoch(self):
-            self.trouble = "a callback stopped it"
-
-    def _sum_afresh(self):
-        """Put right what updates have rounded off."""
+    def _correct_rounding(self):
+        """Recompute what updates have rounded off, where a proof could depend on it."""
         self.weights.recompute(self.patterns)
-        if not self.sums_afresh or self.patterns.rows.is_kernel:
+        if not self._corrects_rounding or self.patterns.rows.is_kernel:
             return
-        if not self._rounded_off() <= NEGLIGIBLE * self.problem.gap_of(self.eps):
+        limit = TUNING.driver.negligible_rounding * self.loss.required_gap(self.eps)
+        if not self._rounded_off() <= limit:
             self.weights.sum_afresh(self.patterns)
             self._n_visits_summed = self.n_visits
 
@@ -396,7 +474,7 @@ class Run:
         """What share of |a| updates may have rounded off at most, since it was last summed.
 
         Each rounds a, and its dual variable, which may have been as large as its bound, or as its
-        private coordinate may be in an `a` of this length. To be asked after `recompute`.
+        diagonal allows in an `a` of this length. Only after `recompute`.
         """
         patterns, n_visits = self.patterns, self.n_visits - self._n_visits_summed
         length = math.sqrt(self.weights.sqnorm)
@@ -408,15 +486,10 @@ class Run:
 
     def _progress(self):
         epoch = self.history[-1]
-        what = "misclassified" if self._primal is None else "moved at once"
-        line = f"epoch {epoch.epoch}: {epoch.mistakes} patterns {what}, {epoch.updates} updates"
+        line = f"epoch {epoch.epoch} ({epoch.solver}): {epoch.mistakes} samples "
+        line += "misclassified" if self._primal is None else "moved together"
+        line += f", {epoch.updates} updates"
         certificate = epoch.certificate
         if certificate is not None:
             line += f", proven fraction {certificate.fraction:.6g}, gap {certificate.gap:.3g}"
         return line
-
-    @property
-    def upper_bound(self):
-        """|a| / S, which no margin exceeds; inf before the first update."""
-        total = self.weights.dual_sum
-        return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf

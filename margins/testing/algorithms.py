@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import margins
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.testing.reports import Violation, check_of, require
 from margins.testing.truth import clouds, least_objective, maximum_margin, problems, separable_problem
 

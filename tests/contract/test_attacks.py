@@ -28,11 +28,11 @@ def test_two_threads_never_share_a_cache_of_kernel_rows(monkeypatch):
     both, seen = threading.Barrier(2, timeout=30), []
 
     class Watched(margins.get("pdm")):
-        def stages(self, run):
+        def phases(self, run):
             seen.append((threading.get_ident(), run.patterns.rows))
             if len(seen) <= 2:
                 both.wait()
-            yield from super().stages(run)
+            yield from super().phases(run)
 
     X, y = noisy(n_classes=4)
     Watched(kernel="rbf", n_jobs=2, eps=0.5, random_state=0).fit(X, y)

@@ -16,8 +16,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import margins
-from margins.estimators.base import MaximumMarginClassifier
 from margins.estimators.budget import BudgetClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import ReadoutClassifier
 from margins.estimators.step import StepClassifier
 from margins.parameters import AnyOf, InstanceOf, Interval, OneOf

@@ -20,7 +20,6 @@ NAMES = list(ALGORITHMS)
 SHRINKING = {"mpcs", "mpvs", "pa", "pa-i", "pa-ii", "norma", "pegasos", "alma"}
 SHRINKING |= {"second-order-perceptron", "cramma", "micra", "romma", "aggressive-romma"}
 SHRINKING |= {"spa", "ballseptron", "dcd", "adatron"}
-SHRINKING |= {"mpu"}  # by conjugate steps
 # Read out what is not the last sum of patterns: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_
@@ -36,7 +35,7 @@ def fit(name, X, y, **params):
     if name == "pfm" and math.isinf(params.get("C", 1)):
         params.setdefault("gamma", 0.01)
     # Newton steps are no sums of whole numbers; their layouts are compared in test_newton.py.
-    params = {"random_state": 0, "max_iter": 30, "eps": 0.125, "newton": False, **params}
+    params = {"random_state": 0, "max_iter": 30, "eps": 0.125, "solver": "unlearning", **params}
     return algorithm(**{key: value for key, value in params.items() if key in declared}).fit(X, y)
 
 

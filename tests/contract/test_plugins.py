@@ -298,8 +298,6 @@ import margins
 warnings.simplefilter("ignore")
 
 def end(name, X, y, **params):
-    if name == "pdm":
-        params["newton"] = False
     fit = margins.get(name)(random_state=0, **params).fit(X, y)
     curve = [[epoch.updates, epoch.mistakes] for epoch in fit.learning_curve_[0]]
     return [fit.coef_.tolist(), fit.intercept_.tolist(), fit.n_updates_, fit.n_iter_, curve]

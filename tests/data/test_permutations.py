@@ -1,15 +1,18 @@
 """Orders of large data: permutations that keep chunks of rows within reach of each other."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import oracles
 import pytest
 
 import margins
-from margins.data import permutations as orders
+from margins.data import permutations
 from margins.data.binary_problem import rows_of
-from margins.data.permutations import TILE, Orders, by_tiles, rows_per_chunk, spread
+from margins.data.permutations import Orders, by_tiles, rows_per_chunk, spread
+
+TILE = permutations.PERMUTATION.block_samples
 
 
 @pytest.mark.parametrize("n", [1, 7, TILE - 1, TILE, TILE + 1, 3 * TILE, 5 * TILE + 321])
@@ -96,8 +99,10 @@ def test_orders_differ():
 def test_only_large_data_of_short_rows_go_by_tiles(monkeypatch):
     X = np.zeros((1000, 4))
     assert rows_per_chunk(rows_of(X)) == 1
-    monkeypatch.setattr(orders, "LARGE", X.nbytes)
-    assert rows_per_chunk(rows_of(X)) == orders.CHUNK // 32
+    monkeypatch.setattr(
+        permutations, "PERMUTATION", replace(permutations.PERMUTATION, min_bytes=X.nbytes)
+    )
+    assert rows_per_chunk(rows_of(X)) == permutations.PERMUTATION.chunk_bytes // 32
     assert rows_per_chunk(rows_of(np.zeros((4, 1 << 14)))) == 1
     assert rows_per_chunk(rows_of(np.zeros((1 << 16, 1)))) == TILE // 16
 
@@ -147,9 +152,9 @@ def fit(name, **parameters):
 
 
 def test_the_proof_is_the_same(monkeypatch):
-    before = fit("mpu", newton=False)
-    monkeypatch.setattr(orders, "LARGE", 0)
-    by_tiles = fit("mpu", newton=False)
+    before = fit("mpu")
+    monkeypatch.setattr(permutations, "PERMUTATION", replace(permutations.PERMUTATION, min_bytes=0))
+    by_tiles = fit("mpu")
     assert by_tiles.converged_
     assert by_tiles.certificates_[0].fraction >= 0.99
     assert by_tiles.n_updates_ != before.n_updates_
@@ -158,5 +163,5 @@ def test_the_proof_is_the_same(monkeypatch):
 @pytest.mark.parametrize("name, parameters", [("pa", {}), ("pam", {"shuffle": "epochs"})])
 def test_algorithms_without_a_proof_see_permutations(monkeypatch, name, parameters):
     before = fit(name, max_iter=3, **parameters)
-    monkeypatch.setattr(orders, "LARGE", 0)
+    monkeypatch.setattr(permutations, "PERMUTATION", replace(permutations.PERMUTATION, min_bytes=0))
     np.testing.assert_array_equal(fit(name, max_iter=3, **parameters).coef_, before.coef_)

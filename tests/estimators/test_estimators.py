@@ -16,11 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import margins
-from margins.estimators.base import MaximumMarginClassifier
 from margins.estimators.budget import BudgetClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import ReadoutClassifier
 from margins.estimators.step import StepClassifier
-from margins.solvers.newton.stages import NewtonClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
@@ -47,9 +46,9 @@ def make(name, **params):
     return algorithm(**params)
 
 
-def by_visits(name):
-    """The parameters that leave an algorithm to its own rules."""
-    return {"newton": False} if issubclass(ALGORITHMS[name], NewtonClassifier) else {}
+def by_rules(name):
+    """The parameters that leave an estimator to rules alone."""
+    return {"solver": "unlearning"} if name == "auto" else {}
 
 
 def names_of_parameters(algorithm):
@@ -263,7 +262,7 @@ def test_fit_ignores_a_process_backend_that_surrounds_it():
 @pytest.mark.parametrize("name", NAMES)
 def test_random_state_decides_the_result(name):
     X, y = clouds(n_classes=3)
-    params = {"max_iter": 30, **by_visits(name)}
+    params = {"max_iter": 30, **by_rules(name)}
     one = make(name, random_state=7, **params).fit(X, y)
     assert_same_fit(make(name, random_state=7, **params).fit(X, y), one)
     generator = np.random.RandomState(7)
@@ -277,8 +276,8 @@ def test_random_state_decides_the_result(name):
             assert not np.array_equal(other.decision_function(X), one.decision_function(X))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if by_visits(name)])
-def test_newton_steps_over_so_few_patterns_have_no_order(name):
+def test_newton_steps_over_so_few_samples_have_no_order():
+    name = "auto"
     X, y = clouds(n_classes=3)
     one, other = (make(name, random_state=seed).fit(X, y) for seed in (7, 8))
     assert_same_fit(other, one)
@@ -451,7 +450,7 @@ WITH_DUAL_VARIABLES += [("mpu", {"C": math.inf, "max_iter": 20})]
 WITH_DUAL_VARIABLES += [(name, {"C": math.inf}) for name in ("alpha-bound", "lambda-trick")]
 WITH_DUAL_VARIABLES += [("mpu", {"C": C, "loss": "hinge"}) for C in (0.1, 10.0)]
 # Newton steps leave a primal and a dual solution, which are one at the optimum only: test_newton.py.
-WITH_DUAL_VARIABLES = [(name, {**params, **by_visits(name)}) for name, params in WITH_DUAL_VARIABLES]
+WITH_DUAL_VARIABLES = [(name, {**params, **by_rules(name)}) for name, params in WITH_DUAL_VARIABLES]
 
 
 @quiet
@@ -686,7 +685,7 @@ def test_warning_names_the_class_without_a_proof(name, stop):
     X, y = clouds(n_classes=3)
     y = np.array(["ant", "bee", "cat"])[y]
     # One epoch of Newton steps is enough for data as small.
-    params = {"C": 100.0, "eps": 1e-6, "max_iter": 1, "stop": stop, **by_visits(name)}
+    params = {"C": 100.0, "eps": 1e-6, "max_iter": 1, "stop": stop, **by_rules(name)}
     classifier = make(name, random_state=0, **params)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import margins
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.kernels import gram
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}

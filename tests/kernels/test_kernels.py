@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 import margins
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import ReadoutClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
@@ -43,7 +43,7 @@ each_by_points = pytest.mark.parametrize("name", BY_POINTS)
 def make(name, **params):
     """The algorithm, ended soon; whole numbers keep sums of whole patterns exact."""
     declared = {field.name for field in dataclasses.fields(ALGORITHMS[name])}
-    usual = {"max_iter": 20, "random_state": 0, "eps": 0.125, "newton": False}  # no Newton with kernels
+    usual = {"max_iter": 20, "random_state": 0, "eps": 0.125}
     if name in NOISE_TOLERANT:
         usual |= {"eta": 1.0, "theta_init": 4.0, "intercept_scaling": 2.0}
     if name == "pfm":

@@ -8,8 +8,6 @@ from threadpoolctl import ThreadpoolController
 import margins
 from margins.linalg.threads import one_thread, set_n_threads
 
-Mpu = margins.get("mpu")
-
 
 def test_threads_of_linear_algebra_are_as_they_were_after_classes_in_threads():
     libraries = ThreadpoolController().select(user_api="blas")
@@ -17,7 +15,7 @@ def test_threads_of_linear_algebra_are_as_they_were_after_classes_in_threads():
     with libraries.limit(limits=2):
         before = [library["num_threads"] for library in libraries.info()]
         for seed in range(5):
-            Mpu(loss="hinge", eps=1e-3, n_jobs=3, random_state=seed).fit(X, y)
+            margins.MarginClassifier(loss="hinge", eps=1e-3, n_jobs=3, random_state=seed).fit(X, y)
             assert [library["num_threads"] for library in libraries.info()] == before
 
 

@@ -157,8 +157,7 @@ def test_certificates_are_those_of_the_learning_curve(pdm):
 
 def test_gaps_are_drawn_alone():
     X, y = make_noisy_halfspace(5, noise=0.1, n_samples=60, random_state=0)
-    # By visits: Newton steps may end with a gap of 0, which a logarithmic axis has no place for.
-    mpu = margins.get("mpu")(eps=0.01, C=0.01, newton=False).fit(X, y)
+    mpu = margins.get("mpu")(eps=0.01, C=0.01).fit(X, y)
     display = drawn(CertificateDisplay.from_estimator(mpu, quantity="gap"))
     (line,) = display.lines_
     assert line.get_ydata()[-1] == mpu.learning_curve_[0][-1].certificate.gap

@@ -78,8 +78,8 @@ def test_slow_algorithm_ends_with_what_it_has_proven(monkeypatch, capfd, tmp_pat
     class Slow(DynamicMarginPerceptron):
         """Takes its time, and never gets there."""
 
-        def stages(self, run):
-            for stage in super().stages(run):
+        def phases(self, run):
+            for stage in super().phases(run):
                 yield stage
                 return
 

@@ -14,7 +14,7 @@ import margins
 import margins.rules
 from margins.algorithms.averaged_perceptron import AveragedPerceptron
 from margins.algorithms.pdm import DynamicMarginPerceptron
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.parameters import POSITIVE, Interval, parameter
 from margins.rules import (
     Additive,
@@ -50,7 +50,7 @@ from margins.rules import (
     UpdatePower,
     VariableShrink,
 )
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.testing import algorithm_checks, check_algorithm, check_rule, rule_checks
 
 SAMPLED = ["averaged-perceptron", "pdm"]  # tests/test_estimators.py asks scikit-learn about all
@@ -226,8 +226,8 @@ class SaysItHasConverged(Documented):
 
 
 class StopsShort(Documented):
-    def stages(self, run):
-        yield Stage(Rules(Mistake(), Additive(), NoShrink()))
+    def phases(self, run):
+        yield Phase(Rules(Mistake(), Additive(), NoShrink()))
 
 
 class DoublesFloat32(Documented):
@@ -300,9 +300,6 @@ class ForgetsWhenPickled(Documented):
 
 
 class FitsByChance(Documented):
-    def newton_stages(self, run, opening):
-        return ()  # which leave nothing to chance
-
     def fit(self, X, y, sample_weight=None):
         seed, self.random_state = self.random_state, None
         try:
@@ -312,8 +309,8 @@ class FitsByChance(Documented):
 
 
 class CountsThreads(Documented):
-    def stages(self, run):
-        yield Stage(Rules(FixedThreshold(float(self.n_jobs or 1)), Additive(), NoShrink()))
+    def phases(self, run):
+        yield Phase(Rules(FixedThreshold(float(self.n_jobs or 1)), Additive(), NoShrink()))
 
 
 class WritesToX(Documented):
@@ -438,7 +435,7 @@ def test_check_algorithm_runs_every_check_but_those_expected_to_fail():
 
 
 def test_parameters_of_the_author_reach_every_instance():
-    class Greedy(MarginClassifier):
+    class Greedy(BaseMarginClassifier):
         """A perceptron that has to be told what to demand.
 
         **Source**: this test.
@@ -446,10 +443,10 @@ def test_parameters_of_the_author_reach_every_instance():
 
         demand: float = parameter(0.0, Interval(0, 10), "The threshold.")
 
-        def stages(self, run):
+        def phases(self, run):
             if not self.demand:
                 raise RuntimeError("demand is needed")
-            yield Stage(Rules(FixedThreshold(self.demand), Additive(), NoShrink()))
+            yield Phase(Rules(FixedThreshold(self.demand), Additive(), NoShrink()))
 
     pairs = {check.__name__: (check, args) for check, args in algorithm_checks(Greedy, demand=2.0)}
     check, arguments = pairs["check_n_jobs"]

@@ -2,12 +2,12 @@
 """A Hessian that is kept as a sum."""
 
 from libc.stdint cimport int32_t
-from margins.solvers.newton._hessian cimport Curvature
+from margins.solvers.newton._hessian cimport Hessian
 from margins.solvers.newton._dense_block cimport DenseBlock
 from margins._update cimport Patterns
 
 
-cdef class SummedCurvature(Curvature):
+cdef class DenseHessian(Hessian):
     # Two triangles in one array: the sum in [i, j], its Cholesky factor in [j, i + 1], j <= i.
     cdef double[:, ::1] sum
     cdef DenseBlock block           # where patterns are dense; else None

@@ -22,14 +22,6 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 
 import numpy as np
 
-# Patterns are added to the Hessian as dense ones, in blocks, where that takes less time: a non-zero
-# element costs a third of a nanosecond for each other one, a dense pattern of n elements n^2 / 130 + 2 n.
-# (Nanoseconds a pattern, as dense ones and as sparse ones, of random patterns: 64 features, 12 of them
-# not 0, 145 and 60, 25 of them 160 and 224; 256 features, 38 of them 950 and 610, 76 of them 1110 and
-# 2040.) Not where features are few: dense ones then are too short for blocks.
-cdef double SQUARE = 1 / 45., LINEAR = 6
-cdef Py_ssize_t NARROW = 16
-
 # A pivot is the share of its diagonal element that the features before it leave. A Hessian of n features
 # with a share below TRUSTED sqrt(n), 64 times what single precision rounds off, is summed again in
 # double precision. (Least shares: usps and digits 1e-2, satimage 2e-3; madelon, 501 features, 2e-2 with
@@ -39,34 +31,28 @@ cdef Py_ssize_t NARROW = 16
 cdef double TRUSTED = 4e-6
 
 
-def nanoseconds(Patterns patterns not None):
-    """About what it takes to sum all patterns, and to factorise I + factor * the sum: two floats."""
-    cdef double m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
-    cdef double stored = patterns.rows.n_stored / max(m, 1)
-    return m * min(stored * stored, n * (SQUARE * n + LINEAR)) / 3, n * n * n / 90
-
-
-cdef class SummedCurvature(Curvature):
+cdef class DenseHessian(Hessian):
     """The sum of s_k y_k y_k^T over the free patterns, kept from step to step.
 
     Parameters
     ----------
     patterns : Patterns
-    steepness : ndarray of float64, shape (m,)
+    curvature : ndarray of float64, shape (m,)
         s_k > 0.
+    in_blocks : bool
+        True: samples are added as dense rows, in blocks, by BLAS.
 
     Attributes
     ----------
-    held : ndarray of int8, shape (m,)
+    included : ndarray of int8, shape (m,)
         1 for the patterns in the sum.
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] steepness):
+    def __init__(self, Patterns patterns not None, const double[::1] curvature, bint in_blocks=False):
         cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
-        Curvature.__init__(self, patterns, steepness)
+        Hessian.__init__(self, patterns, curvature)
         self.sum = np.zeros((n, n + 1))
-        cdef double enough = m * sqrt(n * (SQUARE * n + LINEAR))
-        if n > NARROW and patterns.rows.has_nonzeros(<Py_ssize_t> enough + 1):
+        if in_blocks:
             self.block = DenseBlock(n, m, is_double=False)
 
     @property
@@ -82,29 +68,29 @@ cdef class SummedCurvature(Curvature):
     cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
         """Add the members that have become free, and take away those that no longer are.
 
-        Those held before must be among the members.
+        Those included before must be among the members.
         """
         cdef Py_ssize_t i, k, n_leaving = 0, n_staying = 0
         cdef bint joining
         for i in range(members.shape[0]):
-            if self.is_held[members[i]]:
+            if self.is_included[members[i]]:
                 n_leaving += not free[i]
                 n_staying += free[i]
         if n_leaving > n_staying:  # a sum afresh is less work, and keeps less rounding
-            self.is_held[:] = 0
+            self.is_included[:] = 0
             self.sum[:, :] = 0
         if self.block is None:
             for i in range(members.shape[0]):
                 k = members[i]
-                if free[i] != self.is_held[k]:
-                    self.is_held[k] = free[i]
+                if free[i] != self.is_included[k]:
+                    self.is_included[k] = free[i]
                     self._add(k, 1 if free[i] else -1)
             return
         for joining in range(2):  # a block's rows are all added, or all taken away
             for i in range(members.shape[0]):
                 k = members[i]
-                if free[i] == joining and self.is_held[k] != joining:
-                    self.is_held[k] = joining
+                if free[i] == joining and self.is_included[k] != joining:
+                    self.is_included[k] = joining
                     self._add(k, 1 if joining else -1)
             self.block.flush(1 if joining else -1, self.sum)
 
@@ -112,19 +98,19 @@ cdef class SummedCurvature(Curvature):
         """Add sign times s_k y_k y_k^T to the sum, where patterns are dense with the rest of a block."""
         cdef Py_ssize_t n = self.elements(k)
         if self.block is None:
-            _add_outer(&self.values[0], &self.columns[0], n, sign * self.steepness[k], &self.sum[0, 0],
+            _add_outer(&self.values[0], &self.columns[0], n, sign * self.curvature[k], &self.sum[0, 0],
                        self.sum.shape[1])
-        elif self.block.append(&self.values[0], &self.columns[0], n, sqrt(self.steepness[k])):
+        elif self.block.append(&self.values[0], &self.columns[0], n, sqrt(self.curvature[k])):
             self.block.flush(sign, self.sum)
 
     cdef void _sum_in_double(self) noexcept nogil:
         """Sum afresh, from now on in double precision."""
-        cdef Py_ssize_t k, n = self.sum.shape[0], m = self.is_held.shape[0]
+        cdef Py_ssize_t k, n = self.sum.shape[0], m = self.is_included.shape[0]
         with gil:
             self.block = DenseBlock(n, m, is_double=True)
         self.sum[:, :] = 0
         for k in range(m):
-            if self.is_held[k]:
+            if self.is_included[k]:
                 self._add(k, 1)
         self.block.flush(1, self.sum)
 

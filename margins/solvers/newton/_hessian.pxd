@@ -5,14 +5,14 @@ from libc.stdint cimport int8_t, int32_t
 from margins._update cimport Patterns
 
 
-cdef class Curvature:
+cdef class Hessian:
     cdef Patterns patterns
-    cdef const double[::1] steepness
+    cdef const double[::1] curvature
     cdef double rho
     cdef double[::1] values         # room for a pattern's elements
     cdef int32_t[::1] columns
-    cdef readonly object held
-    cdef int8_t[::1] is_held
+    cdef readonly object included
+    cdef int8_t[::1] is_included
     cdef readonly Py_ssize_t n_read   # patterns that products with the Hessian have read so far
 
     cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil

@@ -16,28 +16,28 @@ from margins._update cimport Patterns
 import numpy as np
 
 
-cdef class Curvature:
+cdef class Hessian:
     """The base class.
 
     Parameters
     ----------
     patterns : Patterns
-    steepness : ndarray of float64, shape (m,)
+    curvature : ndarray of float64, shape (m,)
         s_k > 0.
 
     Attributes
     ----------
-    held : ndarray of int8, shape (m,)
+    included : ndarray of int8, shape (m,)
         1 for the patterns that are to be among the members of the next `update`.
     n_read : int
         How many patterns products with a Hessian that is not written down have read so far.
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] steepness):
+    def __init__(self, Patterns patterns not None, const double[::1] curvature):
         cdef Py_ssize_t longest = patterns.rows.longest() + 1
-        self.patterns, self.steepness, self.rho = patterns, steepness, sqrt(patterns.sqrho)
-        self.held = np.zeros(patterns.rows.n_rows, dtype=np.int8)
-        self.is_held = self.held
+        self.patterns, self.curvature, self.rho = patterns, curvature, sqrt(patterns.sqrho)
+        self.included = np.zeros(patterns.rows.n_rows, dtype=np.int8)
+        self.is_included = self.included
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
 
     cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil:

@@ -2,10 +2,10 @@
 """A Hessian that is a product with vectors."""
 
 from libc.stdint cimport int32_t
-from margins.solvers.newton._hessian cimport Curvature
+from margins.solvers.newton._hessian cimport Hessian
 
 
-cdef class ImplicitCurvature(Curvature):
+cdef class HessianVectorProduct(Hessian):
     cdef int32_t[::1] free          # the free patterns, so many of them
     cdef Py_ssize_t n_free, most_read
     cdef double[::1] diagonal       # of the sum

@@ -29,13 +29,13 @@ cdef double RESIDUAL = 0.1
 cdef Py_ssize_t MOST_PRODUCTS = 300
 
 
-cdef class ImplicitCurvature(Curvature):
+cdef class HessianVectorProduct(Hessian):
     """The sum of s_k y_k y_k^T over the free patterns, never written down.
 
     Parameters
     ----------
     patterns : Patterns
-    steepness : ndarray of float64, shape (m,)
+    curvature : ndarray of float64, shape (m,)
         s_k > 0.
     most_read : int
         Products may read so many patterns altogether; from then on nothing is solved any more. (Where
@@ -43,9 +43,9 @@ cdef class ImplicitCurvature(Curvature):
         patterns of 8 elements among 4000 features, C = 1e4, 0.08 s by visits, 10.7 by such steps.)
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] steepness, Py_ssize_t most_read):
+    def __init__(self, Patterns patterns not None, const double[::1] curvature, Py_ssize_t most_read):
         cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
-        Curvature.__init__(self, patterns, steepness)
+        Hessian.__init__(self, patterns, curvature)
         self.most_read = most_read
         self.free = np.empty(m, dtype=np.int32)
         self.diagonal, self.solution, self.scaled, self.direction, self.image = np.zeros((5, n))
@@ -59,7 +59,7 @@ cdef class ImplicitCurvature(Curvature):
             if not free[i]:
                 continue
             k = members[i]
-            s = self.steepness[k]
+            s = self.curvature[k]
             self.free[self.n_free] = <int32_t> k
             self.n_free += 1
             # Of an element stored in parts the sum of squares, not the square of the sum: near enough.
@@ -108,7 +108,7 @@ cdef class ImplicitCurvature(Curvature):
         self.image[:] = self.direction
         for i in range(self.n_free):
             k = self.free[i]
-            c = factor * self.steepness[k] * (dot(self.patterns.rows, k, &self.direction[0]) + bias)
+            c = factor * self.curvature[k] * (dot(self.patterns.rows, k, &self.direction[0]) + bias)
             axpy(self.patterns.rows, k, c, &self.image[0])
             total += c
         if self.rho > 0:

@@ -20,8 +20,8 @@ efficient augmented Lagrangian method for support vector machine.
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int32_t
-from margins.solvers.newton._hessian cimport Curvature
-from margins.losses._smoothed cimport Losses
+from margins.solvers.newton._hessian cimport Hessian
+from margins.losses._smoothed cimport SmoothLoss
 from margins._sparse cimport axpy, dot
 from margins.linalg._sums cimport dot_of
 from margins._update cimport Patterns
@@ -81,12 +81,12 @@ cdef void _add_combination(
 # ---------------------------------------------------------------------------- which patterns, how far
 
 
-def movable(const double[::1] products, const double[::1] dual, const double[::1] penalty, bint bounded,
-            const int8_t[::1] held, double band):
+def movable(const double[::1] products, const double[::1] dual, const double[::1] upper,
+            const int8_t[::1] included, double band):
     """The patterns that a step may concern: ndarray of int32, ascending.
 
     Left out are those whose dual variable is at a bound where it belongs, and whose w.y_k is further
-    than `band` from 1; unless they are `held`.
+    than `band` from 1; unless they are `included`.
     """
     cdef Py_ssize_t k, n = 0
     cdef double slack
@@ -95,8 +95,8 @@ def movable(const double[::1] products, const double[::1] dual, const double[::1
     with nogil:
         for k in range(products.shape[0]):
             slack = 1 - products[k]
-            if not held[k] and (
-                (slack < -band and dual[k] == 0) or (bounded and slack > band and dual[k] == penalty[k])
+            if not included[k] and (
+                (slack < -band and dual[k] == 0) or (slack > band and dual[k] == upper[k])
             ):
                 continue
             out[n] = <int32_t> k
@@ -118,7 +118,7 @@ def mean_distance(const double[::1] a, const double[::1] b):
 
 
 cdef class Objective:
-    """The objective as a function of what some patterns contribute, the others' dual variables held.
+    """The objective as a function of what some patterns contribute, the others' dual variables included.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ cdef class Objective:
         Where it starts.
     margins : ndarray of float64
         w.y_k of the members; is changed.
-    losses : Losses
-        Of the members; rounded-off ones are sharpened.
-    curvature : Curvature
+    losses : SmoothLoss
+        Of the members; those that are smoothed are sharpened.
+    curvature : Hessian
 
     Attributes
     ----------
@@ -155,8 +155,8 @@ cdef class Objective:
     """
 
     cdef Patterns patterns
-    cdef Losses losses
-    cdef Curvature curvature
+    cdef SmoothLoss losses
+    cdef Hessian curvature
     cdef const int32_t[::1] members
     cdef const double[::1] others
     cdef double[::1] weights, products, alpha, pull
@@ -168,7 +168,7 @@ cdef class Objective:
     cdef readonly bint is_exact
 
     def __init__(self, Patterns patterns not None, members, others, double others_sum, w, margins,
-                 Losses losses not None, Curvature curvature not None):
+                 SmoothLoss losses not None, Hessian curvature not None):
         self.patterns, self.members, self.others, self.others_sum = patterns, members, others, others_sum
         self.w, self.margins, self.losses, self.curvature = w.copy(), margins, losses, curvature
         self.dual, self.combination = np.empty(len(members)), np.empty(len(w))
@@ -192,7 +192,7 @@ cdef class Objective:
         with nogil:
             while n_steps < most_steps and not self.gap <= max(enough, share * self.value):
                 # Rounded off as it is, the loss has little left to lose: round it off less.
-                if self.losses.bounded and 0.5 * _dot(self.gradient, self.gradient) <= self.distance:
+                if self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.distance:
                     self.losses.sharpen(self.alpha)
                     self._settle()
                 if not self._step():

@@ -4,9 +4,9 @@ import ctypes
 
 from scipy import LowLevelCallable
 
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import Additive, Native, NoShrink, Python, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP
 
 
@@ -27,8 +27,8 @@ class FunctionPerceptron(MaximumMarginClassifier):
 
     condition = by_pointer
 
-    def stages(self, run):
-        yield Stage(Rules(self.condition, Additive(), NoShrink()), DEEP)
+    def phases(self, run):
+        yield Phase(Rules(self.condition, Additive(), NoShrink()), DEEP)
 
 
 class PythonFunctionPerceptron(FunctionPerceptron):

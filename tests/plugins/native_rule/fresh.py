@@ -2,9 +2,9 @@
 
 from fresh_rules import FreshMargin
 
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import Additive, NoShrink, Rules
-from margins.solvers.driver import Stage
+from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP, DEEP_OPENING
 
 
@@ -14,9 +14,9 @@ class FreshMarginPerceptron(MaximumMarginClassifier):
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8).
     """
 
-    def stages(self, run):
+    def phases(self, run):
         condition = FreshMargin(1 - self.eps)
         rules = Rules(condition, Additive(), NoShrink())
         single = Rules(condition, Additive(most=1), NoShrink())
-        yield Stage(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
-        yield Stage(rules, DEEP)
+        yield Phase(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
+        yield Phase(rules, DEEP)

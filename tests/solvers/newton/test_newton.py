@@ -329,8 +329,8 @@ def test_other_algorithms_begin_anew_if_newton_steps_do_not_finish(name, visits,
     seen = []
 
     class Watched(margins.get(name)):
-        def stages(self, run):
-            for stage in super().stages(run):
+        def phases(self, run):
+            for stage in super().phases(run):
                 state = run.weights
                 seen.append((stage.joint is not None, state.dual_sum, state.t, abs(state.weights).max()))
                 before = state.n_updates
@@ -366,8 +366,8 @@ def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
     monkeypatch.setattr(Run, "bound_dual", note)
 
     class Watched(Mpu):
-        def stages(self, run):
-            for stage in super().stages(run):
+        def phases(self, run):
+            for stage in super().phases(run):
                 a = np.append(run.weights.weights, run.weights.label_sum)
                 assert_allclose(a, run.weights.dual @ Y, rtol=1e-12, atol=1e-12 * abs(a).max())
                 assert run.weights.dual.max() <= bounds[-1] * (1 + 1e-12)

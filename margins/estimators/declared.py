@@ -1,0 +1,64 @@
+"""How declared parameters become the constructor and the docstring of an estimator."""
+
+import inspect
+from dataclasses import dataclass
+from typing import dataclass_transform
+
+from margins.parameters import describe_parameters, parameter
+
+ATTRIBUTES = """
+Attributes
+----------
+coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
+    Weights at the scale of least objective (functional margin 1 if C = inf): they compare with
+    LinearSVC's.
+    Only with ``kernel="linear"``.
+intercept_ : ndarray of float64, shape (1,) or (n_classes,)
+classes_ : ndarray, shape (n_classes,)
+certificates_ : list of Certificate
+    What is proven about each binary problem, in the feature space of the kernel.
+dual_coef_ : ndarray of float64, shape (1, n_samples) or (n_classes, n_samples)
+    With ``kernel="linear"``: the dual variables alpha_k >= 0, scaled to be feasible (with C < inf,
+    or where the algorithm keeps them). `coef_` is proportional to the sum of alpha_k y_k x_k, and
+    after Newton steps close to it.
+    With another kernel, as SVC's: shape (1, n_support) or (n_classes, n_support), the coefficients
+    of K(support vector, x) in the scores, signed by the labels.
+support_ : ndarray of int, shape (n_support,)
+    Indices of the samples with a coefficient that is not 0 in some binary problem, sorted. Only with
+    a kernel.
+support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
+    Those samples; empty if the kernel is precomputed.
+solver_ : str
+    The solvers that ran, in order, joined by " + "; "rules" where only the algorithm's own rules did.
+phases_ : list of lists of margins.solvers.base.PhaseRecord
+    For each binary problem and phase that ran: solver, epochs, updates, visits, seconds.
+learning_curve_ : list of lists of margins.solvers.driver.Epoch
+    For each binary problem and full epoch: epoch, updates so far, mistakes, certificate, solver. The
+    certificate is None where it was not computed: where the estimated gap was above the tolerance, or,
+    with ``stop="clean-pass"``, before a clean pass.
+converged_ : bool
+    True if every binary problem ended as it should: with its accuracy proven, or, for algorithms
+    without an accuracy, with a full epoch that changed nothing.
+n_iter_ : int
+    Full epochs, the largest over the binary problems.
+n_updates_ : int
+    Updates, multiplicities counted, summed over the binary problems.
+n_visits_ : int
+    Accesses of a sample, with or without an update, summed over the binary problems: the work of the
+    fit, whatever the machine.
+n_features_in_ : int
+feature_names_in_ : ndarray of str, shape (n_features,)
+    Only if X has string column names.
+"""
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
+class Declared:
+    """Turns declared parameters into the constructor and the docstring of every subclass."""
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        dataclass(kw_only=True, repr=False, eq=False)(cls)
+        if cls.__doc__ and not cls.__name__.startswith("_"):
+            text = inspect.cleandoc(cls.__doc__)
+            cls.__doc__ = "\n\n".join([text, describe_parameters(cls), ATTRIBUTES.strip()])

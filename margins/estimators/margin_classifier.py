@@ -1,0 +1,147 @@
+"""The flagship: maximum margins and support vector machines, by the solver that proves them soonest."""
+
+import numpy as np
+
+from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.validation import validate_samples
+from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.multiclass import positive_codes
+from margins.kernels.gram import gram_rows
+from margins.kernels.kernel import LINEAR, Kernel
+from margins.losses import LOSSES, Loss
+from margins.parameters import AnyOf, Interval, OneOf, SubclassOf, parameter
+from margins.solvers.auto import SOLVERS, Explanation, candidates, gram_pays, plan
+from margins.solvers.base import Problem
+from margins.tuning import TUNING
+
+
+class MarginClassifier(BaseMarginClassifier):
+    """Linear and kernel classification with a proof, by the fastest solver.
+
+    Solves the problems of `LinearSVC` and `SVC`, squared hinge loss, hinge loss and hard margin, to an
+    accuracy that is proven when the fit ends. A planner chooses among all solvers of the library by the
+    size of the data, the loss and the accuracy: `explain` says before the fit which ones and why,
+    `solver_` and `phases_` say after it which ones ran.
+
+    After Newton steps `coef_` and `dual_coef_` are a primal and a dual solution of their own, each at
+    the optimum: half of the squared distance of `coef_` from the sum of alpha_k y_k is at most the
+    difference of their objectives.
+
+    See Also
+    --------
+    margins.get : The published algorithms, each by its own rules.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifier = margins.MarginClassifier(C=1, eps=1e-3).fit(X / X.max(axis=0), y)
+    >>> classifier.certificates_[0].fraction >= 0.999
+    True
+    >>> classifier.solver_
+    'newton'
+
+    **Source**: the docstrings of the solvers, in `margins.solvers`.
+    """
+
+    loss: str | type[Loss] = parameter(
+        "squared_hinge",
+        AnyOf(OneOf(*LOSSES), SubclassOf(Loss)),
+        "'squared_hinge': the maximum margin with squared slacks, LinearSVC's default problem. "
+        "'hinge': the L1-SVM, SVC's problem. With C = inf both are the hard margin. Or a subclass of "
+        "margins.losses.Loss.",
+    )
+    eps: float = parameter(
+        0.01,
+        Interval(0, 1, "right"),
+        "Accuracy to prove: margin >= (1 - eps) * maximum margin; for the hinge loss, relative duality "
+        "gap <= eps.",
+    )
+    solver: str = parameter(
+        "auto",
+        OneOf("auto", *SOLVERS),
+        "'auto': whichever is expected to prove eps soonest. 'newton': Newton steps on the primal "
+        "objective, of linear data with a finite C. 'conjugate': passes over working sets, with steps "
+        "along conjugate directions between them; a finite C. 'unlearning': the rules of the margin "
+        "perceptron with unlearning. 'dcd': dual coordinate descent.",
+    )
+
+    _keeps_dual = True
+
+    @property
+    def _accuracy(self):
+        return self.eps
+
+    def phases(self, run):
+        """See `BaseMarginClassifier.phases`."""
+        plan_of_run = plan(run.problem, self.eps, self.solver, C=float(self.C), max_iter=self.max_iter)
+        return plan_of_run.phases_of(run)
+
+    def _reads_gram(self, X):
+        """True if solvers read the Gram matrix of X."""
+        return self.kernel_ == LINEAR and self.solver != "newton" and gram_pays(X)
+
+    def _rows(self, X):
+        if self._reads_gram(X):
+            return gram_rows(X, coarse=self.eps >= TUNING.gram.single_precision_eps)
+        return super()._rows(X)
+
+    def explain(self, X, y, sample_weight=None):
+        """What `fit` would do with these samples, and why. Nothing is trained or changed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like of float, shape (n_samples,), optional
+
+        Returns
+        -------
+        margins.solvers.auto.Explanation
+            The candidate solvers with predicted costs, the plan, and the reason; its `repr` is to be
+            read.
+
+        Raises
+        ------
+        ValueError
+            As `fit` does, also if `solver` cannot serve.
+
+        Examples
+        --------
+        >>> import margins
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> margins.MarginClassifier(loss="hinge").explain(X / X.max(axis=0), y).solver
+        'unlearning + conjugate + unlearning + newton + conjugate'
+        """
+        self._check_parameters()
+        # On a clone: what a fit sets would be set, and what an earlier fit has found would be lost.
+        return type(self)(**self.get_params(deep=False))._explain(X, y, sample_weight)
+
+    def _explain(self, X, y, sample_weight):
+        X, y, codes = validate_samples(self, X, y)
+        samples = self._weigh(X, codes, sample_weight)
+        X = samples.X
+        self.kernel_ = Kernel.of(self, X)
+        reads_gram = self._reads_gram(X)
+        rows = self._rows(X)
+        sqrho = self._sqrho
+        sqnorms = augmented_sqnorms(rows.sqnorms(), sqrho, np.isinf(self.C), self._takes_zero_rows)
+        loss = self._loss(self._penalties(samples.weight))
+        codes = positive_codes(len(self.classes_))
+        positive = samples.codes == codes[0]
+        problem = Problem(binary_patterns(rows, sqnorms, positive, sqrho, loss.diag, np.inf), loss)
+        return Explanation(
+            n_samples=X.shape[0],
+            n_features=X.shape[1],
+            n_nonzeros=int(rows_of(X).n_stored) if self.kernel_ == LINEAR else X.shape[0] * X.shape[1],
+            n_problems=len(codes),
+            loss=loss.name if loss.is_finite else "hard margin",
+            kernel=self.kernel if isinstance(self.kernel, str) else repr(self.kernel),
+            rows="X" if not rows.is_kernel else "Gram matrix" if reads_gram else "kernel",
+            eps=float(self.eps),
+            required_gap=float(loss.required_gap(self.eps)),
+            plan=plan(problem, self.eps, self.solver, C=float(self.C), max_iter=self.max_iter),
+            candidates=candidates(problem, self.eps),
+        )

@@ -1,0 +1,190 @@
+"""What a loss must say of itself, and what follows from that alone.
+
+The problem: with the weight vector w (bias included) and samples y_k = l_k [x_k, rho],
+
+    primal   min   |w|^2 / 2 + sum_k h_k(w.y_k)
+    dual     max   sum_k alpha_k - |a|^2 / 2 - sum_k D_k alpha_k^2 / 2,   0 <= alpha_k <= U_k
+
+where a = sum_k alpha_k y_k. As in LIBLINEAR, losses differ in two numbers of a sample: the diagonal D_k
+that its own variable adds to the quadratic form, and the upper bound U_k of its dual variable.
+
+    loss             h(p)                       D          U
+    hard margin      inf where p < 1            0          inf
+    squared hinge    C max(0, 1 - p)^2          1 / (2 C)  inf
+    hinge            C max(0, 1 - p)            0          C
+
+A new loss is a subclass of `Loss`: these two numbers and `value`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from margins.data.binary_problem import of_each
+from margins.losses._scaling import largest_factor
+
+
+class Bounds(NamedTuple):
+    """A primal and a dual value, and the factors by which w and alpha attain them.
+
+    Attributes
+    ----------
+    primal, dual : float
+    primal_scale, dual_scale : float
+    margin : float or None
+        Directional margin achieved; None: 1 / sqrt(2 primal).
+    """
+
+    primal: float
+    dual: float
+    primal_scale: float
+    dual_scale: float
+    margin: float | None = None
+
+
+# What is proven of a hypothesis that is no hyperplane through the origin of the augmented space.
+NOTHING = Bounds(math.inf, 0.0, 0.0, 0.0, -math.inf)
+
+
+class Loss(ABC):
+    """A loss over all samples of a binary problem.
+
+    Parameters
+    ----------
+    C : float or ndarray of float64, shape (m,)
+        Penalty of every sample.
+
+    Attributes
+    ----------
+    name : str
+        As the parameter `loss` of estimators gives it.
+    diag : float or ndarray of float64, shape (m,)
+        D_k >= 0.
+    upper : float or ndarray of float64, shape (m,)
+        U_k > 0; inf: no upper bound.
+    """
+
+    name: ClassVar[str]
+    diag: float | np.ndarray = 0.0
+    upper: float | np.ndarray = math.inf
+
+    def __init__(self, C):
+        self.C = C
+
+    # False: no objective is finite where a sample is misclassified (the hard margin).
+    is_finite: ClassVar[bool] = True
+
+    @property
+    def has_upper_bounds(self):
+        """True if dual variables are bounded from above."""
+        return bool(np.isfinite(np.min(self.upper)))
+
+    @property
+    def is_smooth(self):
+        """True if the loss has a derivative everywhere: if every D_k is positive."""
+        return bool(np.min(self.diag) > 0)
+
+    @abstractmethod
+    def value(self, margins):
+        """The sum of the losses of all samples.
+
+        Parameters
+        ----------
+        margins : ndarray of float64, shape (m,)
+            w.y_k.
+
+        Returns
+        -------
+        float
+        """
+
+    def required_gap(self, eps):
+        """The relative duality gap that proves accuracy `eps`."""
+        return eps
+
+    def is_proven(self, certificate, eps):
+        """True if a certificate proves accuracy `eps`: here, of the objective."""
+        return certificate.gap <= eps
+
+    def bounds(self, products, sqnorm, weights):
+        """The best objectives that the directions of w and alpha attain.
+
+        Parameters
+        ----------
+        products : ndarray of float64, shape (m,)
+            w.y_k.
+        sqnorm : float
+            |w|^2, bias included.
+        weights : margins._update.WeightVector
+            For the dual variables, their sum, and |a|^2 + sum_k D_k alpha_k^2.
+
+        Returns
+        -------
+        Bounds
+        """
+        dual, dual_scale = self._dual_bound(weights, len(products))
+        if not math.isfinite(sqnorm):
+            return Bounds(self.value(np.zeros(len(products))), dual, 0.0, dual_scale)
+
+        def objective(scale):
+            return 0.5 * scale * scale * sqnorm + self.value(scale * products)
+
+        best = minimize_scalar(
+            objective, bounds=(0.0, 2 * dual_scale if dual_scale > 0 else 1.0), method="bounded"
+        )
+        candidates = {0.0, 1.0, dual_scale, float(best.x)}
+        scale = min(candidates, key=objective)
+        return Bounds(objective(scale), dual, scale, dual_scale)
+
+    def _dual_bound(self, weights, n_samples):
+        """The best dual value of feasible multiples of the dual variables, and the multiple."""
+        scale = weights.dual_sum / weights.sqnorm if weights.sqnorm > 0 else math.inf
+        if self.has_upper_bounds:
+            scale = min(scale, largest_factor(weights.dual, of_each(self.upper, n_samples)))
+        if not math.isfinite(scale):
+            return 0.0, 0.0
+        return scale * weights.dual_sum - 0.5 * scale**2 * weights.sqnorm, scale
+
+
+class MaximumMarginLoss(Loss):
+    """A loss whose problem is that of the maximum margin: 1 / (2 gamma^2) is the optimum.
+
+    Accuracy then is that of the margin, in the space where a soft margin adds sqrt(D_k) to sample k as a
+    coordinate of its own.
+    """
+
+    def required_gap(self, eps):
+        """The relative duality gap that proves ``margin >= (1 - eps) * maximum margin``."""
+        return 1 / (1 - eps) ** 2 - 1 if eps < 1 else math.inf
+
+    def is_proven(self, certificate, eps):
+        """True if the margin achieved is at least ``1 - eps`` of the maximum margin."""
+        return certificate.fraction >= 1 - eps
+
+
+def margin_bounds(products, sqnorm, weights):
+    """Bounds of a maximum-margin problem whose samples have functional margins `products`.
+
+    Parameters
+    ----------
+    products : ndarray of float64, shape (m,)
+    sqnorm : float
+        |w|^2 of the same space.
+    weights : margins._update.WeightVector
+
+    Returns
+    -------
+    Bounds
+    """
+    if sqnorm == 0 or weights.sqnorm == 0:
+        return Bounds(math.inf, 0.0, 0.0, 0.0, 0.0 if sqnorm == 0 else -math.inf)
+    smallest = float(products.min())
+    dual_scale = weights.dual_sum / weights.sqnorm
+    dual = 0.5 * weights.dual_sum * dual_scale
+    margin = smallest / math.sqrt(sqnorm)
+    if margin > 0:
+        return Bounds(0.5 / margin / margin, dual, 1 / smallest, dual_scale, margin)
+    return Bounds(math.inf, dual, dual_scale, dual_scale, margin)

@@ -1,0 +1,42 @@
+"""The hinge loss: the L1-SVM."""
+
+import math
+
+import numpy as np
+
+from margins.data.binary_problem import of_each
+from margins.losses._scaling import hinge_minimum
+from margins.losses.base import Bounds, Loss
+
+
+class Hinge(Loss):
+    """``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)``.
+
+    Parameters
+    ----------
+    C : float or ndarray of float64, shape (m,)
+        Penalty of every sample, the upper bound of its dual variable.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), section 4, (22)-(24).
+    """
+
+    name = "hinge"
+    has_upper_bounds = True
+    is_smooth = False
+
+    def __init__(self, C):
+        super().__init__(C)
+        self.upper = C
+
+    def value(self, margins):
+        """The sum of C_k max(0, 1 - w.y_k)."""
+        return float(np.sum(self.C * np.maximum(1 - margins, 0)))
+
+    def bounds(self, products, sqnorm, weights):
+        """See `Loss.bounds`."""
+        C = of_each(self.C, len(products))
+        if not math.isfinite(sqnorm + weights.sqnorm):
+            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # beyond double precision: w = 0 is not
+        dual, dual_scale = self._dual_bound(weights, len(products))
+        best, best_scale = hinge_minimum(products, C, sqnorm, dual_scale, dual)
+        return Bounds(best, dual, best_scale, dual_scale)

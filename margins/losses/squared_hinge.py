@@ -1,0 +1,51 @@
+"""The squared hinge loss: the 2-norm soft margin, LinearSVC's default problem."""
+
+import numpy as np
+
+from margins.data.binary_problem import of_each
+from margins.losses._scaling import squared_hinge_minimum, squared_hinge_sums
+from margins.losses.base import Bounds, MaximumMarginLoss, margin_bounds
+
+
+class SquaredHinge(MaximumMarginLoss):
+    """``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)^2``.
+
+    The maximum margin of the samples extended by coordinates of their own, of size
+    Delta_k = 1 / sqrt(2 C_k).
+
+    Parameters
+    ----------
+    C : float or ndarray of float64, shape (m,)
+        Penalty of every sample.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), (20), (24); (2011), section 2.
+    """
+
+    name = "squared_hinge"
+    has_upper_bounds = False
+    is_smooth = True
+
+    def __init__(self, C):
+        super().__init__(C)
+        self.diag = 1 / (2 * C)
+
+    def value(self, margins):
+        """The sum of C_k max(0, 1 - w.y_k)^2."""
+        return float(np.sum(self.C * np.maximum(1 - margins, 0) ** 2))
+
+    def bounds(self, products, sqnorm, weights):
+        """See `Loss.bounds`. The slacks are those that suit w best, whatever the run has accumulated."""
+        if weights.dual_sum == 0 or weights.sqnorm == 0:
+            return margin_bounds(products + self.diag * weights.dual, weights.sqnorm, weights)
+        dual_scale = weights.dual_sum / weights.sqnorm
+        C = of_each(self.C, len(products))
+        primal, scale, converged = squared_hinge_minimum(products, C, sqnorm, dual_scale)
+        if not converged:
+            # No worse than the slacks of the dual variables, at a scale just above 1 / min_k a.y_k.
+            smallest = float((products + self.diag * weights.dual).min())
+            if smallest > 0:
+                other = (1 + 1e-15) / smallest
+                objective = 0.5 * other * other * sqnorm + squared_hinge_sums(products, C, other)[0]
+                if objective < primal:
+                    primal, scale = objective, other
+        return Bounds(primal, 0.5 * weights.dual_sum * dual_scale, scale, dual_scale)

@@ -1,0 +1,310 @@
+"""What solvers, phases and the driver have in common: the problem, one epoch, its report.
+
+A fit of one binary problem is a sequence of phases (`margins.solvers.driver.Run`). Each phase is played
+by one solver, which looks at a run, moves its weight vector by one epoch at a time, and reports. The
+driver owns epochs, history, callbacks, stopping and certificates; a solver writes nothing of them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from margins._activeset import ActiveSets, Level
+from margins._update import Patterns, Readout, Rules, WeightVector
+from margins.losses import Loss
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is solved: the samples of one binary problem, and a loss.
+
+    Attributes
+    ----------
+    data : margins._update.Patterns
+    loss : margins.losses.Loss
+    """
+
+    data: Patterns
+    loss: Loss
+
+    @property
+    def n_samples(self):
+        return len(self.data)
+
+    @property
+    def n_features(self):
+        """Of a kernel: as many as samples."""
+        return self.data.rows.n_features
+
+    @property
+    def n_weights(self):
+        """Features, and the intercept if there is one."""
+        return self.n_features + (self.data.sqrho > 0)
+
+    @property
+    def is_kernel(self):
+        return self.data.rows.is_kernel
+
+
+class PrimalPoint:
+    """A weight vector found on the primal side, beside the dual variables of a run.
+
+    Parameters
+    ----------
+    w : ndarray of float64, shape (n_features,) or, with an intercept, one more
+    margins : ndarray of float64, shape (m,)
+        w.y_k.
+    rho : float
+        Size of the constant feature of the intercept, 0: none.
+    dual_side : WeightVector
+        Whose dual variables belong to it.
+    """
+
+    def __init__(self, w, margins, rho, dual_side):
+        self.w, self.margins, self.rho, self._dual_side = w, margins, rho, dual_side
+
+    @property
+    def weights(self):
+        """The weights of the features: ndarray of float64, shape (n_features,)."""
+        return self.w[:-1] if self.rho > 0 else self.w
+
+    @property
+    def dual(self):
+        """The dual variables as the run has them now: ndarray of float64, shape (m,)."""
+        return self._dual_side.dual
+
+    @property
+    def label_sum(self):
+        """The intercept is rho^2 times it."""
+        return self.w[-1] / self.rho if self.rho > 0 else 0.0
+
+    def products(self, patterns):
+        """w.y_k of all samples: ndarray of float64, shape (m,)."""
+        return self.margins
+
+    def ordinary_sqnorm(self, patterns):
+        """|w|^2 over features and intercept."""
+        return float(self.w @ self.w)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """What a solver says of one epoch.
+
+    Attributes
+    ----------
+    n_changed : int
+        Samples whose dual variable it has changed; 0: nothing is left to gain.
+    n_visits : int
+        Samples accessed.
+    n_refused : int
+        Misclassified samples that the upper bound of their dual variable kept from an update.
+    check_gap : bool
+        False: the estimated gap is above the tolerance, so a certificate would not prove it.
+    is_exhausted : bool
+        True: the solver gives up, also without the proof; the phase ends.
+    primal : PrimalPoint or None
+        The weight vector to read out, if it is not the run's own.
+    dual_is_feasible : bool
+        True: the run's dual variables are feasible as they are, at scale 1.
+    """
+
+    n_changed: int
+    n_visits: int
+    n_refused: int = 0
+    check_gap: bool = True
+    is_exhausted: bool = False
+    primal: PrimalPoint | None = None
+    dual_is_feasible: bool = False
+
+
+class Solver(ABC):
+    """How the weight vector of a run is moved, one epoch at a time."""
+
+    # As `solver_` and the phases of a fit report it.
+    name: ClassVar[str]
+    # True: rounding of its updates is corrected after epochs, before a proof could depend on it.
+    corrects_rounding: ClassVar[bool] = False
+    # True: every access of a sample shrinks the weight vector, so no epoch leaves it as it was.
+    decays: bool = False
+
+    @classmethod
+    def why_not(cls, problem):
+        """Why it cannot serve a problem: str; None if it can."""
+        return None
+
+    def start(self, run):
+        """Take over from the phase before, whose hypothesis is still that of the run."""
+        return None
+
+    @abstractmethod
+    def epoch(self, run):
+        """Move the weight vector of a run by one epoch: EpochReport."""
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+
+class RulesSolver(Solver):
+    """The rules of a perceptron, sample by sample, with nested active sets.
+
+    Parameters
+    ----------
+    rules : margins.rules.Rules
+    levels : sequence of margins.solvers.schedules.Level
+        The nested active sets; empty: plain epochs.
+    full_pass_rules : margins.rules.Rules, optional
+        Rules of the pass over all samples, where they differ from those of the active sets.
+    n_samples : int, optional
+        Access only so many samples in what counts as an epoch, drawn from all over the data.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
+    """
+
+    name = "rules"
+
+    def __init__(self, rules, levels=(), full_pass_rules=None, n_samples=None):
+        self.rules, self.full_pass_rules, self.n_samples = rules, full_pass_rules, n_samples
+        self.levels = tuple(levels)
+        self.decays = rules.decays
+        self._sets = None
+
+    def epoch(self, run):
+        return self.process(run, run.orders.next(self.n_samples))
+
+    def process(self, run, order):
+        """Access the samples of `order`, ndarray of int32, then the active sets: EpochReport."""
+        if self._sets is None:
+            self._sets = ActiveSets(self.levels, len(run.patterns))
+        sets = self._sets
+        before = sets.n_visits
+        n_changed = sets.full_epoch(
+            run.patterns, run.weights, self.rules, order, self.full_pass_rules, run.readout
+        )
+        return EpochReport(n_changed, sets.n_visits - before, sets.n_refused)
+
+    def __repr__(self):
+        return f"RulesSolver({self.rules!r}, levels={self.levels!r})"
+
+
+class LoopSolver(Solver):
+    """Any object that processes an order of samples by a loop of its own.
+
+    Parameters
+    ----------
+    process : callable
+        ``process(order)``, of an ndarray of int32, returns how many samples made an update.
+    name : str, optional
+    """
+
+    name = "loop"
+
+    def __init__(self, process, name="loop"):
+        self._process, self.name = process, name
+
+    def epoch(self, run):
+        order = run.orders.next()
+        return EpochReport(self._process(order), len(order))
+
+
+class EpochSolver(Solver):
+    """An object with `full_epoch`, `n_refused` and `n_visits`, as `ActiveSets` has them, and its rules.
+
+    Parameters
+    ----------
+    rules : margins.rules.Rules
+    loop : object
+        ``loop.full_epoch(patterns, weights, rules, order, None, readout)`` returns how many samples
+        made an update in the pass over all of them.
+    name : str
+    """
+
+    def __init__(self, rules, loop, name):
+        self.rules, self.loop, self.name = rules, loop, name
+        self.decays = rules.decays
+
+    def epoch(self, run):
+        loop = self.loop
+        before = loop.n_visits
+        n_changed = loop.full_epoch(
+            run.patterns, run.weights, self.rules, run.orders.next(), None, run.readout
+        )
+        return EpochReport(n_changed, loop.n_visits - before, loop.n_refused)
+
+
+class Phase(NamedTuple):
+    """One phase of a run: a solver, or the rules of a perceptron, and when it ends.
+
+    Attributes
+    ----------
+    rules : margins.rules.Rules or None
+        None: `solver` is given.
+    levels : tuple of margins.solvers.schedules.Level
+        The nested active sets; empty: plain epochs.
+    full_pass_rules : margins.rules.Rules, optional
+        Rules of the pass over all samples, where they differ from those of the active sets.
+    epochs : int, optional
+        End the phase after so many full epochs, also without a clean one.
+    n_samples : int, optional
+        Access only so many samples in what counts as a full epoch. Only where orders are permuted in
+        every epoch.
+    solver : Solver, optional
+        In place of rules and active sets.
+    infeasible : callable, optional
+        Called with the run after every full epoch; a sentence (why going on cannot help) ends the
+        fit, None lets it go on.
+    until : callable, optional
+        Called with the run after every full epoch; True ends the run as converged.
+    is_last : bool
+        False: where no accuracy is to be proven, a clean epoch ends the phase, but not the run.
+    readout : callable, optional
+        ``readout(weights)`` makes what averages the iterates of this phase.
+    """
+
+    rules: Rules | None = None
+    levels: tuple[Level, ...] = ()
+    full_pass_rules: Rules | None = None
+    epochs: int | None = None
+    n_samples: int | None = None
+    solver: Solver | None = None
+    infeasible: Callable[..., str | None] | None = None
+    until: Callable[..., bool] | None = None
+    is_last: bool = True
+    readout: Callable[[WeightVector], Readout] | None = None
+
+    def play(self):
+        """The solver that plays the phase: Solver."""
+        if self.solver is not None:
+            return self.solver
+        return RulesSolver(self.rules, self.levels, self.full_pass_rules, self.n_samples)
+
+
+class PhaseRecord(NamedTuple):
+    """A phase that has run.
+
+    Attributes
+    ----------
+    solver : str
+    epochs : int
+    updates : int
+        Multiplicities counted.
+    visits : int
+        Samples accessed.
+    seconds : float
+        Wall time.
+    """
+
+    solver: str
+    epochs: int
+    updates: int
+    visits: int
+    seconds: float
+
+
+def solver_path(records):
+    """The names of the solvers that ran, in order, each once where it ran on: str, joined by ' + '."""
+    names = [record.solver for record in records if record.epochs > 0]
+    return " + ".join(
+        name for name, before in zip(names, [None, *names], strict=False) if name != before
+    )

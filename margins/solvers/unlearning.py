@@ -1,0 +1,77 @@
+"""The rules of unlearning: their threshold b, and the phases of the margin perceptron with unlearning.
+
+**Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
+"""
+
+import math
+
+from margins.rules import Additive, NoShrink, Rules, Unlearning
+from margins.solvers.base import Phase
+from margins.solvers.schedules import UNLEARNING, UNLEARNING_BOUNDED
+from margins.tuning import TUNING
+
+
+def threshold(loss, C, accuracy, delta_b):
+    """The b by which `accuracy` is guaranteed before the run.
+
+    Parameters
+    ----------
+    loss : margins.losses.Loss
+    C : float
+        Penalty of a sample of weight 1.
+    accuracy : float
+    delta_b : float
+        Width of the zone without updates.
+
+    Returns
+    -------
+    float
+    """
+    if loss.has_upper_bounds:
+        # Remark 4: b such that the largest dual variable is an integer multiple of 1 / b.
+        return (math.floor(C * delta_b * (2 + accuracy) / accuracy) + 1) / C
+    return delta_b * (1 - accuracy) / accuracy
+
+
+def accuracy_before_run(loss, eps, tuning=TUNING.unlearning):
+    """The accuracy that b is to guarantee, where no other is given: float."""
+    accuracy = tuning.bounded_accuracy_ratio * eps if loss.has_upper_bounds else eps
+    return max(accuracy, tuning.finest_accuracy)
+
+
+def unlearning_rules(run, b, delta_b):
+    """The rules of a threshold: Rules. Upper bounds of the dual variables are in proportion to it."""
+    if run.loss.has_upper_bounds:
+        run.bound_dual(b * run.loss.upper)
+    return Rules(Unlearning(b, delta_b), Additive(), NoShrink())
+
+
+def refined(run, b):
+    """Twice as fine: a and b grow, delta_b does not. The new b."""
+    run.rescale(2)
+    return max(2 * b, run.sqradius)
+
+
+def unlearning_phases(run, b, delta_b):
+    """The rules of unlearning with nested active sets, b doubled until the certificate confirms eps.
+
+    Parameters
+    ----------
+    run : margins.solvers.driver.Run
+    b, delta_b : float
+
+    Yields
+    ------
+    margins.solvers.base.Phase
+    """
+    while True:
+        rules = unlearning_rules(run, b, delta_b)
+        for last, levels in UNLEARNING_BOUNDED if run.loss.has_upper_bounds else UNLEARNING:
+            if run.n_epochs < last:
+                epochs = None if math.isinf(last) else last - run.n_epochs
+                yield Phase(rules, levels, epochs=epochs)
+                if run.finished:
+                    return
+                if run.clean:
+                    break
+        b = refined(run, b)

@@ -1,0 +1,280 @@
+"""Every measured constant that chooses a solver, a memory layout or a point to switch at.
+
+The planner (`margins.solvers.auto`) and the solvers it chooses from read them here. Sizes are counts,
+costs are in accesses of one stored element of X, so that none depends on a machine; docs/tuning.md has
+the measurements behind each of them.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CostTuning:
+    """Costs, in accesses of one stored element.
+
+    Attributes
+    ----------
+    sample_access : float
+        An update or inspection of a sample, besides its elements.
+    sparse_product, dense_square, dense_linear : float
+        Adding y y^T to a dense Hessian costs ``sparse_product * s^2`` for s non-zeros, or, in blocks of
+        dense samples of n features, ``sparse_product * n * (dense_square * n + dense_linear)``.
+    min_block_features : int
+        Dense blocks are for more features than this: shorter rows do not fill them.
+    factorisation : float
+        A Cholesky factorisation of n features costs ``factorisation * n^3``.
+    """
+
+    sample_access: float = 30 / 0.7
+    sparse_product: float = 1 / 3 / 0.7
+    dense_square: float = 1 / 45
+    dense_linear: float = 6.0
+    min_block_features: int = 16
+    factorisation: float = 1 / 90 / 0.7
+
+
+@dataclass(frozen=True)
+class GramTuning:
+    """When the Gram matrix takes the place of X.
+
+    Attributes
+    ----------
+    min_ratio : float
+        X must store at least so many times n_samples^2 elements.
+    min_density : float
+        The share of elements of X that must be stored.
+    single_precision_eps : float
+        Accuracies at least this are proven by inner products in single precision.
+    """
+
+    min_ratio: float = 8
+    min_density: float = 0.2
+    single_precision_eps: float = 1e-4
+
+
+@dataclass(frozen=True)
+class NewtonTuning:
+    """When Newton steps run, and when an epoch of them ends.
+
+    Attributes
+    ----------
+    first_factor : float
+        Of a smoothed loss: the first multiple of its curvature.
+    gap_share : float
+        An epoch ends when its gap is this share of the required one.
+    epoch_reduction : float
+        Of a smoothed loss: or this share of its gap when it began.
+    few_elements : int
+        Of at most so many stored elements neither `epoch_reduction` nor visits beforehand pay.
+    few_features : int
+        Of few elements, a smoothed loss needs no visits beforehand up to so many features.
+    max_steps : int
+        Newton steps in an epoch.
+    check_ratio : float
+        The certificate is computed where an epoch leaves at most so many times the required gap.
+    patience : int
+        Epochs in a row without a smaller gap before the solver gives up.
+    few_samples : float
+        Samples are few if they are at most so many times the features.
+    zero_scale : float
+        A smoothed loss starts at the scale of the dual variables where the best multiple of the weight
+        vector is less than this share of it.
+    steps, steps_of_few : int
+        Newton steps to expect; where samples are few.
+    product_passes, product_passes_smoothed : int
+        Passes over all samples to expect of steps by Hessian-vector products; of a smoothed loss.
+    max_product_ratio : int
+        Such steps are given up after so many times the passes expected.
+    visited_share, min_visited : float, int
+        Samples visited before Newton steps on a smooth loss: this share of them, and so many at least.
+    averaged_iterates : int
+        Weight vectors of the late visits that the first step starts from the mean of.
+    near_gap, near_epochs : float, int
+        A smoothed loss whose gap after the visits is at most `near_gap` times eps gets `near_epochs`
+        more epochs of visits before Newton steps.
+    """
+
+    first_factor: float = 2.0
+    gap_share: float = 0.9
+    epoch_reduction: float = 0.01
+    few_elements: int = 20_000
+    few_features: int = 8
+    max_steps: int = 50
+    check_ratio: float = 2.0
+    patience: int = 10
+    few_samples: float = 3.0
+    zero_scale: float = 0.1
+    steps: int = 3
+    steps_of_few: int = 50
+    product_passes: int = 100
+    product_passes_smoothed: int = 300
+    max_product_ratio: int = 3
+    visited_share: float = 1 / 8
+    min_visited: int = 2000
+    averaged_iterates: int = 16
+    near_gap: float = 60.0
+    near_epochs: int = 3
+
+
+@dataclass(frozen=True)
+class SubsampleTuning:
+    """When Newton steps on a smoothed loss start on a subsample.
+
+    Attributes
+    ----------
+    per_feature, min_size, min_share : float
+        The subsample has at least so many samples for each feature, so many at least, and this share.
+    min_ratio : float
+        It pays where there are so many times as many samples as it must have.
+    first_factor : float
+        Multiple of the curvature to start with: at w = 0 every dual variable is free.
+    gap : float
+        Steps on the subsample end at this relative gap, or at the required one if that is larger.
+    max_steps : int
+        A subsample that needs more steps is rejected.
+    max_objective_ratio : float
+        So is one with an objective over all samples of more than so many times its own.
+    """
+
+    per_feature: int = 100
+    min_size: int = 2000
+    min_share: float = 1 / 64
+    min_ratio: float = 16
+    first_factor: float = 0.25
+    gap: float = 1e-3
+    max_steps: int = 20
+    max_objective_ratio: float = 1.25
+
+
+@dataclass(frozen=True)
+class ConjugateTuning:
+    """When conjugate passes run, and when an epoch of them ends.
+
+    Attributes
+    ----------
+    max_passes : int
+        Passes over the working set in an epoch.
+    epoch_reduction : float
+        An epoch ends when a pass finds less than this share of the gap that its first one found.
+    slow_reduction : float
+        An epoch that leaves more of the gap than this halves the target of the next ones.
+    restart : int
+        Passes after which the search directions begin again.
+    check_ratio : float
+        The certificate is computed where the estimated gap is at most so many times the required one,
+    epochs_per_check : int
+        and at least every so many epochs.
+    full_set_share : float
+        Where more than this share of the samples is in the working set, it is all of them.
+    max_relative_gap : float
+        Before Newton steps on a small Hessian: the gap after the first visits, in units of the dual
+        objective, up to which conjugate passes are tried,
+    min_newton_passes : float
+        if Newton steps are expected to cost more passes than this.
+    """
+
+    max_passes: int = 30
+    epoch_reduction: float = 0.4
+    slow_reduction: float = 0.8
+    restart: int = 20
+    check_ratio: float = 2.0
+    epochs_per_check: int = 4
+    full_set_share: float = 0.9
+    max_relative_gap: float = 3.0
+    min_newton_passes: float = 6.3
+
+
+@dataclass(frozen=True)
+class UnlearningTuning:
+    """The rules of unlearning where nobody gives their parameters.
+
+    Attributes
+    ----------
+    delta_b : float
+        Width of the zone without updates, in units of R^2.
+    bounded_accuracy_ratio : float
+        With bounded dual variables, the accuracy that b guarantees before the run, in units of eps.
+    finest_accuracy : float
+        The smallest accuracy that sets b.
+    """
+
+    delta_b: float = 3.0
+    bounded_accuracy_ratio: float = 0.01
+    finest_accuracy: float = 1e-12
+
+
+@dataclass(frozen=True)
+class PredictedPasses:
+    """Passes over the samples that a solver is expected to need: what `explain` predicts.
+
+    ``base + slope * log10(1 / gap)``, gap the relative duality gap required.
+
+    Attributes
+    ----------
+    base, slope : float
+    """
+
+    base: float
+    slope: float
+
+
+@dataclass(frozen=True)
+class PredictionTuning:
+    """Predicted passes of solvers that visit samples one at a time."""
+
+    conjugate: PredictedPasses = PredictedPasses(2.0, 5.0)
+    conjugate_bounded: PredictedPasses = PredictedPasses(3.0, 8.0)
+    unlearning: PredictedPasses = PredictedPasses(5.0, 20.0)
+    unlearning_bounded: PredictedPasses = PredictedPasses(10.0, 30.0)
+    dcd: PredictedPasses = PredictedPasses(5.0, 25.0)
+    dcd_bounded: PredictedPasses = PredictedPasses(10.0, 40.0)
+
+
+@dataclass(frozen=True)
+class PermutationTuning:
+    """When an order goes by blocks.
+
+    Attributes
+    ----------
+    min_bytes : int
+        Data larger than a cache are permuted in blocks of rows.
+    chunk_bytes : int
+        Of the consecutive rows in a chunk.
+    block_samples : int
+        Samples of many chunks that are permuted together.
+    """
+
+    min_bytes: int = 1 << 24
+    chunk_bytes: int = 1 << 13
+    block_samples: int = 1 << 12
+
+
+@dataclass(frozen=True)
+class DriverTuning:
+    """The driver's tolerances.
+
+    Attributes
+    ----------
+    negligible_rounding : float
+        Rounding of a weight vector is corrected before it may be this share of the required gap.
+    """
+
+    negligible_rounding: float = 1e-4
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """All of them."""
+
+    cost: CostTuning = field(default_factory=CostTuning)
+    gram: GramTuning = field(default_factory=GramTuning)
+    newton: NewtonTuning = field(default_factory=NewtonTuning)
+    subsample: SubsampleTuning = field(default_factory=SubsampleTuning)
+    conjugate: ConjugateTuning = field(default_factory=ConjugateTuning)
+    unlearning: UnlearningTuning = field(default_factory=UnlearningTuning)
+    prediction: PredictionTuning = field(default_factory=PredictionTuning)
+    permutation: PermutationTuning = field(default_factory=PermutationTuning)
+    driver: DriverTuning = field(default_factory=DriverTuning)
+
+
+TUNING = Tuning()
