@@ -1,7 +1,6 @@
 """Pegasos, the primal estimated subgradient solver of the L1-SVM."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -87,7 +86,7 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         return C
 
     def _options(self, rows):
-        return replace(super()._options(rows), shuffle="draws")
+        return super()._options(rows)._replace(shuffle="draws")
 
     def _loss(self, C):
         return HardMargin() if self.lam is None and math.isinf(self.C) else Hinge(C)

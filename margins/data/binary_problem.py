@@ -147,6 +147,13 @@ def of_each(value, m):
     return _same_for_all(float(value), m)
 
 
+def array_of_each(value, m):
+    """The same in contiguous memory: ndarray of float64, shape (m,), copied only if it must be."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return np.ascontiguousarray(value)
+    return np.full(m, float(value))
+
+
 @functools.lru_cache
 def _same_for_all(value, m):
     # As np.broadcast_to does it, in a tenth of the time, which small fits feel; bytes stay as they are.

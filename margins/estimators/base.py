@@ -456,9 +456,11 @@ def _reached(run):
 def display_name(estimator):
     """How messages name an estimator: by its registered name and its class: str."""
     name = name_of(type(estimator))
-    return f"{name!r} ({type(estimator).__name__})" if name else type(estimator).__name__
+    return f"{name} ({type(estimator).__name__})" if name else type(estimator).__name__
 
 
 def _common_path(phases):
     """The solvers of all binary problems, each path once: str."""
+    if len(phases) == 1:
+        return solver_path(phases[0])
     return ", ".join(dict.fromkeys(map(solver_path, phases)))

@@ -8,7 +8,6 @@ theta = sum_k alpha_k y_k, so |theta| / S bounds the maximum margin from above, 
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -115,7 +114,7 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
             state.settle(patterns)
             return state
 
-        return replace(options, new_weights=new_weights)
+        return options._replace(new_weights=new_weights)
 
     def phases(self, run):
         state, patterns = run.weights, run.patterns

@@ -10,8 +10,9 @@ from margins.kernels.gram import gram_rows
 from margins.kernels.kernel import LINEAR, Kernel
 from margins.losses import LOSSES, Loss
 from margins.parameters import AnyOf, Interval, OneOf, SubclassOf, parameter
-from margins.solvers.auto import SOLVERS, Explanation, candidates, gram_pays, plan
+from margins.solvers.auto import SOLVERS, candidates, gram_pays, plan
 from margins.solvers.base import Problem
+from margins.solvers.explanation import Explanation
 from margins.tuning import TUNING
 
 
@@ -98,7 +99,7 @@ class MarginClassifier(BaseMarginClassifier):
 
         Returns
         -------
-        margins.solvers.auto.Explanation
+        margins.solvers.explanation.Explanation
             The candidate solvers with predicted costs, the plan, and the reason; its `repr` is to be
             read.
 

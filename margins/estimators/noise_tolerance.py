@@ -17,7 +17,6 @@ Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algo
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -159,8 +158,10 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
                 f"validation_fraction of {type(self).__name__} must leave samples to train on. "
                 f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
             )
-        return replace(
-            super()._options(rows), shuffle=self.shuffle, held_out=held_out, readout=self.online_readout
+        return (
+            super()
+            ._options(rows)
+            ._replace(shuffle=self.shuffle, held_out=held_out, readout=self.online_readout)
         )
 
     def _limited(self, patterns):

@@ -6,6 +6,7 @@ bit for bit the same in whatever chunks it comes.
 """
 
 import math
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +23,7 @@ from margins.estimators.base import kept_if_refused
 from margins.estimators.multiclass import positive_codes
 from margins.kernels.kernel import LINEAR
 from margins.rules import Journal
+from margins.solvers.base import PhaseRecord
 from margins.solvers.driver import Epoch
 
 
@@ -39,8 +41,14 @@ class Stream:
     history: list = field(default_factory=list)
     n_epochs: int = 0
     n_visits: int = 0
+    seconds: float = 0.0
     converged: bool = False
     keep_dual = False
+
+    @property
+    def phases(self):
+        """A stream is one phase: list of PhaseRecord."""
+        return [PhaseRecord("rules", self.n_epochs, self.weights.n_updates, self.n_visits, self.seconds)]
 
     @property
     def hypothesis(self):
@@ -164,7 +172,9 @@ class OnlineMixin:
         for stream, code in zip(streams, positives, strict=True):
             positive = samples.codes == code
             patterns = binary_patterns(rows, sqnorms, positive, sqrho, extension, math.inf)
+            begin = time.perf_counter()
             self._present(stream, patterns, rules, samples)
+            stream.seconds += time.perf_counter() - begin
         self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
         self._n_seen += samples.n_samples
 

@@ -5,7 +5,6 @@ same for all data, and a change of the units of X changes nothing.
 """
 
 import math
-from dataclasses import replace
 
 from margins.data.binary_problem import SMALLEST_SQNORM
 from margins.estimators.base import BaseMarginClassifier
@@ -38,7 +37,7 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
     _takes_zero_rows = True
 
     def _options(self, rows):
-        return replace(super()._options(rows), readout=self.online_readout)
+        return super()._options(rows)._replace(readout=self.online_readout)
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))

@@ -1,9 +1,5 @@
 """Losses: what is minimised, what is feasible in the dual problem, and what proves an accuracy."""
 
-import math
-
-import numpy as np
-
 from margins.losses.base import Bounds, Loss, MaximumMarginLoss
 from margins.losses.hard_margin import HardMargin
 from margins.losses.hinge import Hinge
@@ -21,12 +17,10 @@ def loss_of(name, C):
     ----------
     name : {"squared_hinge", "hinge"} or subclass of Loss
     C : float or ndarray of float64, shape (m,)
-        inf: the hard margin, whatever the name.
+        Finite.
 
     Returns
     -------
     Loss
     """
-    if np.ndim(C) == 0 and math.isinf(C):
-        return HardMargin()
     return (LOSSES[name] if isinstance(name, str) else name)(C)

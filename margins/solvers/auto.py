@@ -12,7 +12,6 @@ Whatever the plan, the certificate decides when a fit ends.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +54,7 @@ class Candidate(NamedTuple):
     why_not: str | None
 
 
-@dataclass(frozen=True)
-class PlannedPhase:
+class PlannedPhase(NamedTuple):
     """A phase of a plan.
 
     Attributes
@@ -64,42 +62,49 @@ class PlannedPhase:
     solver : str
     purpose : str
         What it is for.
-    condition : str or None
-        When it runs, if that is known only then; None: unless the phases before have ended the fit.
     play : callable
         ``play(run)`` yields margins.solvers.base.Phase.
+    condition : str or None
+        When it runs, if that is known only then; None: unless the phases before have ended the fit.
     """
 
     solver: str
     purpose: str
+    play: Callable
     condition: str | None = None
-    play: Callable | None = field(default=None, repr=False, compare=False)
 
     def __str__(self):
         return f"{self.solver}: {self.purpose}" + (f" [{self.condition}]" if self.condition else "")
 
 
-@dataclass(frozen=True)
 class Plan:
     """How a problem is going to be solved.
 
-    Attributes
+    Parameters
     ----------
-    phases : tuple of PlannedPhase
+    phases : callable
+        ``phases()`` yields PlannedPhase, each made only when the ones before have not ended the fit.
     reason : str
     """
 
-    phases: tuple[PlannedPhase, ...]
-    reason: str
+    def __init__(self, phases, reason):
+        self._phases, self.reason = phases, reason
+
+    @property
+    def phases(self):
+        """All phases: tuple of PlannedPhase."""
+        return tuple(self._phases())
 
     def phases_of(self, run):
         """Play the phases over a run: yields margins.solvers.base.Phase."""
-        for phase in self.phases:
+        for phase in self._phases():
             yield from phase.play(run)
 
+    def __repr__(self):
+        return f"Plan({self.reason!r}: {'; '.join(map(str, self.phases))})"
 
-# ------------------------------------------------------------------------------------------ what it
-# costs
+
+# -------------------------------------------------------------------------------------- sizes and costs
 
 
 def has_small_hessian(problem):
@@ -176,11 +181,6 @@ def needs_visits(problem, tuning=TUNING):
     return not has_small_hessian(problem) or problem.data.rows.has_nonzeros(newton.few_elements + 1)
 
 
-def newton_pays(problem, tuning=TUNING):
-    """True if the Hessian is small, or samples are many beside the features."""
-    return has_small_hessian(problem) or not are_few(problem, tuning)
-
-
 def gram_pays(X, tuning=TUNING):
     """True if the Gram matrix is to take the place of X: samples are few, and X is dense enough.
 
@@ -226,8 +226,7 @@ def why_not_of(solver, problem):
     return classes[solver].why_not(problem) if solver in classes else None
 
 
-# ------------------------------------------------------------------------------------------- the
-# decision
+# --------------------------------------------------------------------------------------- the decision
 
 
 def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
@@ -262,8 +261,8 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
             f"Allowed here: {', '.join(map(repr, ('auto', *serving)))}."
         )
     planner = _Planner(problem, eps, C, max_iter, tuning)
-    phases, reason = getattr(planner, solver)()
-    return Plan(tuple(phases), reason)
+    chosen, reason = planner.choice() if solver == "auto" else (solver, f"solver={solver!r}")
+    return Plan(getattr(planner, chosen), reason)
 
 
 class _Planner:
@@ -272,57 +271,52 @@ class _Planner:
     def __init__(self, problem, eps, C, max_iter, tuning):
         self.problem, self.eps, self.C, self.max_iter, self.tuning = problem, eps, C, max_iter, tuning
 
-    # One method for each value of `solver`: the phases, and the reason.
-
-    def auto(self):
-        """Newton steps where they pay, conjugate passes elsewhere, the rules alone for a hard margin."""
+    def choice(self):
+        """The name of the method with the phases to play, and the reason: two str."""
         problem, tuning = self.problem, self.tuning
         if not problem.loss.is_finite:
-            return self.unlearning(
-                "a hard margin has neither an objective for Newton steps nor slacks for conjugate passes"
-            )
+            return "unlearning", "a hard margin has neither a finite objective nor slacks"
         if why_not_of("conjugate", problem) is not None:
             if why_not_of("newton", problem) is None:
-                return self.newton(f"few steps minimise the smooth loss {problem.loss.name!r}")
-            return self.dcd("it serves any loss over any kernel")
-        if problem.is_kernel or not newton_pays(problem, tuning):
-            reason = (
-                "the rows of a kernel have no Hessian over features"
-                if problem.is_kernel
-                else "samples are few beside the features, and a Hessian is larger than X"
-            )
-            return [self._conjugate_phase()], reason
-        phases, size = [], subsample_size(problem, tuning) if self.max_iter > 1 else 0
-        if size > 0 or not needs_visits(problem, tuning):
-            phases.append(self._direct_newton(size))
-        passes = newton_passes(problem, tuning)
-        phases.append(self._visits())
-        if self._conjugate_may_pay(passes):
-            phases.append(self._conjugate_before_newton(passes))
-        if not problem.loss.is_smooth:
-            phases.append(self._more_visits())
-        phases.append(self._newton_phase())
-        phases.append(self._conjugate_phase("in case Newton steps end without the proof", scaled=True))
-        few = (
-            "a Hessian is no larger than X"
-            if has_small_hessian(problem)
-            else ("samples are many beside the features")
-        )
-        return phases, f"{few}: Newton steps, about {passes:.3g} passes"
+                return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
+            return "dcd", "dual coordinate descent serves any loss over any kernel"
+        if problem.is_kernel:
+            return "conjugate", "the rows of a kernel have no Hessian over features"
+        if has_small_hessian(problem):
+            return "visits_and_newton", "the Hessian has no more elements than X"
+        if are_few(problem, tuning):
+            return "conjugate", "samples are few beside the features, and the Hessian is larger than X"
+        return "visits_and_newton", "samples are many beside the features"
 
-    def newton(self, reason="as asked for"):
+    # The phases of each choice, and of each value of `solver`.
+
+    def visits_and_newton(self):
+        """Newton steps, after visits where these pay; conjugate passes where they seem to cost less."""
+        problem, tuning = self.problem, self.tuning
+        size = subsample_size(problem, tuning) if self.max_iter > 1 else 0
+        if size > 0 or not needs_visits(problem, tuning):
+            yield self._direct_newton(size)
+        yield self._visits()
+        passes = newton_passes(problem, tuning)
+        if self._conjugate_may_pay(passes):
+            yield self._conjugate_before_newton(passes)
+        if not problem.loss.is_smooth:
+            yield self._more_visits()
+        yield self._newton_phase()
+        yield self._conjugate_phase("in case Newton steps end without the proof", scaled=True)
+
+    def newton(self):
         """Newton steps alone."""
         size = subsample_size(self.problem, self.tuning) if self.max_iter > 1 else 0
-        phases = [self._direct_newton(size)]
+        yield self._direct_newton(size)
         if size > 0:
-            phases.append(self._newton_phase(purpose="in case the subsample misleads", restarts=True))
-        return phases, reason
+            yield self._newton_phase("in case the subsample misleads", restarts=True)
 
-    def conjugate(self, reason="as asked for"):
+    def conjugate(self):
         """Conjugate passes alone."""
-        return [self._conjugate_phase()], reason
+        yield self._conjugate_phase()
 
-    def unlearning(self, reason="as asked for"):
+    def unlearning(self):
         """The rules of unlearning with nested active sets, and nothing else."""
 
         def play(run):
@@ -330,15 +324,15 @@ class _Planner:
             yield from unlearning_phases(run, b, delta_b)
 
         purpose = "the rules of the margin perceptron with unlearning, with nested active sets"
-        return [PlannedPhase("unlearning", purpose, play=_named(play, "unlearning"))], reason
+        yield PlannedPhase("unlearning", purpose, _named(play, "unlearning"))
 
-    def dcd(self, reason="as asked for"):
+    def dcd(self):
         """Dual coordinate descent with shrinking."""
 
         def play(run):
             yield Phase(solver=dual_coordinate_descent(run))
 
-        return [PlannedPhase("dcd", "one dual variable after the other", play=play)], reason
+        yield PlannedPhase("dcd", "one dual variable after the other", play)
 
     # The phases.
 
@@ -369,7 +363,7 @@ class _Planner:
             yield Phase(solver=solver)
 
         start = f"a subsample of {size} samples" if size > 0 else "w = 0"
-        return PlannedPhase("newton", f"Newton steps from {start}", play=play)
+        return PlannedPhase("newton", f"Newton steps from {start}", play)
 
     def _visits(self):
         """One epoch of visits, of a part of the samples if the loss is smooth."""
@@ -393,9 +387,7 @@ class _Planner:
             solver.name = "unlearning"
             yield Phase(solver=solver, epochs=1, readout=late_average)
 
-        return PlannedPhase(
-            "unlearning", f"one pass over {n} samples, to find those that matter", play=play
-        )
+        return PlannedPhase("unlearning", f"one pass over {n} samples, to find those that matter", play)
 
     def _conjugate_pays(self):
         """True if conjugate passes are to be tried before Newton steps in any case."""
@@ -425,7 +417,7 @@ class _Planner:
         if not always:
             condition = f"if the gap is at most {conjugate.max_relative_gap:g} times the dual value"
         purpose = f"as long as they seem to cost less than {passes:.3g} passes"
-        return PlannedPhase("conjugate", purpose, condition, play)
+        return PlannedPhase("conjugate", purpose, play, condition)
 
     def _more_visits(self):
         """A few epochs with active sets, where the gap is small already."""
@@ -442,7 +434,7 @@ class _Planner:
 
         condition = f"if the gap is at most {newton.near_gap:g} eps"
         return PlannedPhase(
-            "unlearning", f"{newton.near_epochs} epochs with active sets", condition, play
+            "unlearning", f"{newton.near_epochs} epochs with active sets", play, condition
         )
 
     def _newton_phase(self, purpose="Newton steps from the mean of the late iterates", restarts=False):
@@ -451,7 +443,7 @@ class _Planner:
                 run.restart()
             yield Phase(solver=self._newton_solver())
 
-        return PlannedPhase("newton", purpose, play=play)
+        return PlannedPhase("newton", purpose, play)
 
     def _conjugate_phase(self, purpose="conjugate passes until the proof", scaled=False):
         """Conjugate passes, b doubled until the certificate confirms eps."""
@@ -470,7 +462,7 @@ class _Planner:
                     return
                 b = refined(run, b)
 
-        return PlannedPhase("conjugate", purpose, play=play)
+        return PlannedPhase("conjugate", purpose, play)
 
 
 def _named(phases, name):
@@ -483,61 +475,3 @@ def _named(phases, name):
             yield phase._replace(solver=solver)
 
     return named
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """What a fit would do, and why: what EXPLAIN is in a database. Nothing has been trained.
-
-    Attributes
-    ----------
-    n_samples, n_features, n_nonzeros, n_problems : int
-        Samples of positive weight, features, stored elements of X, and binary problems.
-    loss : str
-    kernel : str
-    rows : {"X", "Gram matrix", "kernel"}
-        What the solvers read.
-    eps : float
-    required_gap : float
-        The relative duality gap that proves eps.
-    plan : Plan
-    candidates : tuple of Candidate
-        All solvers, with predicted costs, or why they cannot serve.
-    """
-
-    n_samples: int
-    n_features: int
-    n_nonzeros: int
-    n_problems: int
-    loss: str
-    kernel: str
-    rows: str
-    eps: float
-    required_gap: float
-    plan: Plan
-    candidates: tuple[Candidate, ...]
-
-    @property
-    def solver(self):
-        """The names of the solvers that are planned, in order: str, joined by ' + '."""
-        names = [phase.solver for phase in self.plan.phases]
-        return " + ".join(
-            name for name, before in zip(names, [None, *names], strict=False) if name != before
-        )
-
-    def __repr__(self):
-        problems = "1 binary problem" if self.n_problems == 1 else f"{self.n_problems} binary problems"
-        lines = [
-            f"{self.n_samples} samples x {self.n_features} features, {self.n_nonzeros} stored elements; "
-            f"{problems}",
-            f"loss={self.loss!r}, kernel={self.kernel!r}, eps={self.eps:g} "
-            f"(relative duality gap <= {self.required_gap:.3g})",
-            f"reads {'the ' if self.rows != 'X' else ''}{self.rows}; {self.plan.reason}",
-            "plan:",
-            *(f"  {number}. {phase}" for number, phase in enumerate(self.plan.phases, 1)),
-            "candidates (predicted passes over the stored elements):",
-        ]
-        for candidate in self.candidates:
-            cost = candidate.why_not if candidate.passes is None else f"{candidate.passes:.3g}"
-            lines.append(f"  {candidate.solver:<12}{cost}")
-        return "\n".join(lines)

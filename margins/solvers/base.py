@@ -7,7 +7,6 @@ driver owns epochs, history, callbacks, stopping and certificates; a solver writ
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from margins._activeset import ActiveSets, Level
@@ -15,8 +14,7 @@ from margins._update import Patterns, Readout, Rules, WeightVector
 from margins.losses import Loss
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """What is solved: the samples of one binary problem, and a loss.
 
     Attributes
@@ -88,8 +86,7 @@ class PrimalPoint:
         return float(self.w @ self.w)
 
 
-@dataclass(frozen=True, slots=True)
-class EpochReport:
+class EpochReport(NamedTuple):
     """What a solver says of one epoch.
 
     Attributes
@@ -305,6 +302,8 @@ class PhaseRecord(NamedTuple):
 def solver_path(records):
     """The names of the solvers that ran, in order, each once where it ran on: str, joined by ' + '."""
     names = [record.solver for record in records if record.epochs > 0]
+    if len(names) == 1:
+        return names[0]
     return " + ".join(
         name for name, before in zip(names, [None, *names], strict=False) if name != before
     )

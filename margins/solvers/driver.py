@@ -8,7 +8,6 @@ changes nothing, or until the certificate proves the accuracy.
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -59,8 +58,7 @@ class Epoch(NamedTuple):
     solver: str = "rules"
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunOptions(NamedTuple):
     """What an estimator asks of a run, beside samples and loss.
 
     Attributes
@@ -236,17 +234,18 @@ class Run:
     def restart(self):
         """Begin again from 0; epochs and updates stay counted."""
         self.weights.clear()
-        self._primal = None
+        self._primal, self._is_certified = None, False
 
     def rescale(self, factor):
         """Multiply the weight vector and its dual variables by `factor` > 0."""
         self.weights.rescale(factor)
+        self._is_certified = False
 
     def rescale_to_feasible(self):
         """Bring the dual variables to the scale at which the certificate has found them best."""
         if self.dual_scale > 0:
             self.weights.rescale(self.dual_scale)
-            self.dual_scale = 1.0
+            self.dual_scale, self._is_certified = 1.0, False
 
     def leave_gram(self):
         """Go on over X itself, if it was its Gram matrix so far: True if it was.
@@ -319,7 +318,9 @@ class Run:
         solver = phase.play()
         solver.start(self)
         self.solver = solver
-        self.readout = self._readout if phase.readout is None else phase.readout(self.weights)
+        readout = self._readout if phase.readout is None else phase.readout(self.weights)
+        self._is_certified = self._is_certified and readout is self.readout
+        self.readout = readout
         self._corrects_rounding = self._corrects_rounding or solver.corrects_rounding
         self._begin = self.n_epochs, self.weights.n_updates, self.n_visits, time.perf_counter()
         return solver

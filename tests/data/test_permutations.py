@@ -38,10 +38,10 @@ def test_a_tile_holds_whole_chunks_from_all_over_in_random_order():
 @pytest.mark.parametrize("n", [1, 2, 1000])
 def test_generator_and_shuffle_are_those_of_numpy(n):
     for seed in (0, 7, 2**31 - 2):
-        ours, numpys = orders.generator_of(seed), np.random.default_rng(seed)
+        ours, numpys = permutations.generator_of(seed), np.random.default_rng(seed)
         for _ in range(2):
             order, expected = (np.arange(n + 3, dtype=np.int32) for _ in range(2))
-            orders.shuffle(ours, order[3:])
+            permutations.shuffle(ours, order[3:])
             numpys.shuffle(expected[3:])
             np.testing.assert_array_equal(order, expected)
 
@@ -51,7 +51,7 @@ def test_mixed_orders_are_those_of_the_oracle(n):
     generator, other = (np.random.default_rng(5) for _ in range(2))
     order, expected = (np.arange(n, dtype=np.int32) for _ in range(2))
     for _ in range(3):
-        orders.mix(generator, order)
+        permutations.mix(generator, order)
         expected = oracles.mixed(expected, other.bit_generator.random_raw())
         np.testing.assert_array_equal(order, expected)
 
@@ -60,7 +60,7 @@ def test_any_mixed_order_is_as_likely_as_another():
     generator, counts = np.random.default_rng(1), Counter()
     for _ in range(24_000):
         order = np.arange(4, dtype=np.int32)
-        orders.mix(generator, order)
+        permutations.mix(generator, order)
         counts[tuple(order)] += 1
     assert len(counts) == 24
     assert max(abs(count - 1000) for count in counts.values()) < 150  # five standard deviations
@@ -109,8 +109,8 @@ def test_only_large_data_of_short_rows_go_by_tiles(monkeypatch):
 
 @pytest.mark.parametrize("chunk", [1, 7])
 def test_an_order_of_some_patterns_holds_each_once(chunk, monkeypatch):
-    monkeypatch.setattr(orders, "rows_per_chunk", lambda rows: chunk)
-    of_a_run = Orders(300, None, seed=0, proven=True, early=True)
+    monkeypatch.setattr(permutations, "rows_per_chunk", lambda rows: chunk)
+    of_a_run = Orders(300, None, seed=0, proven=True)
     some = np.sort(np.random.default_rng(0).permutation(300)[:100]).astype(np.int32)
     first, second = of_a_run.of(some), of_a_run.of(some)
     for order in first, second:
@@ -120,7 +120,7 @@ def test_an_order_of_some_patterns_holds_each_once(chunk, monkeypatch):
 
 
 def test_samples_are_from_all_over_the_data():
-    sample = Orders(1000, rows_of(np.zeros((1000, 2))), seed=0, proven=True, early=True).sample(100)
+    sample = Orders(1000, rows_of(np.zeros((1000, 2))), seed=0, proven=True).sample(100)
     assert sample.dtype == np.int32
     np.testing.assert_array_equal(sample, np.unique(sample))
     assert 90 <= len(sample) <= 100
@@ -132,7 +132,7 @@ def test_samples_are_from_all_over_the_data():
 @pytest.mark.parametrize("shuffle", ["epochs", "once", "never", "draws"])
 @pytest.mark.parametrize("n_held_out", [0, 20])
 def test_orders_change_when_they_are_to(shuffle, n_held_out):
-    of_a_run = Orders(100, rows_of(np.zeros((100, 2))), seed=0, proven=False, early=True)
+    of_a_run = Orders(100, rows_of(np.zeros((100, 2))), seed=0, proven=False)
     of_a_run.shuffle, of_a_run.n_held_out = shuffle, n_held_out
     first, second = of_a_run.next().copy(), of_a_run.next().copy()
     assert np.array_equal(first, second) is (shuffle in ("once", "never"))

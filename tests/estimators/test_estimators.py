@@ -694,7 +694,7 @@ def test_warning_names_the_class_without_a_proof(name, stop):
     assert [warning.category for warning in caught] == [ConvergenceWarning] * 3
     for warning, label in zip(caught, ("ant", "bee", "cat"), strict=True):
         assert str(warning.message).startswith(
-            f"{type(classifier).__name__} did not converge for class '{label}': max_iter=1 "
+            f"{name} ({type(classifier).__name__}) did not converge for class '{label}': max_iter=1 "
         )
         assert warning.filename == __file__  # of the caller of fit
 

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from margins.data.binary_problem import of_each
+from margins.data.binary_problem import array_of_each
 from margins.linalg.threads import one_thread
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.base import EpochReport, PrimalPoint, Solver
@@ -77,10 +77,10 @@ class NewtonSolver(Solver):
             self.w[-1] = scale * self._rho * start.label_sum
         self.margins = np.zeros(m) if run.products is None else scale * run.products
         run.rescale_to_feasible()
-        self.upper = np.ascontiguousarray(of_each(self.loss.upper, m))
+        self.upper = array_of_each(self.loss.upper, m)
         if self.loss.is_smooth:
             self.factor, self._reduction = 1.0, 0.0
-            self.curvature = 1 / np.ascontiguousarray(of_each(self.loss.diag, m))
+            self.curvature = array_of_each(1 / self.loss.diag, m)
             self.alpha = None  # before the first epoch, those of w are not needed
         else:
             self.factor = self._tuning.first_factor

@@ -1,0 +1,63 @@
+"""What `explain` returns: the plan of a fit, its reason, and what the other solvers would cost."""
+
+from dataclasses import dataclass
+
+from margins.solvers.auto import Candidate, Plan
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a fit would do, and why: what EXPLAIN is in a database. Nothing has been trained.
+
+    Attributes
+    ----------
+    n_samples, n_features, n_nonzeros, n_problems : int
+        Samples of positive weight, features, stored elements of X, and binary problems.
+    loss : str
+    kernel : str
+    rows : {"X", "Gram matrix", "kernel"}
+        What the solvers read.
+    eps : float
+    required_gap : float
+        The relative duality gap that proves eps.
+    plan : Plan
+    candidates : tuple of Candidate
+        All solvers, with predicted costs, or why they cannot serve.
+    """
+
+    n_samples: int
+    n_features: int
+    n_nonzeros: int
+    n_problems: int
+    loss: str
+    kernel: str
+    rows: str
+    eps: float
+    required_gap: float
+    plan: Plan
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def solver(self):
+        """The names of the solvers that are planned, in order: str, joined by ' + '."""
+        names = [phase.solver for phase in self.plan.phases]
+        return " + ".join(
+            name for name, before in zip(names, [None, *names], strict=False) if name != before
+        )
+
+    def __repr__(self):
+        problems = "1 binary problem" if self.n_problems == 1 else f"{self.n_problems} binary problems"
+        lines = [
+            f"{self.n_samples} samples x {self.n_features} features, {self.n_nonzeros} stored elements; "
+            f"{problems}",
+            f"loss={self.loss!r}, kernel={self.kernel!r}, eps={self.eps:g} "
+            f"(relative duality gap <= {self.required_gap:.3g})",
+            f"reads {'the ' if self.rows != 'X' else ''}{self.rows}; {self.plan.reason}",
+            "plan:",
+            *(f"  {number}. {phase}" for number, phase in enumerate(self.plan.phases, 1)),
+            "candidates (predicted passes over the stored elements):",
+        ]
+        for candidate in self.candidates:
+            cost = candidate.why_not if candidate.passes is None else f"{candidate.passes:.3g}"
+            lines.append(f"  {candidate.solver:<12}{cost}")
+        return "\n".join(lines)
