@@ -27,7 +27,8 @@ from margins.estimators.step import StepClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
-PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
+STOPPING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
+PROVING = ["auto", *STOPPING]  # MarginClassifier always ends with its proof
 NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
 ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 # Their coef_ is what has been added up, and not the best multiple of it.
@@ -178,18 +179,15 @@ def assert_states_objective(problem, classifier, w):
     """What the certificate states is what the coefficients, as returned, cost."""
     (certificate,) = classifier.certificates_
     objective = problem.objective(w)
-    if classifier.stop == "certificate" or problem.hard or math.isfinite(certificate.primal):
-        assert objective <= certificate.primal * (1 + SLACK)
-    if classifier.stop == "certificate" or problem.hard:
-        # (clean-pass leaves the slacks as the run has accumulated them: coef_ may be better)
-        assert certificate.primal == pytest.approx(objective, rel=SLACK)
+    assert objective <= certificate.primal * (1 + SLACK)
+    assert certificate.primal == pytest.approx(objective, rel=SLACK)
     if problem.hard and math.isinf(objective):
         achieved = (problem.patterns @ w).min() / np.linalg.norm(w) if w.any() else 0.0
         assert certificate.margin == pytest.approx(achieved, rel=SLACK, abs=SLACK)
         assert certificate.margin <= SLACK
     elif math.isfinite(certificate.primal):
         assert certificate.margin == pytest.approx(1 / math.sqrt(2 * certificate.primal), rel=SLACK)
-    if classifier.stop == "certificate" and not problem.hard and problem.loss == "squared_hinge":
+    if not problem.hard and problem.loss == "squared_hinge":
         best = oracles.best_multiple(problem.patterns @ w, w @ w, problem.C_k)
         assert objective <= best * (1 + ENOUGH)  # "weights at the scale of least objective"
 
@@ -266,12 +264,14 @@ def assert_true(problem, classifier, optimum=None):
 @quiet
 @pytest.mark.parametrize(
     ("name", "stop"),
-    [(name, "certificate") for name in NAMES] + [(name, "clean-pass") for name in PROVING],
+    [(name, "certificate") for name in NAMES] + [(name, "clean-pass") for name in STOPPING],
 )
 @examples(60)
 @given(problem=problems(), max_iter=max_iters, eps=accuracies)
 def test_certificate_is_true_whenever_the_fit_ends(name, stop, problem, max_iter, eps):
-    params = {"eps": eps, "stop": stop} if name in PROVING else {}
+    params = {"eps": eps} if name in PROVING else {}
+    if name in STOPPING:
+        params["stop"] = stop
     problem = problem.of(name)
     assert_true(problem, problem.fit(name, max_iter=max_iter, **params))
 
@@ -404,18 +404,21 @@ def test_accuracy_of_the_hinge_loss_is_reached_if_the_fit_says_so(problem, eps):
         assert classifier.n_iter_ == 200
 
 
-@pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
 @pytest.mark.parametrize("C", [1.0, 100.0, math.inf])
 @pytest.mark.parametrize("eps", [1.0, 0.5, 0.1, 0.01, 0.001])
-@pytest.mark.parametrize("name", PROVING)
-def test_every_accuracy_is_reached_without_a_warning(name, eps, C, stop):
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("auto", {})]
+    + [(name, {"stop": stop}) for name in STOPPING for stop in ("certificate", "clean-pass")],
+)
+def test_every_accuracy_is_reached_without_a_warning(name, params, eps, C):
     rng = np.random.default_rng(3)
     y = np.where(np.arange(20) % 2, 1, -1)
     X = rng.normal(size=(20, 3)) + np.outer(y, [2.0, 1.0, 0.0])
     X[np.abs(X @ [2, 1, 0]) < 1] += 1
     y = np.where(X @ [2, 1, 0] > 0, 1, -1)
     problem = Problem(X, y, C=C)
-    classifier = problem.fit(name, eps=eps, stop=stop, max_iter=20_000)
+    classifier = problem.fit(name, eps=eps, max_iter=20_000, **params)
     assert classifier.converged_
     assert classifier.certificates_[0].fraction >= 1 - eps
     assert_true(problem, classifier)
@@ -448,15 +451,14 @@ def test_accuracy_before_the_run_is_only_where_the_run_starts(loss, before_run):
 
 
 @quiet
-@pytest.mark.parametrize("name", PROVING)
+@pytest.mark.parametrize("name", STOPPING)
 @examples(40)
 @given(problem=problems(separable=True), eps=accuracies)
-def test_clean_pass_states_the_directional_margin_of_the_run(name, problem, eps):
+def test_clean_pass_states_the_margin_with_each_slack_at_its_best(name, problem, eps):
     classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=60)
     (certificate,) = classifier.certificates_
-    # The default would measure the same weights with each slack at its best.
-    default = 1 / math.sqrt(2 * problem.objective(problem.weights(classifier)))
-    assert certificate.margin <= default * (1 + SLACK) + (SLACK if default == 0 else 0)
+    best = 1 / math.sqrt(2 * problem.objective(problem.weights(classifier)))
+    assert certificate.margin == pytest.approx(best, rel=SLACK) or best == 0
     assert certificate.upper_bound >= problem.maximum_margin * (1 - SLACK)
     if classifier.converged_:
         assert certificate.fraction >= 1 - eps
@@ -549,7 +551,9 @@ def test_inseparable_data_end_at_max_iter_with_a_warning_that_states_the_certifi
     (certificate,) = classifier.certificates_
     assert not classifier.converged_
     assert classifier.n_iter_ == max_iter
-    assert message.startswith(f"{type(classifier).__name__} did not converge: max_iter={max_iter} ")
+    assert message.startswith(
+        f"{name} ({type(classifier).__name__}) did not converge: max_iter={max_iter} "
+    )
     for number in (certificate.margin, certificate.upper_bound):
         assert f"{number:.6g}" in message
     assert f"{certificate.fraction:.4g}" in message
@@ -589,9 +593,8 @@ def test_warning_with_a_finite_C_does_not_ask_for_one(name, stop):
     problem = Problem(X, y, C=100.0)
     # By rules: one epoch of Newton steps is enough for data as small.
     by_rules = {"solver": "unlearning"} if name == "auto" else {}
-    classifier, message = caught_fit(
-        problem, name, eps=1e-9, max_iter=1, **by_rules, **({"stop": stop} if name != "auto" else {})
-    )
+    stopping = {"stop": stop} if name in STOPPING else {}
+    classifier, message = caught_fit(problem, name, eps=1e-9, max_iter=1, **by_rules, **stopping)
     (certificate,) = classifier.certificates_
     assert "max_iter=1 " in message
     assert f"{certificate.upper_bound:.6g}" in message

@@ -20,7 +20,7 @@ from margins.estimators.budget import BudgetClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import ReadoutClassifier
 from margins.estimators.step import StepClassifier
-from margins.parameters import AnyOf, InstanceOf, Interval, OneOf
+from margins.parameters import AnyOf, InstanceOf, Interval, OneOf, SubclassOf
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
@@ -84,6 +84,8 @@ def allows(constraint, value):
         return any(
             value is one or (isinstance(value, str) and value == one) for one in constraint.values
         )
+    if isinstance(constraint, SubclassOf):
+        return isinstance(value, type) and issubclass(value, constraint.type)
     assert isinstance(constraint, Interval)
     if isinstance(value, bool | np.bool_) or not isinstance(
         value, Integral if constraint.integer else Real
