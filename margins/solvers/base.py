@@ -7,6 +7,7 @@ driver owns epochs, history, callbacks, stopping and certificates; a solver writ
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from margins._activeset import ActiveSets, Level
@@ -277,7 +278,8 @@ class Phase(NamedTuple):
         return RulesSolver(self.rules, self.levels, self.full_pass_rules, self.n_samples)
 
 
-class PhaseRecord(NamedTuple):
+@dataclass(frozen=True)
+class PhaseRecord:
     """A phase that has run.
 
     Attributes
@@ -289,14 +291,14 @@ class PhaseRecord(NamedTuple):
     visits : int
         Samples accessed.
     seconds : float
-        Wall time.
+        Wall time; two records are equal whatever it is.
     """
 
     solver: str
     epochs: int
     updates: int
     visits: int
-    seconds: float
+    seconds: float = field(compare=False)
 
 
 def solver_path(records):
