@@ -2,7 +2,7 @@
 """The schedules: full epochs and nested active sets."""
 
 from libc.stdint cimport int32_t, int64_t
-from margins._update cimport Membership, Patterns, Readout, Rules, Tally, WeightVector, visits_t
+from margins._update cimport Membership, Patterns, Readout, Rules, Tally, WeightVector, epoch_t
 
 
 cdef class ActiveSets:
@@ -13,7 +13,7 @@ cdef class ActiveSets:
     cdef Membership* memberships
     cdef Py_ssize_t* passes
     cdef int32_t[:, ::1] members
-    cdef visits_t visits_of_all, visits_of_members
+    cdef epoch_t visits_of_all, visits_of_members
     cdef int64_t _next_signal_check
     cdef int _present(
         self, Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,

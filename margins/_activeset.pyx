@@ -17,14 +17,12 @@ Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free
-from margins.rules._unlearning cimport are_unlearning, unlearning_visits
-from margins._update cimport VISITS_PER_SIGNAL_CHECK, Readout, mini_epoch, visits_t
+from margins._limits cimport KERNEL_SAMPLES_PER_SIGNAL_CHECK, SAMPLES_PER_SIGNAL_CHECK
+from margins._update cimport Readout, epoch_t, mini_epoch
 
 from typing import NamedTuple
 
 import numpy as np
-
-cdef Py_ssize_t KERNEL_VISITS_PER_SIGNAL_CHECK = 1 << 6  # each may compute a row of the kernel matrix
 
 
 class Level(NamedTuple):
@@ -118,8 +116,8 @@ cdef class ActiveSets:
                 "variables, which this weight vector does not keep."
             )
         a.check_fit(patterns)
-        self.visits_of_all = _visits_by(patterns, a, full_pass_rules)
-        self.visits_of_members = _visits_by(patterns, a, rules)
+        self.visits_of_all = _epoch_of(patterns, a, full_pass_rules)
+        self.visits_of_members = _epoch_of(patterns, a, rules)
         with nogil:
             self._present(patterns, a, full_pass_rules, readout, order, order.shape[0], 0, &tally)
             n_changed = tally.n_changed
@@ -151,10 +149,10 @@ cdef class ActiveSets:
     ) except -1 nogil:
         """One pass over order[:n], keeping the members of `level` (none behind the last)."""
         cdef Py_ssize_t begin = 0, end
-        cdef Py_ssize_t most = VISITS_PER_SIGNAL_CHECK
-        cdef visits_t visits = self.visits_of_all if level == 0 else self.visits_of_members
+        cdef Py_ssize_t most = SAMPLES_PER_SIGNAL_CHECK
+        cdef epoch_t visits = self.visits_of_all if level == 0 else self.visits_of_members
         if patterns.rows.is_kernel:
-            most = KERNEL_VISITS_PER_SIGNAL_CHECK
+            most = KERNEL_SAMPLES_PER_SIGNAL_CHECK
         tally.n_changed = tally.n_refused = tally.n_kept = 0
         while begin < n:
             end = min(n, begin + most)
@@ -178,5 +176,6 @@ cdef class ActiveSets:
         return 0
 
 
-cdef visits_t _visits_by(Patterns patterns, WeightVector a, Rules rules):
-    return unlearning_visits if are_unlearning(patterns, a, rules) else mini_epoch
+cdef epoch_t _epoch_of(Patterns patterns, WeightVector a, Rules rules) except NULL:
+    cdef epoch_t fused = rules.condition.fused_epoch(rules, patterns, a)
+    return fused if fused != NULL else mini_epoch

@@ -21,10 +21,6 @@ cdef extern from *:
     enum:
         MARGINS_CHECKS   # is this the build that checks bounds?
 
-# Visits between the request for a row and its use: more rows than this, if long, push each other out.
-cdef enum:
-    AHEAD = 4
-
 ctypedef fused value_t:
     float
     double

@@ -10,11 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from margins._sparse import Rows, all_ones, stores_twice
-from margins._update import Patterns
+from margins.data._binary_problem import LARGEST_SQNORM, SMALLEST_SQNORM, Patterns
 
-# Between these, squares and products of squared norms stay within double's range.
-SMALLEST_SQNORM = 1e-120
-LARGEST_SQNORM = 1e120
 MOST_PATTERNS = 2**31 - 1  # orders and active sets hold int32
 
 

@@ -24,7 +24,8 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from margins._sparse cimport AHEAD, Rows, prefetch
+from margins._limits cimport PREFETCH_DISTANCE
+from margins._sparse cimport Rows, prefetch
 from margins._update cimport Patterns, Readout, Step, Visit, WeightVector
 from margins.rules.readouts cimport LongestSurvivor
 
@@ -263,8 +264,8 @@ cdef class Lockstep:
         cdef Py_ssize_t i, k, width = _padded(self.n_lanes)
         cdef int64_t found
         for i in range(begin, end):
-            if i + AHEAD < end:
-                prefetch(self.rows, order[i + AHEAD])
+            if i + PREFETCH_DISTANCE < end:
+                prefetch(self.rows, order[i + PREFETCH_DISTANCE])
             k = order[i]
             self._look(self.rows, k)
             margins_dots(self.x, &self.offsets[0], self.n_stored, &self.v[0, 0], width, &self.dots[0])

@@ -1,6 +1,7 @@
 """The vocabulary: conditions, updates, shrinks and readouts that algorithms are composed of."""
 
-from margins._update import Condition, Readout, Rules, Shrink, Update
+from margins.rules._averaging import Readout
+from margins.rules._base import Condition, Rules, Shrink, Update
 from margins.rules.adapters import Native, Python
 from margins.rules.combinations import BallStep, NormalisedStep, RelaxedMargin, Shifting
 from margins.rules.conditions import (
@@ -10,7 +11,6 @@ from margins.rules.conditions import (
     Mistake,
     ShrunkThreshold,
     UnevenThreshold,
-    Unlearning,
 )
 from margins.rules.coordinates import CoordinateStep, UnitMargin
 from margins.rules.decays import ConstantDecay, HarmonicDecay
@@ -18,6 +18,7 @@ from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
 from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
 from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket, SuffixAverage
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
+from margins.rules.unlearning import Unlearning
 from margins.rules.updates import Additive
 
 __all__ = [

@@ -1,5 +1,5 @@
 # cython: language_level=3
-from margins._update cimport Condition, Shrink, Update
+from margins.rules._base cimport Condition, Shrink, Update
 
 ctypedef double (*threshold_t)(double, double, double, double) noexcept nogil
 ctypedef double (*threshold_with_t)(double, double, double, double, void*) noexcept nogil

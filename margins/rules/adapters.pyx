@@ -12,7 +12,7 @@ A C function may take one more argument, the ``void *`` of its LowLevelCallable'
 
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
 from libc.math cimport INFINITY, isnan
-from margins._update cimport Condition, Rules, Shrink, State, Step, Thresholds, Update, Visit
+from margins.rules._base cimport Condition, Rules, Shrink, State, Step, Thresholds, Update, Visit
 
 from scipy import LowLevelCallable
 

@@ -5,7 +5,7 @@ non-negative; the shrink of their rules has no say.
 """
 
 from libc.math cimport INFINITY, pow, sqrt
-from margins._update cimport Rules, State, Step, Update, Visit
+from margins.rules._base cimport Rules, State, Step, Update, Visit
 
 # Differences of terms that are alike to so many parts of them are rounding.
 cdef double ROUNDING = 8.9e-16

@@ -1,5 +1,5 @@
 # cython: language_level=3
-from margins._update cimport Condition, Shrink
+from margins.rules._base cimport Condition, Shrink
 
 
 cdef class FixedThreshold(Condition):
@@ -26,7 +26,3 @@ cdef class FixedMargin(Condition):
 
 cdef class DynamicMargin(Condition):
     cdef readonly double eps
-
-
-cdef class Unlearning(FixedThreshold):
-    cdef readonly double delta_b

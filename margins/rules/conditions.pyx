@@ -1,7 +1,7 @@
 """Conditions: which patterns are misclassified? Those with ``p = a.y_k <= threshold``."""
 
 from libc.math cimport INFINITY, sqrt
-from margins._update cimport Condition, Shrink, State, Thresholds, Visit
+from margins.rules._base cimport Condition, Shrink, State, Thresholds, Visit
 
 
 cdef class FixedThreshold(Condition):
@@ -162,34 +162,3 @@ cdef class DynamicMargin(Condition):
         if B > 0:
             return 2 * C / (B + D)
         return (D - B) / (2 * self.eps * N)
-
-
-cdef class Unlearning(FixedThreshold):
-    """Learn while ``p <= b``; unlearn what was learned while ``p >= b + delta_b``.
-
-    Parameters
-    ----------
-    b : float in [0, inf)
-    delta_b : float in (R**2, inf]
-        More than the largest squared norm of a pattern, or learning and unlearning could chase each
-        other for ever.
-
-    Source: Panagiotakopoulos & Tsampouka (2010), the margin perceptron with unlearning.
-    """
-
-    def __init__(self, double b, double delta_b):
-        FixedThreshold.__init__(self, b)
-        if not delta_b > 0:
-            raise ValueError(f"delta_b of Unlearning must be in (0, inf]. Got {delta_b}.")
-        self.delta_b = delta_b
-
-    def __repr__(self):
-        return f"Unlearning(b={self.b:g}, delta_b={self.delta_b:g})"
-
-    @property
-    def unlearns(self):
-        return True
-
-    cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
-        out.learn[0] = out.learn[1] = self.b
-        out.unlearn[0] = out.unlearn[1] = self.b + self.delta_b

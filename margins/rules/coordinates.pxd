@@ -1,5 +1,5 @@
 # cython: language_level=3
-from margins._update cimport Condition, Step, Update, Visit
+from margins.rules._base cimport Condition, Step, Update, Visit
 
 
 cdef class UnitMargin(Condition):

@@ -6,9 +6,8 @@ by alpha_k is 1 - a.y_k, so alpha_k should grow while a.y_k < 1 and fall while a
 
 from libc.math cimport fabs
 
-from margins._update cimport Condition, Rules, State, Step, Thresholds, Update, Visit, require_abi
+from margins.rules._base cimport Condition, Rules, State, Step, Thresholds, Update, Visit
 
-margins_abi = require_abi()
 
 # What one pattern may add to a product. No optimum needs it, but where there is none, because no
 # hyperplane separates the patterns or their matrix is that of no kernel, it keeps numbers finite.

@@ -1,6 +1,6 @@
 """Decays: shrinks that every presentation brings, with or without an update."""
 
-from margins._update cimport Shrink, State
+from margins.rules._base cimport Shrink, State
 
 
 cdef class ConstantDecay(Shrink):

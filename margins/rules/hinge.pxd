@@ -1,5 +1,5 @@
 # cython: language_level=3
-from margins._update cimport Condition, State, Update
+from margins.rules._base cimport Condition, State, Update
 
 
 cdef class MarginError(Condition):

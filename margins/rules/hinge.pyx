@@ -1,12 +1,10 @@
 """Rules about the hinge loss, ``max(0, 1 - p)`` with ``p = a.y_k``: who suffers it, what is done to it."""
 
 from libc.math cimport INFINITY, nextafter, sqrt
-from margins._update cimport Condition, Rules, State, Step, Update, Visit
+from margins._limits cimport MIN_SQNORM
+from margins.rules._base cimport Condition, Rules, State, Step, Update, Visit
 
 import numpy as np
-
-# Less than any squared norm that arithmetic with its reciprocal bears.
-cdef double SMALLEST_SQNORM = 1e-120
 
 
 cdef class MarginError(Condition):
@@ -57,7 +55,7 @@ cdef class PassiveAggressive(Update):
         cdef double loss = 1 - visit.product, length = visit.sqnorm + self.slack
         out.shrink, out.add, out.repetitions = 1, 0, 0
         # No multiple of a zero row changes its loss.
-        if loss > 0 and length >= SMALLEST_SQNORM:
+        if loss > 0 and length >= MIN_SQNORM:
             out.add = min(min(self.most, loss / length), visit.upper - visit.dual)
             out.repetitions = 1
 

@@ -1,5 +1,5 @@
 # cython: language_level=3
-from margins._update cimport Condition
+from margins.rules._base cimport Condition
 
 
 cdef class PowerThreshold(Condition):

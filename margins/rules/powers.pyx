@@ -1,7 +1,7 @@
 """Conditions whose thresholds are powers: of the number of updates, or of the weight vector's length."""
 
 from libc.math cimport INFINITY, pow, sqrt
-from margins._update cimport Condition, State
+from margins.rules._base cimport Condition, State
 
 
 cdef class PowerThreshold(Condition):

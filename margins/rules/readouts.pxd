@@ -1,6 +1,6 @@
 # cython: language_level=3
 from libc.stdint cimport int32_t, int64_t
-from margins._update cimport Patterns, Readout, WeightVector
+from margins.rules._base cimport Patterns, Readout, WeightVector
 
 
 cdef class LongestSurvivor(Readout):

@@ -10,7 +10,7 @@ Source: Khardon & Wachman (2007), section 2; Freund & Schapire (1999); Gallant (
 from libc.math cimport floor
 from libc.stdint cimport int32_t, int64_t
 from margins._sparse cimport axpy
-from margins._update cimport Patterns, Readout, Step, Visit, WeightVector, ordinary_product
+from margins.rules._base cimport Patterns, Readout, Step, Visit, WeightVector, ordinary_product
 
 import numpy as np
 

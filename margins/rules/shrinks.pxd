@@ -1,5 +1,5 @@
 # cython: language_level=3
-from margins._update cimport Shrink
+from margins.rules._base cimport Shrink
 
 
 cdef class NoShrink(Shrink):

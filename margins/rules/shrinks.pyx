@@ -1,7 +1,7 @@
 """Shrinks: by how much does the weight vector shrink before a pattern is added?"""
 
 from libc.math cimport INFINITY, NAN, exp, expm1, log1p, sqrt
-from margins._update cimport Shrink, State, Step, Visit
+from margins.rules._base cimport Shrink, State, Step, Visit
 
 
 cdef class NoShrink(Shrink):

@@ -1,5 +1,5 @@
 # cython: language_level=3
-from margins._update cimport Update
+from margins.rules._base cimport Update
 
 
 cdef class Additive(Update):

@@ -1,7 +1,7 @@
 """Updates: how much of a misclassified pattern is added to the weight vector?"""
 
 from libc.math cimport INFINITY, floor
-from margins._update cimport Rules, State, Step, Thresholds, Update, Visit, whole
+from margins.rules._base cimport Rules, State, Step, Thresholds, Update, Visit, whole
 
 
 cdef class Additive(Update):

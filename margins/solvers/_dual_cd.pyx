@@ -21,9 +21,9 @@ Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), section 3.2; LIBLINEAR
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from margins._sparse cimport AHEAD
+from margins._limits cimport PREFETCH_DISTANCE, SAMPLES_PER_SIGNAL_CHECK
 from margins._update cimport (
-    VISITS_PER_SIGNAL_CHECK, Patterns, Rules, Step, Thresholds, Visit, WeightVector, apply_step, ask_for,
+    Patterns, Rules, Step, Thresholds, Sample, WeightVector, apply_step, prefetch_sample,
     product,
 )
 
@@ -100,7 +100,7 @@ cdef class ShrinkingPasses:
         out.lowest, out.highest = INFINITY, -INFINITY
         out.n_changed = out.n_refused = out.n_kept = 0
         while begin < n:
-            end = min(n, begin + VISITS_PER_SIGNAL_CHECK)
+            end = min(n, begin + SAMPLES_PER_SIGNAL_CHECK)
             with nogil:
                 shrinking_pass(patterns, a, rules, self.members, begin, end, before, out)
             patterns.rows.check()
@@ -122,12 +122,12 @@ cdef void shrinking_pass(
     cdef double gradient, violation
     cdef bint is_kernel = patterns.rows.is_kernel, refused
     cdef Thresholds thresholds
-    cdef Visit visit
+    cdef Sample visit
     cdef Step step
     rules.condition.thresholds(&a.state, &thresholds)
     for i in range(begin, end):
-        if i + AHEAD < end and not is_kernel:
-            ask_for(patterns, a, members[i + AHEAD])
+        if i + PREFETCH_DISTANCE < end and not is_kernel:
+            prefetch_sample(patterns, a, members[i + PREFETCH_DISTANCE])
         k = members[i]
         visit.k = k
         visit.positive = patterns.labels[k] > 0

@@ -122,7 +122,7 @@ def write_other_headers(folder):
         target = folder / header
         target.parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / header).read_text(encoding="utf-8")
-        if target.name == "_update.pxd":
+        if target.name == "_state.pxd":
             text, n_numbers = re.subn(r"^    ABI = \d+$", "    ABI = 999", text, flags=re.MULTILINE)
             assert n_numbers == 1
         target.write_text(text, encoding="utf-8")

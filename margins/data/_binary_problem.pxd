@@ -1,0 +1,14 @@
+# cython: language_level=3
+"""The data of one binary problem, as the kernels read them."""
+
+from margins._sparse cimport Rows
+
+
+cdef class Patterns:
+    cdef readonly Rows rows
+    cdef readonly double sqrho
+    cdef const signed char[::1] labels
+    cdef const double[::1] sqnorms          # |x_k|^2 + rho^2, without D_k
+    cdef const double[:] extension          # D_k; a scalar is an array of stride 0
+    cdef const double[:] upper              # upper bounds of the dual variables; likewise
+    cdef const double[:] bonus              # added to a.y_k in comparisons while alpha_k > 0; or None

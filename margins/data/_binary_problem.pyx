@@ -1,0 +1,92 @@
+"""The data of one binary problem, as the kernels read them.
+
+A sample is y_k = l_k [x_k, rho]: the row x_k, augmented by rho for the bias, times its label. If the margin
+is soft it has a slack term of its own, which adds D_k = Delta_k^2 to |y_k|^2 and D_k alpha_k to a.y_k; it
+is never stored.
+"""
+
+import numpy as np
+
+from margins._limits cimport MAX_SQNORM, MIN_SQNORM
+
+# For the validation of data.
+SMALLEST_SQNORM, LARGEST_SQNORM = MIN_SQNORM, MAX_SQNORM
+
+
+cdef class Patterns:
+    """The samples of one binary problem, over arrays that the caller owns.
+
+    Parameters
+    ----------
+    rows : Rows
+        The matrix X.
+    labels : ndarray of int8, shape (m,)
+        -1 or +1.
+    sqnorms : ndarray of float64, shape (m,)
+        |x_k|^2 + rho^2.
+    sqrho : float
+        rho^2, the square of the augmentation: the bias is rho^2 sum_k alpha_k l_k. 0: no bias.
+    extension : ndarray of float64, shape (m,)
+        D_k, the diagonal of the slack terms; 0 for a hard margin. May be a broadcast scalar.
+    upper : ndarray of float64, shape (m,)
+        Upper bound of the dual variable alpha_k, inf for none. May be a broadcast scalar.
+    bonus : ndarray of float64, shape (m,), optional
+        The offset of the lambda trick: added to a.y_k in comparisons with the threshold while
+        alpha_k > 0.
+    """
+
+    def __init__(self, Rows rows not None, labels, sqnorms, double sqrho, extension, upper, bonus=None):
+        self.rows = rows
+        self.labels = labels
+        self.sqnorms = sqnorms
+        self.sqrho = sqrho
+        self.extension = extension
+        self.upper = upper
+        self.bonus = bonus
+
+    def with_limits(self, upper=None, bonus=None):
+        """The same samples with other upper bounds of the dual variables, or another offset."""
+        return Patterns(
+            self.rows, np.asarray(self.labels), np.asarray(self.sqnorms), self.sqrho,
+            np.asarray(self.extension), np.asarray(self.upper) if upper is None else upper,
+            (None if self.bonus is None else np.asarray(self.bonus)) if bonus is None else bonus,
+        )
+
+    def over(self, Rows rows not None):
+        """The same samples as rows of another matrix with the same inner products."""
+        cdef Patterns result = self.with_limits()
+        result.rows = rows
+        return result
+
+    @property
+    def signs(self):
+        """The labels -1 and +1, int8, shape (m,)."""
+        return np.asarray(self.labels)
+
+    def __len__(self):
+        return self.labels.shape[0]
+
+    @property
+    def ordinary_sqnorms(self):
+        """|x_k|^2 + rho^2, shape (m,)."""
+        return np.asarray(self.sqnorms)
+
+    @property
+    def extension_sqnorms(self):
+        """D_k, shape (m,)."""
+        return np.asarray(self.extension)
+
+    @property
+    def max_upper(self):
+        """The largest upper bound of a dual variable; inf: no bound."""
+        return float(np.asarray(self.upper).max())
+
+    @property
+    def max_sqnorm(self):
+        """R^2, the largest squared norm of a sample, bias and slack term included."""
+        cdef double largest = 0
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(self.sqnorms.shape[0]):
+                largest = max(largest, self.sqnorms[k] + self.extension[k])
+        return largest

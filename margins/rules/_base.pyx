@@ -1,0 +1,259 @@
+"""The base classes of rules, and the integer search for repetitions.
+
+    p = a.y_k                                     one inner product
+    if p <= threshold(state):   a <- s a + c y_k  (learning)
+    elif p >= ceiling(state):   a <- a - c y_k    (unlearning, only while alpha_k > 0)
+    otherwise:                  a <- s a          (only if the shrink decays)
+
+A `Condition` gives the thresholds, an `Update` the coefficient c and its multiplicity, a `Shrink` the
+factor s; `Rules` holds one of each. Rules have no state: what changes is in `State`.
+"""
+
+from libc.math cimport INFINITY, NAN, fabs, floor, isnan
+from margins._limits cimport INTEGER_ROOT_TOLERANCE
+from margins.data._binary_problem cimport Patterns
+from margins.rules._state cimport ABI, Sample, State, Step, Thresholds, advance, whole
+from margins.rules._weight_vector cimport WeightVector
+
+import sys
+
+
+cdef class Condition:
+    """Which samples are misclassified: those with ``p <= threshold(state)``.
+
+    A threshold depends on the state and the label only: it is evaluated after an update and cached.
+    Subclasses override `threshold`, or `thresholds` if labels differ or samples are unlearned.
+    """
+
+    cdef int check(self) except -1:
+        """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
+        return 0
+
+    cdef double threshold(self, const State* state) noexcept nogil:
+        return 0
+
+    cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
+        out.learn[0] = out.learn[1] = self.threshold(state)
+        out.unlearn[0] = out.unlearn[1] = INFINITY
+
+    cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
+        """The real root mu_+ of "no longer misclassified after mu plain additions"; NaN: none known."""
+        return NAN
+
+    cdef epoch_t fused_epoch(self, Rules rules, Patterns patterns, WeightVector a) except? NULL:
+        """A loop that is specialised to these rules, this problem and this weight vector; NULL: none.
+
+        It must do number by number what `margins._update.mini_epoch` does.
+        """
+        return NULL
+
+    @property
+    def unlearns(self):
+        """True if samples may be unlearned, which needs their dual variables."""
+        return False
+
+    def repeats_with(self, Shrink shrink):
+        """True if `repetitions` holds when updates also shrink by `shrink`."""
+        return shrink.is_identity
+
+    # Python access, for tests.
+    def py_threshold(self, dict state=None, positive=True):
+        cdef State s = _state_of(state)
+        cdef Thresholds out
+        self.thresholds(&s, &out)
+        return out.learn[bool(positive)]
+
+    def py_ceiling(self, dict state=None, positive=True):
+        cdef State s = _state_of(state)
+        cdef Thresholds out
+        self.thresholds(&s, &out)
+        return out.unlearn[bool(positive)]
+
+
+cdef class Shrink:
+    """The factor by which the weight vector shrinks before a sample is added.
+
+    Subclasses override `factor`, and `repeat` if many updates have a closed form; `decay` and `decays`
+    if samples without an update shrink it, too.
+    """
+
+    @property
+    def is_identity(self):
+        """True if nothing ever shrinks."""
+        return False
+
+    @property
+    def decays(self):
+        """True if every sample shrinks the weight vector; `State.t` then counts samples."""
+        return False
+
+    cdef double decay(self, const State* state) noexcept nogil:
+        """Factor of a sample without an update; evaluated only if `decays`."""
+        return 1
+
+    cdef int check(self) except -1:
+        """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
+        return 0
+
+    cdef double factor(self, const State* state) noexcept nogil:
+        """Factor of the next single update."""
+        return 1
+
+    cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:
+        """`repetitions` times "shrink, then add y" as one step.
+
+        This default takes them one by one, and is valid for every factor that depends on t alone.
+        """
+        cdef State after = state[0]
+        cdef double factor, remaining = repetitions
+        out.shrink, out.add, out.repetitions = 1, 0, repetitions
+        while remaining >= 1:
+            factor = self.factor(&after)
+            out.shrink *= factor
+            out.add = out.add * factor + 1
+            after.t += 1
+            remaining -= 1
+
+    cdef double repetitions(self, const State* state, const Sample* sample, double b) noexcept nogil:
+        """The real root mu_+ of "(shrunk p) > b after mu updates"; NaN: none known."""
+        return NAN
+
+    # Python access, for tests.
+    def py_factor(self, dict state=None):
+        cdef State s = _state_of(state)
+        return self.factor(&s)
+
+    def py_repeat(self, double repetitions, dict state=None):
+        cdef State s = _state_of(state)
+        cdef Step out
+        self.repeat(&s, repetitions, &out)
+        return out.shrink, out.add
+
+
+cdef class Update:
+    """How much of a misclassified sample is added. The base class: nothing (0 repetitions)."""
+
+    cdef int check(self) except -1:
+        """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
+        return 0
+
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        out.shrink, out.add, out.repetitions = 1, 0, 0
+
+    cdef void unlearn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        out.shrink, out.add, out.repetitions = 1, 0, 0
+
+
+abi = ABI
+cdef unsigned long HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement in Python
+
+
+def _require_abi_of(type rule):
+    """Raise ImportError if a compiled rule of another package has not checked its binary interface."""
+    for ancestor in rule.__mro__:
+        module = ancestor.__module__
+        if module.split(".")[0] in ("margins", "builtins") or ancestor.__flags__ & HEAP_TYPE:
+            continue
+        found = getattr(sys.modules.get(module), "margins_abi", None)
+        if found != ABI:
+            raise ImportError(
+                f"Rule {ancestor.__name__} of {module} must be compiled against version {ABI} of the "
+                f"binary interface of margins. Got {found}. The module says which by "
+                "`margins_abi = require_abi()`, cimported from margins._update."
+            )
+
+
+cdef State _state_of(dict values):
+    cdef State state
+    values = values or {}
+    state.scale = values.get("scale", 1.0)
+    state.label_sum = values.get("label_sum", 0.0)
+    state.sqnorm = values.get("sqnorm", 0.0)
+    state.dual_sum = values.get("dual_sum", 0.0)
+    state.t = values.get("t", 0.0)
+    state.n_updates = values.get("n_updates", 0.0)
+    return state
+
+
+cdef class Rules:
+    """A condition, an update and a shrink: together, an algorithm.
+
+    `repetitions` is the number of updates by one sample, processed again and again, until it is no
+    longer misclassified.
+    """
+
+    def __init__(self, Condition condition not None, Update update not None, Shrink shrink not None):
+        for rule in (condition, update, shrink):
+            _require_abi_of(type(rule))
+        self.condition = condition
+        self.update = update
+        self.shrink = shrink
+        self.decays = bool(shrink.decays)
+        self.closed_form = bool(condition.repeats_with(self.shrink))
+
+    def __repr__(self):
+        return f"Rules({self.condition!r}, {self.update!r}, {self.shrink!r})"
+
+    cdef int check(self) except -1:
+        """Raise the error of a rule's evaluation, if there was one."""
+        self.condition.check()
+        self.update.check()
+        self.shrink.check()
+        return 0
+
+    cdef bint _misclassified_after(
+        self, double repetitions, double eta, const State* state, const Sample* sample
+    ) noexcept nogil:
+        """True if the sample is still misclassified after so many updates."""
+        cdef State after = state[0]
+        cdef Step step
+        cdef Thresholds thresholds
+        self.shrink.repeat(state, repetitions, &step)
+        advance(&after, &step, eta * step.add, sample.product, sample.sqnorm)
+        self.condition.thresholds(&after, &thresholds)
+        return step.shrink * sample.product + eta * step.add * sample.sqnorm <= thresholds.learn[sample.positive]
+
+    cdef double repetitions(
+        self, double eta, double most, const State* state, const Sample* sample
+    ) noexcept nogil:
+        """The smallest number of updates, at least 1 and at most `most`, that ends the misclassification.
+
+        From the closed form where there is one; where there is none, or where rounding may have moved
+        the root across an integer, by search: {mu : still misclassified} is an interval from 0.
+        """
+        cdef double root, low, high, middle
+        most = whole(most)
+        if most <= 1:
+            return 1
+        if self.closed_form and eta == 1:
+            root = self.condition.repetitions(state, sample)
+            if root >= most:
+                return most
+            if not isnan(root):
+                root = max(root, 0)
+                low = whole(root + 0.5)
+                if fabs(root - low) > INTEGER_ROOT_TOLERANCE * max(low, 1):
+                    return whole(root) + 1
+                if low < 1:
+                    return 1 if not self._misclassified_after(1, eta, state, sample) else 2
+                # The root is the integer `low`, or just beside it.
+                return low + 1 if self._misclassified_after(low, eta, state, sample) else low
+        low, high = 0, 1
+        while high < most and self._misclassified_after(high, eta, state, sample):
+            low, high = high, min(2 * high, most)
+        while high - low > 1:
+            middle = floor(low + (high - low) / 2)
+            if self._misclassified_after(middle, eta, state, sample):
+                low = middle
+            else:
+                high = middle
+        return high
+
+    # Python access, for tests.
+    def py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1,
+                       double most=INFINITY, bint positive=True):
+        cdef State s = _state_of(state)
+        cdef Sample sample
+        sample.k, sample.positive, sample.product, sample.sqnorm = 0, positive, product, sqnorm
+        sample.dual, sample.upper = 0, INFINITY
+        return self.repetitions(eta, most, &s, &sample)

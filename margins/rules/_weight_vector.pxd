@@ -1,0 +1,76 @@
+# cython: language_level=3
+"""The weight vector of a run, its products with samples, and its updates."""
+
+from margins._limits cimport MAX_SCALE, MIN_SCALE
+from margins._sparse cimport axpy, dot, margins_prefetch, prefetch
+from margins.data._binary_problem cimport Patterns
+from margins.rules._state cimport Sample, State, Step, advance
+
+
+cdef class WeightVector:
+    cdef State state
+    cdef double[::1] v
+    cdef double[::1] beta                   # alpha_k = scale * beta_k; None: not kept
+
+
+cdef void normalise(WeightVector a) noexcept nogil
+cdef void apply_decay(WeightVector a, double factor) noexcept nogil
+
+
+cdef inline void prefetch_sample(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    """Request the memory that the product with sample k, and an update by it, would wait for longest."""
+    prefetch(patterns.rows, k)
+    margins_prefetch(&patterns.sqnorms[k])
+    if a.beta is not None:
+        margins_prefetch(&a.beta[k])
+
+
+cdef inline double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    """a.y_k without the slack term."""
+    return (
+        a.state.scale * patterns.labels[k]
+        * (dot(patterns.rows, k, &a.v[0]) + patterns.sqrho * a.state.label_sum)
+    )
+
+
+cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+    """p = a.y_k, slack term included."""
+    cdef double p = dot(patterns.rows, k, &a.v[0]) + patterns.sqrho * a.state.label_sum
+    p = patterns.labels[k] * p
+    if a.beta is not None:
+        p += patterns.extension[k] * a.beta[k]
+    return a.state.scale * p
+
+
+cdef inline void describe_sample(
+    Patterns patterns, WeightVector a, Py_ssize_t k, double p, Sample* out
+) noexcept nogil:
+    """What the rules read of sample k, given its product p."""
+    out.k = k
+    out.positive = patterns.labels[k] > 0
+    out.product = p
+    out.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+    out.upper = patterns.upper[k]
+    out.dual = a.state.scale * a.beta[k] if a.beta is not None else 0
+
+
+cdef inline void keep_scale_in_range(WeightVector a) noexcept nogil:
+    """Make scale 1 before it leaves the range of a double; valid for a shrink to 0, too: v becomes 0."""
+    if not MIN_SCALE <= a.state.scale <= MAX_SCALE:
+        normalise(a)
+
+
+cdef inline void apply_step(
+    Patterns patterns, WeightVector a, const Sample* sample, const Step* step
+) noexcept nogil:
+    """a <- s a + c y_k."""
+    cdef double c
+    advance(&a.state, step, step.add, sample.product, sample.sqnorm)
+    a.state.scale *= step.shrink
+    keep_scale_in_range(a)
+    c = step.add / a.state.scale
+    if a.beta is not None:
+        a.beta[sample.k] += c
+    c = c * patterns.labels[sample.k]
+    axpy(patterns.rows, sample.k, c, &a.v[0])
+    a.state.label_sum += c

@@ -1,0 +1,243 @@
+"""The weight vector of a run, and what an update does to it.
+
+    a        = scale * (v, rho label_sum, beta)   lazily scaled: a shrink is one multiplication
+    |a|^2    <- s^2 |a|^2 + 2 s c p + c^2 N_k     recomputed by `WeightVector.recompute`
+    S        <- s S + c                           the sum of all alpha_k
+
+alpha_k = scale * beta_k is the dual variable of sample k. The slack term of a sample has the weight
+Delta_k alpha_k, so it is never stored: it adds D_k alpha_k to a.y_k, with D_k = Delta_k^2.
+"""
+
+from libc.math cimport sqrt
+from margins._sparse cimport axpy
+from margins.data._binary_problem cimport Patterns
+from margins.linalg._sums cimport dot_of
+from margins.rules._state cimport State
+
+import numpy as np
+
+
+cdef class WeightVector:
+    """The weight vector of one run: a = scale * (v, rho label_sum, beta), starting at 0.
+
+    Parameters
+    ----------
+    n_features : int
+        Of the rows. Over those of a kernel, v holds the products with all samples.
+    n_patterns : int
+        Length of the dual variables if they are kept, else 0.
+    """
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_patterns=0):
+        self.v = np.zeros(n_features)
+        self.beta = np.zeros(n_patterns) if n_patterns else None
+        self.state.scale = 1
+
+    def __reduce__(self):
+        return _restore, (
+            np.asarray(self.v), None if self.beta is None else np.asarray(self.beta), self.state
+        )
+
+    def copy(self):
+        """An equal weight vector that shares no array with this one."""
+        return _restore(np.array(self.v), None if self.beta is None else np.array(self.beta), self.state)
+
+    def over(self, Patterns patterns not None):
+        """A new weight vector with the same dual variables, for these samples as rows of another matrix."""
+        result = _restore(np.zeros(patterns.rows.n_features), np.array(self.beta), self.state)
+        result.sum_afresh(patterns)
+        return result
+
+    def clear(self):
+        """Make it 0, and reset the update counter t; `n_updates` stays."""
+        cdef State start
+        self.v[:] = 0
+        if self.beta is not None:
+            self.beta[:] = 0
+        start.scale = 1
+        start.label_sum = start.sqnorm = start.dual_sum = start.t = 0
+        start.n_updates = self.state.n_updates
+        self.state = start
+
+    def assign(self, Patterns patterns not None, const double[::1] dual not None,
+               const double[::1] combination=None):
+        """Set the dual variables, and a to their sum: one update of all samples at once.
+
+        Parameters
+        ----------
+        dual : ndarray of float64, shape (m,)
+            alpha >= 0.
+        combination : ndarray of float64, shape (n_features,) or, with an augmentation, one more, optional
+            sum_k alpha_k y_k, if it is known. Not over the rows of a kernel.
+        """
+        cdef Py_ssize_t d = self.v.shape[0]
+        self.beta[:] = dual
+        self.state.scale = 1
+        self.state.t += 1
+        self.state.n_updates += 1
+        if combination is None:
+            self.sum_afresh(patterns)
+            return
+        self.v[:] = combination[:d]
+        self.state.label_sum = combination[d] / sqrt(patterns.sqrho) if patterns.sqrho > 0 else 0
+        self.recompute(patterns)
+
+    def sum_afresh(self, Patterns patterns not None):
+        """Sum alpha_k y_k again: a keeps the rounding errors of dual variables that have become small since.
+
+        Over the rows of a kernel this needs those of all samples whose dual variable is not 0.
+        """
+        cdef Py_ssize_t k
+        cdef double c, label_sum = 0
+        with nogil:
+            self.v[:] = 0
+            for k in range(self.beta.shape[0]):
+                c = self.beta[k] * patterns.labels[k]
+                if c != 0:
+                    axpy(patterns.rows, k, c, &self.v[0])
+                    label_sum += c
+            self.state.label_sum = label_sum
+        patterns.rows.check()
+        self.recompute(patterns)
+
+    def for_new_patterns(self, Py_ssize_t n_patterns):
+        """The same weight vector for other samples, whose dual variables are 0.
+
+        It shares the array of weights with this one, which must not be used afterwards.
+        """
+        return _restore(
+            np.asarray(self.v), None if self.beta is None else np.zeros(n_patterns), self.state
+        )
+
+    def check_fit(self, Patterns patterns not None):
+        """Raise ValueError unless the numbers of features and of dual variables fit these samples."""
+        if self.v.shape[0] != patterns.rows.n_features or (
+            self.beta is not None and self.beta.shape[0] != patterns.labels.shape[0]
+        ):
+            raise ValueError(
+                f"The weight vector must be one of {patterns.rows.n_features} features and, if it keeps "
+                f"dual variables, {patterns.labels.shape[0]} patterns. Got {self.v.shape[0]} features"
+                + (f" and {self.beta.shape[0]} patterns." if self.beta is not None else ".")
+            )
+
+    @property
+    def keeps_dual(self):
+        """True if the dual variables are kept."""
+        return self.beta is not None
+
+    @property
+    def weights(self):
+        """The weights of the features: ndarray of float64, shape (n_features,)."""
+        return self.state.scale * np.asarray(self.v)
+
+    @property
+    def label_sum(self):
+        """sum_k alpha_k l_k: the bias is rho^2 times it."""
+        return self.state.scale * self.state.label_sum
+
+    @property
+    def dual(self):
+        """The dual variables alpha, shape (m,), or None where they are not kept."""
+        return None if self.beta is None else self.state.scale * np.asarray(self.beta)
+
+    @property
+    def sqnorm(self):
+        """|a|^2 over features, bias and slack terms."""
+        return self.state.sqnorm
+
+    @property
+    def dual_sum(self):
+        """S, the sum of the dual variables."""
+        return self.state.dual_sum
+
+    @property
+    def t(self):
+        """Updates since the last restart, multiplicities counted."""
+        return self.state.t
+
+    @property
+    def n_updates(self):
+        """Updates since the start, multiplicities counted."""
+        return int(self.state.n_updates)
+
+    def rescale(self, double factor):
+        """Multiply a, and every dual variable with it, by `factor` > 0."""
+        cdef Py_ssize_t j
+        for j in range(self.v.shape[0]):
+            self.v[j] *= factor
+        if self.beta is not None:
+            for j in range(self.beta.shape[0]):
+                self.beta[j] *= factor
+        self.state.label_sum *= factor
+        self.state.sqnorm *= factor * factor
+        self.state.dual_sum *= factor
+
+    def recompute(self, Patterns patterns not None):
+        """Recompute |a|^2 (and S, where the dual variables are kept): their recursions accumulate rounding."""
+        cdef double total = _ordinary_sqnorm(patterns, self), dual_sum = 0, sqscale
+        cdef Py_ssize_t j
+        with nogil:
+            if self.beta is not None:
+                for j in range(self.beta.shape[0]):
+                    total += patterns.extension[j] * self.beta[j] * self.beta[j]
+                    dual_sum += self.beta[j]
+                self.state.dual_sum = self.state.scale * dual_sum
+            sqscale = self.state.scale * self.state.scale
+            self.state.sqnorm = max(sqscale * total, 0)
+
+    def ordinary_sqnorm(self, Patterns patterns not None):
+        """|a|^2 over features and bias, without the slack terms."""
+        return self.state.scale * self.state.scale * max(_ordinary_sqnorm(patterns, self), 0)
+
+    def products(self, Patterns patterns not None):
+        """Every a.y_k without its slack term: ndarray of float64, shape (m,)."""
+        cdef Py_ssize_t k, m = len(patterns)
+        result = np.empty(m)
+        cdef double[::1] out = result
+        with nogil:
+            for k in range(m):
+                out[k] = ordinary_product(patterns, self, k)
+        return result
+
+
+def _restore(v, beta, State state):
+    cdef WeightVector a = WeightVector.__new__(WeightVector)
+    a.v = v
+    a.beta = beta
+    a.state = state
+    return a
+
+
+cdef double _ordinary_sqnorm(Patterns patterns, WeightVector a) noexcept nogil:
+    """|v|^2 over features and bias; over a kernel's rows sum_k beta_k y_k.v."""
+    cdef double total = patterns.sqrho * a.state.label_sum * a.state.label_sum
+    cdef Py_ssize_t j
+    if patterns.rows.is_kernel:
+        for j in range(a.beta.shape[0]):
+            total += a.beta[j] * patterns.labels[j] * a.v[j]
+    else:
+        total += dot_of(&a.v[0], &a.v[0], a.v.shape[0])
+    return total
+
+
+
+cdef void normalise(WeightVector a) noexcept nogil:
+    """Make scale 1."""
+    cdef Py_ssize_t j
+    cdef double scale = a.state.scale
+    for j in range(a.v.shape[0]):
+        a.v[j] *= scale
+    if a.beta is not None:
+        for j in range(a.beta.shape[0]):
+            a.beta[j] *= scale
+    a.state.label_sum *= scale
+    a.state.scale = 1
+
+
+cdef void apply_decay(WeightVector a, double factor) noexcept nogil:
+    """a <- factor * a, after a sample without an update."""
+    a.state.scale *= factor
+    a.state.sqnorm *= factor * factor
+    a.state.dual_sum *= factor
+    a.state.t += 1
+    keep_scale_in_range(a)

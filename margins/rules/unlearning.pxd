@@ -1,0 +1,8 @@
+# cython: language_level=3
+"""The condition of the margin perceptron with unlearning, and its rules' epoch as one loop."""
+
+from margins.rules.conditions cimport FixedThreshold
+
+
+cdef class Unlearning(FixedThreshold):
+    cdef readonly double delta_b
