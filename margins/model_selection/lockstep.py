@@ -24,7 +24,7 @@ from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators.multiclass import positive_codes, seeds_of
 from margins.estimators.noise_tolerance import ReadoutClassifier
-from margins.kernels.kernel import LINEAR
+from margins.kernels import LINEAR
 from margins.model_selection._lockstep import Lockstep
 from margins.solvers.driver import Run
 

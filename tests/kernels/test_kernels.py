@@ -443,7 +443,7 @@ def test_error_of_the_kernel_is_the_error_of_the_fit(name, patience, n_jobs):
 def test_error_of_the_kernel_is_the_error_of_the_prediction(name):
     X, y, Z = integers()
     classifier = make(name, kernel=Grumbler(10**6), C=1.0).fit(X, y)
-    classifier.kernel_.name.patience = 0
+    classifier.kernel_.function.patience = 0
     for method in (classifier.predict, classifier.decision_function):
         with pytest.raises(Complaint, match="no kernel of"):
             method(Z)
@@ -466,7 +466,7 @@ def test_what_a_function_must_return_is_said(wrong):
         with pytest.raises(ValueError, match=r"^The kernel .* must return a finite array of shape \("):
             make(name, kernel=WRONG[wrong], C=1.0).fit(X, y)
         classifier = make(name, kernel=linear, C=1.0).fit(X, y)
-        object.__setattr__(classifier.kernel_, "name", WRONG[wrong])
+        object.__setattr__(classifier.kernel_, "function", WRONG[wrong])
         with pytest.raises(ValueError, match=r"^The kernel .* must return a finite array of shape \("):
             classifier.decision_function(Z)
 
