@@ -5,7 +5,7 @@ columns, as those of many a dense data set do, are read as dense ones. Data may 
 float64 with int32 or int64 indices, read-only or memory-mapped; what the kernels compute is always
 double. Nothing here allocates, and nothing needs the GIL once a `Rows` exists.
 
-The rows of a kernel (`margins.kernels._kernel`) are rows of the kernel matrix. Over them, "adding row k" adds
+The rows of a kernel (`margins.kernels`) are rows of the kernel matrix. Over them, "adding row k" adds
 k's products with all patterns, so that v holds the products themselves, and `dot` reads one number.
 """
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
-from margins.parameters import CALLABLE, POSITIVE, AnyOf, Interval, OneOf, optional, parameter
+from margins.kernels.selection import kernel_choice
+from margins.parameters import POSITIVE, Interval, optional, parameter
 from margins.rules import Additive, FixedMargin, NoShrink, Rules
 from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP
@@ -36,12 +37,8 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
         "How much of gamma may be missing: the margin demanded is (1 - eps) gamma.",
     )
 
-    kernel: object = parameter(
-        "linear",
-        AnyOf(OneOf("linear", "precomputed"), CALLABLE),
-        "A callable takes two matrices and returns the kernel matrix; with 'precomputed' X is that "
-        "matrix. (`gamma` is a margin here, so there are no kernels with a gamma.)",
-    )
+    # `gamma` is a margin here, so a kernel with a gamma is given as an object.
+    kernel: object = kernel_choice(reserved=["gamma"])
 
     @property
     def _online(self):

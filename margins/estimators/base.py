@@ -30,11 +30,11 @@ from margins.data.validation import validate_points, validate_samples
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
-from margins.kernels.kernel import LINEAR, Kernel
+from margins.kernels import LINEAR
+from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
 from margins.losses import HardMargin, MaximumMarginLoss, loss_of
 from margins.parameters import (
     BOOLEAN,
-    CALLABLE,
     MAPPING,
     POSITIVE,
     AnyOf,
@@ -108,19 +108,10 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
     # True if the rules read dual variables even without private coordinates.
     _keeps_dual = False
 
-    kernel: object = parameter(
-        "linear",
-        AnyOf(OneOf("linear", "poly", "rbf", "precomputed"), CALLABLE),
-        "As SVC's: 'poly' is (gamma x.z + coef0)**degree, 'rbf' exp(-gamma |x - z|**2); a callable "
-        "takes two matrices and returns the kernel matrix. With 'precomputed' X is that matrix.",
-    )
-    degree: int = parameter(3, Interval(0, 2**31 - 1, integer=True), "Of kernel='poly'.")
-    gamma: object = parameter(
-        "scale",
-        AnyOf(OneOf("scale", "auto"), POSITIVE),
-        "Of the kernels; 'scale': 1 / (n_features * X.var()), 'auto': 1 / n_features.",
-    )
-    coef0: float = parameter(0.0, Interval(-math.inf, math.inf, "neither"), "Of kernel='poly'.")
+    kernel: object = kernel_choice()
+    degree: int = kernel_parameter("degree")
+    gamma: object = kernel_parameter("gamma")
+    coef0: float = kernel_parameter("coef0")
     cache_size: float = parameter(
         200.0, POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread."
     )
@@ -175,7 +166,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         self.__dict__.pop("_streams", None)  # over features and classes that may be others now
         X, y, codes = validate_samples(self, X, y)
         samples = self._weigh(X, codes, sample_weight)
-        self.kernel_ = Kernel.of(self, samples.X)
+        self.kernel_ = kernel_of(self, samples.X)
         fit = Fit(self, X, y, sample_weight, samples)
         runs = self._train_all(samples, fit)
         self._forget()
@@ -290,7 +281,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
 
     def _rows(self, X):
         """The rows that a run presents: of X, or of its kernel matrix."""
-        return rows_of(X) if self.kernel_ == LINEAR else self.kernel_.rows(X, self.cache_size)
+        return self.kernel_.rows(X, self.cache_size)
 
     # True: a zero row is no error, also without augmentation and private coordinates.
     _takes_zero_rows = False

@@ -6,8 +6,9 @@ from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows
 from margins.data.validation import validate_samples
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import positive_codes
+from margins.kernels import LINEAR
 from margins.kernels.gram import gram_rows
-from margins.kernels.kernel import LINEAR, Kernel
+from margins.kernels.selection import kernel_of
 from margins.losses import LOSSES, Loss
 from margins.parameters import AnyOf, Interval, OneOf, SubclassOf, parameter
 from margins.solvers.auto import SOLVERS, candidates, gram_pays, plan
@@ -124,7 +125,7 @@ class MarginClassifier(BaseMarginClassifier):
         X, y, codes = validate_samples(self, X, y)
         samples = self._weigh(X, codes, sample_weight)
         X = samples.X
-        self.kernel_ = Kernel.of(self, X)
+        self.kernel_ = kernel_of(self, X)
         reads_gram = self._reads_gram(X)
         rows = self._rows(X)
         sqrho = self._sqrho

@@ -21,7 +21,7 @@ from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows
 from margins.data.validation import DTYPES
 from margins.estimators.base import kept_if_refused
 from margins.estimators.multiclass import positive_codes
-from margins.kernels.kernel import LINEAR
+from margins.kernels import LINEAR
 from margins.rules import Journal
 from margins.solvers.base import PhaseRecord
 from margins.solvers.driver import Epoch

@@ -1,0 +1,28 @@
+"""Kernels: inner products in a feature space whose coordinates are never computed.
+
+A classifier with a kernel is known by its dual variables: ``score(x) = sum_k alpha_k l_k K(x_k, x) +
+bias``. The kernels are those of scikit-learn's SVC; a kernel is an object (`Kernel`) with one formula
+for training and prediction. `KERNELS` maps the names that estimators accept to their classes.
+"""
+
+import margins.kernels.functions as functions
+from margins.kernels.functions.function import Function
+from margins.kernels.functions.linear import Linear
+from margins.kernels.functions.poly import Polynomial
+from margins.kernels.functions.precomputed import Precomputed
+from margins.kernels.functions.rbf import RBF
+from margins.kernels.kernel import Kernel
+
+KERNELS = functions.find_kernels(functions)
+LINEAR = Linear()
+
+__all__ = [
+    "KERNELS",
+    "LINEAR",
+    "RBF",
+    "Function",
+    "Kernel",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+]

@@ -1,46 +1,44 @@
-"""Few patterns of many features: their inner products in place of the features.
+"""Few samples of many features: their inner products in place of the features.
 
-What an algorithm learns of a pattern are inner products with others. Where patterns are few and each
-has many features, as in microarrays, the m x m matrix of all of them is soon computed and small beside
-X. Over its rows an inspection reads one number and an update adds m, however many features there are;
-the weights are summed up at the end, from the dual variables
-(`margins.solvers.driver.Run.leave_gram`), and what is proven is proven of them.
+What training reads of a sample are its inner products with others. Where samples are few and each has
+many features, the m x m matrix of all of them is cheap to compute and small beside X. Over its rows an
+inspection reads one number and an update adds m numbers, however many features there are. The weights
+are summed at the end, from the dual variables (`margins.solvers.driver.Run.leave_gram`), and the
+certificate is that of these weights.
 """
 
 import numpy as np
 from scipy import sparse
 
 from margins.data.binary_problem import check_lengths, csr_arrays, rows_of
-from margins.kernels._kernel import GramRows, fill_columns
+from margins.kernels._gram import GramRows, fill_columns
 from margins.linalg.threads import one_thread
 
-# X is read so many columns at a time.
+# X is read in so many blocks of columns.
 BLOCKS = 8
 
-# Such accuracies are proven by products in single precision, which take 0.6 of the time (fits of six
-# microarrays with either loss, eps from 1e-2 to 1e-4, C from 0.01 to 1e5: mostly 0.75 to 0.95 of the
-# time, and as many visits), unless a row is longer or shorter than that, or rows share too much: of the
-# squared norm of a row in the middle, the rows before it must leave such a part, or rounding is all that
-# tells them from each other. (Parts: microarrays 0.19 to 0.70; features of variance 1 around 10, 30 and
-# 300: 1e-2, 1e-3, 1e-5. With 1e-5 fits took twice the visits, with 1e-8 they did not end.)
+# Products may be rounded to single precision if norms are between these ...
 SHORTEST, LONGEST = 1e-15, 1e15
+# ... and rows are distinct: of the squared norm of the median row, this share must be orthogonal to the
+# rows before it, or rounding decides the differences between rows.
 DISTINCT = 0.02
-# Added to the squared norms for that: rows may depend on each other, and rounding hide it.
+# Relative to the squared norms, what is added to the diagonal for that test: the rows may be linearly
+# dependent, up to rounding.
 RIDGE = 1e-4
 
 
 def gram_rows(X, coarse=False):
-    """The rows of the matrix of inner products of the rows of X, as a kernel's.
+    """The rows of the Gram matrix of X, in double precision or, if that is safe, in single.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of float64 or float32, shape (m, d)
     coarse : bool
-        True: products may be rounded to single precision.
+        True: products may be rounded to single precision, unless norms or similar rows forbid it.
 
     Returns
     -------
-    margins.kernels._kernel.GramRows
+    margins.kernels._gram.GramRows
 
     Raises
     ------
@@ -56,37 +54,37 @@ def gram_rows(X, coarse=False):
 
 
 def _is_distinct(gram, sqnorms):
-    """True if products in single precision tell the rows from each other."""
+    """True if products in single precision distinguish the rows."""
     if not SHORTEST**2 <= sqnorms.min() <= sqnorms.max() <= LONGEST**2:
         return False
     with one_thread:
-        left = np.linalg.cholesky(gram + np.diag(RIDGE * sqnorms)).diagonal() ** 2
-    return np.median(left / sqnorms) >= DISTINCT
+        residuals = np.linalg.cholesky(gram + np.diag(RIDGE * sqnorms)).diagonal() ** 2
+    return np.median(residuals / sqnorms) >= DISTINCT
 
 
 def _products(X, dtype):
     """The inner products of all rows: ndarray of float64, shape (m, m)."""
     gram = np.zeros((X.shape[0], X.shape[0]))
-    # A sum that overflows is of a row that is too long, which its own square tells.
+    # Where a sum overflows a row is too long, which its squared norm shows.
     with one_thread, np.errstate(over="ignore", invalid="ignore"):
         if not _add_products(X, dtype, gram):
             gram[:] = 0
-            # The flag of X may deny it: who permutes columns by writing to `indices` leaves it alone.
+            # The flag of X may be wrong: permuting columns by writing to `indices` does not reset it.
             X = sparse.csr_array((X.data, X.indices, X.indptr), X.shape)
             _add_products(X.sorted_indices(), dtype, gram)
     return gram
 
 
 def _add_products(X, dtype, gram):
-    """Add all inner products of rows, some columns after the other; False if columns are not sorted."""
+    """Add all inner products of rows, block by block of columns; False if columns are not sorted."""
     m, d = X.shape
     width = -(-d // BLOCKS)
     is_sparse = sparse.issparse(X)
-    arrays, read = csr_arrays(X) if is_sparse else None, np.zeros(m, dtype=np.int64)
+    arrays, n_read = csr_arrays(X) if is_sparse else None, np.zeros(m, dtype=np.int64)
     for begin in range(0, d, width):
         if is_sparse:
             block = np.zeros((m, min(width, d - begin)), dtype)
-            if not fill_columns(*arrays, read, begin, block):
+            if not fill_columns(*arrays, n_read, begin, block):
                 return False
         else:
             block = X[:, begin : begin + width].astype(dtype, copy=False)

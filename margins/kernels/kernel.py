@@ -1,90 +1,164 @@
-"""Kernels: products in a feature space that nobody writes down.
+"""A kernel: one formula, for the rows that training reads and the blocks that prediction reads."""
 
-A classifier with a kernel is known by its dual variables: ``score(x) = sum_k alpha_k l_k K(x_k, x) +
-bias``. Here are the kernels themselves, as scikit-learn's SVC names them: between two sets of points
-for predictions, and as the rows of a matrix (`margins.kernels._kernel`) for training.
-"""
-
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
+import dataclasses
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
+from sklearn.utils import check_array, gen_batches
 
 from margins.data.binary_problem import LARGEST_SQNORM, check_lengths, rows_of
-from margins.kernels._kernel import FunctionRows, GramRows, PolynomialRows, RadialRows, products
+from margins.kernels._row_cache import ProductRows, inner_products
+from margins.kernels._transform import ArrayTransform
+from margins.parameters import check
 
-# What a block of kernel values may take, in bytes.
-BLOCK = 2**25
+# Memory for a block of kernel values of a prediction.
+BLOCK_BYTES = 2**25
 
 
-@dataclass(frozen=True)
 class Kernel:
-    """A kernel with its parameters settled.
+    """A kernel function K(x, z), with its parameters.
+
+    A subclass is a frozen dataclass whose fields are the parameters, declared with
+    `margins.parameters.parameter`. It defines `transform`, which computes K(x, z) from x.z, |x|^2 and
+    |z|^2 with NumPy, or `compiled`, which returns the same as compiled code; or, if it is no function of
+    these three, `block` and `_make_rows`.
+
+    An estimator accepts an instance as its `kernel`. A kernel in `margins.kernels.functions` is also
+    known by its name.
 
     Attributes
     ----------
-    name : "linear", "poly", "rbf", "precomputed" or callable
-        A callable takes two matrices, shapes (i, d) and (j, d), and gives shape (i, j).
-    degree : int
-    gamma, coef0 : float
+    name : str or None
+        The name that estimators accept.
+    formula : str
+        K(x, z) as the documentation writes it.
+    uses_sqnorms : bool
+        True: the formula reads |x|^2 and |z|^2, so rows that are too long for them are errors.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np, margins
+    >>> from margins.kernels import Kernel
+    >>> @dataclass(frozen=True)
+    ... class Cosine(Kernel):
+    ...     def transform(self, products, x_sqnorms, z_sqnorms):
+    ...         return products / np.sqrt(x_sqnorms * z_sqnorms)
+    >>> Cosine()(np.array([[3.0, 4.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
+    array([[0.6, 0.8]])
+    >>> X, y = np.array([[1.0, 2.0], [-1.0, 1.0], [0.0, -2.0]]), [1, 1, 0]
+    >>> margins.get("perceptron")(kernel=Cosine(), random_state=0).fit(X, y).predict(X)
+    array([1, 1, 0])
     """
 
-    name: str | Callable
-    degree: int = 3
-    gamma: float = 1.0
-    coef0: float = 0.0
+    name = None
+    formula = ""
+    uses_sqnorms = True
 
-    @classmethod
-    def of(cls, estimator, X):
-        """The kernel that an estimator's parameters ask for, with gamma settled for X."""
-        if estimator.kernel not in ("poly", "rbf"):
-            return cls(estimator.kernel)
-        gamma = estimator.gamma
-        if gamma == "auto":
-            gamma = 1 / X.shape[1]
-        elif gamma == "scale":
-            gamma = _scale_of(X)
-        return cls(estimator.kernel, int(estimator.degree), float(gamma), float(estimator.coef0))
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            if "allowed" in field.metadata:
+                value = getattr(self, field.name)
+                check(field.name, type(self).__name__, value, field.metadata["allowed"])
 
-    def between(self, X, Y):
-        """K(x, y) of all pairs: ndarray of float64, shape (n_x, n_y)."""
-        if not callable(self.name):
-            return self._of_products(X, Y)
-        result = self.name(X, Y)
-        result = np.asarray(result.toarray() if sparse.issparse(result) else result, dtype=np.float64)
-        if result.shape != (X.shape[0], Y.shape[0]) or not np.isfinite(result).all():
-            raise ValueError(
-                f"The kernel {self.name!r} must return a finite array of shape "
-                f"{(X.shape[0], Y.shape[0])} for these two matrices. Got shape {result.shape}"
-                f"{'' if np.isfinite(result).all() else ' with values that are not finite'}."
+    @property
+    def label(self):
+        """How error messages call the kernel."""
+        return repr(self.name) if self.name is not None else repr(self)
+
+    def transform(self, products, x_sqnorms, z_sqnorms):
+        """K(x, z) from x.z, |x|^2 and |z|^2.
+
+        Parameters
+        ----------
+        products : ndarray of float64
+            x.z; may be overwritten.
+        x_sqnorms, z_sqnorms : ndarrays of float64
+            |x|^2 and |z|^2; they broadcast with `products`.
+
+        Returns
+        -------
+        ndarray of float64, of the shape of `products`
+            Finite; the same for (x, z) and (z, x). It may be `products` itself.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define transform(products, x_sqnorms, z_sqnorms) or compiled()."
+        )
+
+    def compiled(self):
+        """The formula as compiled loops call it: margins.kernels._transform.Transform."""
+        return ArrayTransform(
+            lambda products, *sqnorms: checked_values(
+                self.label, self.transform(products, *sqnorms), products.shape
             )
-        return result
+        )
 
-    def _of_products(self, X, Y):
-        if sparse.issparse(X) or sparse.issparse(Y):
-            values = products(rows_of(X), rows_of(Y))
+    def resolve(self, X):
+        """The kernel with parameters that depend on training set X resolved: Kernel."""
+        return self
+
+    def __call__(self, X, Z):
+        """The kernel matrix of two matrices, as scikit-learn's callable kernels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (i, d)
+        Z : array-like or sparse matrix, shape (j, d)
+            The training set, to parameters that depend on one.
+
+        Returns
+        -------
+        ndarray of float64, shape (i, j)
+        """
+        dtypes = [np.float64, np.float32]
+        X, Z = (check_array(matrix, accept_sparse="csr", dtype=dtypes) for matrix in (X, Z))
+        return self.resolve(Z).block(X, Z)
+
+    def block(self, X, Z, x_sqnorms=None, z_sqnorms=None):
+        """K(x, z) of all pairs of rows, by matrix products.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of float64 or float32, shape (i, d)
+        Z : ndarray or CSR matrix of float64 or float32, shape (j, d)
+        x_sqnorms : ndarray of float64, shape (i,), optional
+            |x|^2, for callers that have them.
+        z_sqnorms : ndarray of float64, shape (j,), optional
+            |z|^2.
+
+        Returns
+        -------
+        ndarray of float64, shape (i, j)
+        """
+        if sparse.issparse(X) or sparse.issparse(Z):
+            values = inner_products(rows_of(X), rows_of(Z))
         else:
-            values = np.asarray(X, dtype=np.float64) @ np.asarray(Y, dtype=np.float64).T
-        if self.name == "poly":
-            with np.errstate(over="ignore"):
-                values *= self.gamma
-                values += self.coef0
-                values **= self.degree
-        elif self.name == "rbf":
-            values *= -2
-            values += rows_of(X).sqnorms()[:, np.newaxis]
-            values += rows_of(Y).sqnorms()
-            np.maximum(values, 0, out=values)
-            with np.errstate(over="ignore", under="ignore"):
-                values *= -self.gamma
-                np.exp(values, out=values)
+            values = np.asarray(X, dtype=np.float64) @ np.asarray(Z, dtype=np.float64).T
+        if x_sqnorms is None:
+            x_sqnorms = rows_of(X).sqnorms()
+        if z_sqnorms is None:
+            z_sqnorms = rows_of(Z).sqnorms()
+        self.compiled()(values, x_sqnorms, z_sqnorms)
         return values
 
+    def training_block(self, X, indices, sqnorms=None):
+        """Some rows of the kernel matrix of a training set.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
+        indices : ndarray of int, shape (i,)
+        sqnorms : ndarray of float64, shape (m,), optional
+            |x_k|^2 of all rows of X, for callers that have them.
+
+        Returns
+        -------
+        ndarray of float64, shape (i, m)
+        """
+        return self.block(X[indices], X, None if sqnorms is None else sqnorms[indices], sqnorms)
+
     def rows(self, X, cache_size):
-        """The rows of the kernel matrix of X.
+        """The rows of the kernel matrix of a training set.
 
         Parameters
         ----------
@@ -94,77 +168,78 @@ class Kernel:
 
         Returns
         -------
-        margins.kernels._kernel.KernelRows
+        margins._sparse.Rows
 
         Raises
         ------
         ValueError
-            If a precomputed matrix is not square, if K(x, x) for some row is negative or too large, or
-            if a row is too long for the distances of kernel "rbf".
+            If a precomputed matrix is not square, if K(x, x) of some row is negative or too large, or
+            if a row is too long for a kernel of squared norms.
         """
-        if self.name == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    "Precomputed kernel matrix of fit must be a square matrix. "
-                    f"Got shape {X.shape[0]} x {X.shape[1]}."
-                )
-            diagonal = np.asarray(X.diagonal(), dtype=np.float64)
-            rows = GramRows(rows_of(X), np.ascontiguousarray(diagonal))
-        elif self.name == "poly":
-            with np.errstate(over="ignore"):
-                rows = PolynomialRows(rows_of(X), cache_size, self.degree, self.gamma, self.coef0)
-        elif self.name == "rbf":
-            points = rows_of(X)
-            check_lengths(points.sqnorms())
-            rows = RadialRows(points, cache_size, self.gamma)
-        else:
-            blocks = [X[batch] for batch in gen_batches(X.shape[0], 64)]
-            diagonal = np.concatenate([np.diagonal(self.between(block, block)) for block in blocks])
-            rows = FunctionRows(lambda indices: self.between(X[indices], X), diagonal, cache_size)
+        rows = self._make_rows(X, cache_size)
         diagonal = rows.sqnorms()
-        strange = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
-        if len(strange):
+        invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
+        if len(invalid):
             raise ValueError(
-                f"The kernel {self.name!r} must have K(x, x) in [0, {LARGEST_SQNORM:g}]. "
-                f"Got {diagonal[strange[0]]:g} for sample {strange[0]}."
+                f"The kernel {self.label} must have K(x, x) in [0, {LARGEST_SQNORM:g}]. "
+                f"Got {diagonal[invalid[0]]:g} for sample {invalid[0]}."
             )
         return rows
 
+    def _make_rows(self, X, cache_size):
+        """The rows of the kernel matrix of X, not checked: margins._sparse.Rows."""
+        points = rows_of(X)
+        if self.uses_sqnorms:
+            check_lengths(points.sqnorms())
+        return ProductRows(points, self.compiled(), cache_size)
+
     def blocks(self, X, points, support):
-        """The kernel matrix of the support and X, some rows of X at a time.
+        """The kernel matrix of the support vectors and X, for some rows of X at a time.
 
         Parameters
         ----------
-        X : ndarray or CSR matrix, shape (n, d); (n, m) if precomputed
-        points : ndarray or CSR matrix, shape (n_support, d)
-            Not read if precomputed.
+        X : ndarray or CSR matrix of float64 or float32, shape (n, d); (n, m) if precomputed
+        points : ndarray or CSR matrix of float64 or float32, shape (n_support, d)
+            The support vectors. Not read if precomputed.
         support : ndarray of int, shape (n_support,)
-            Indices in the training set.
+            Their indices in the training set.
 
         Yields
         ------
-        slice, ndarray of float64, shape (n_support, n_block), contiguous
+        slice, ndarray of float64, shape (n_support, n_block), C-contiguous
         """
-        for batch in gen_batches(X.shape[0], max(1, BLOCK // (8 * max(len(support), 1)))):
+        for batch in self._batches(X.shape[0], len(support)):
             if len(support) == 0:
-                block = np.empty((0, batch.stop - batch.start))
-            elif self.name == "precomputed":
-                block = X[batch][:, support].T
-                block = block.toarray() if sparse.issparse(block) else block
+                yield batch, np.empty((0, batch.stop - batch.start))
             else:
-                block = self.between(points, X[batch])
-            yield batch, np.ascontiguousarray(block, dtype=np.float64)
+                yield batch, np.ascontiguousarray(self.block(points, X[batch]))
+
+    def _batches(self, n_samples, n_support):
+        """Slices of the samples whose blocks of kernel values have `BLOCK_BYTES` at most."""
+        return gen_batches(n_samples, max(1, BLOCK_BYTES // (8 * max(n_support, 1))))
 
 
-LINEAR = Kernel("linear")
+def checked_values(label, values, shape):
+    """The values that a kernel function of users returned: ndarray of float64.
 
+    Parameters
+    ----------
+    label : str
+        What error messages call the kernel.
+    values : object
+    shape : tuple of int
+        The shape that they must have.
 
-def _scale_of(X):
-    """gamma="scale": 1 / (n_features * variance of all elements)."""
-    with np.errstate(over="ignore", invalid="ignore"):  # X may be too large: then it is refused
-        if sparse.issparse(X):
-            X = X.astype(np.float64, copy=False)
-            variance = X.multiply(X).mean() - X.mean() ** 2
-        else:
-            variance = X.var(dtype=np.float64)
-    return 1 / (X.shape[1] * variance) if variance > 0 and math.isfinite(variance) else 1.0
+    Raises
+    ------
+    ValueError
+        If the shape is another one, or if a value is not finite.
+    """
+    values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+    is_finite = np.isfinite(values).all()
+    if values.shape != shape or not is_finite:
+        raise ValueError(
+            f"The kernel {label} must return a finite array of shape {shape} for these two matrices. "
+            f"Got shape {values.shape}{'' if is_finite else ' with values that are not finite'}."
+        )
+    return values

@@ -24,7 +24,7 @@ from margins.data.permutations import Orders
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators.multiclass import positive_codes, seeds_of
 from margins.estimators.noise_tolerance import ReadoutClassifier
-from margins.kernels.kernel import LINEAR
+from margins.kernels import LINEAR
 from margins.losses import HardMargin
 from margins.model_selection._lockstep import Lockstep
 
@@ -39,13 +39,15 @@ MEMORY = 2**28
 # What an estimator may not have of its own. (It may have thresholds of its own.)
 SHARED = (
     "fit",
-    "stages",
+    "phases",
     "online_rules",
     "online_readout",
     "decision_function",
     "_weigh",
     "_rows",
     "_run_maker",
+    "_options",
+    "_limited",
     "_train_all",
     "_collect_model",
     "_scale",

@@ -12,7 +12,7 @@ import margins
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
 from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
-from margins.kernels.kernel import Kernel
+from margins.kernels.selection import kernel_of
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 
 
@@ -176,7 +176,7 @@ def test_distances_beyond_double_arithmetic_are_refused():
 def test_scale_of_float32_is_computed_in_double(container):
     X = (1000 + np.random.default_rng(0).normal(scale=0.1, size=(100, 3))).astype(np.float32)
     clf = margins.get("pdm")(kernel="rbf")
-    gamma = Kernel.of(clf, container(X)).gamma
+    gamma = kernel_of(clf, container(X)).gamma
     assert gamma == pytest.approx(1 / (3 * X.astype(np.float64).var()), rel=1e-6)
 
 

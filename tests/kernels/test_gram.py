@@ -1,4 +1,4 @@
-"""Few patterns of many features: what is learned over their Gram matrix is what is learned without."""
+"""Few samples of many features: training over the Gram matrix gives what training over X gives."""
 
 import math
 import warnings
@@ -42,7 +42,7 @@ def unsorted(X):
 
 
 def flagged(X):
-    X.has_sorted_indices = X.has_canonical_format = True  # though it may be untrue
+    X.has_sorted_indices = X.has_canonical_format = True  # which may be wrong
     return X
 
 
@@ -60,7 +60,7 @@ def few(n_classes=2, m=12, d=300):
 
 @pytest.fixture
 def without(monkeypatch):
-    """Fits that do without a Gram matrix, whatever X is."""
+    """Fits without a Gram matrix, whatever X is."""
 
     def fit(classifier, *data):
         with monkeypatch.context() as patch:
@@ -155,14 +155,14 @@ def test_a_callback_sees_the_weights_of_the_features():
     X, y = few()
     seen = []
 
-    class Onlooker:
+    class Recorder:
         def setup(self, estimator, context): ...
         def teardown(self, estimator, context): ...
         def on_fit_task_begin(self, context, estimator, **_): ...
         def on_fit_task_end(self, context, estimator, *, fitted_estimator):
             seen.append(fitted_estimator)
 
-    last = make("pdm", eps=0.001).set_callbacks(Onlooker()).fit(X, y)
+    last = make("pdm", eps=0.001).set_callbacks(Recorder()).fit(X, y)
     assert len(seen) > 2
     for one in seen:
         assert one.coef_.shape == (1, 300)
@@ -212,7 +212,7 @@ def test_too_long_a_row_is_refused_without_warnings(container):
             make("mpu").fit(container(X), y)
 
 
-def test_letter_of_the_papers_needs_no_gram_matrix(monkeypatch):
+def test_no_gram_matrix_where_stop_is_a_clean_pass(monkeypatch):
     X, y = few()
     monkeypatch.setattr(gram, "gram_rows", lambda X, coarse: pytest.fail("made"))
     make("pdm", stop="clean-pass").fit(X, y)
@@ -231,7 +231,7 @@ def test_letter_of_the_papers_needs_no_gram_matrix(monkeypatch):
         (sparse.random_array((10, 10_000), density=0.1, rng=0).tocsr(), False),  # not dense
     ],
 )
-def test_few_patterns(X, expected):
+def test_few_samples(X, expected):
     assert gram.serves(X) is expected
 
 
@@ -271,14 +271,14 @@ def test_matrix_is_not_rounded_where_single_precision_ends(which, factor):
 @pytest.mark.parametrize(("offset", "is_rounded"), [(0, True), (30, False), (1e4, False)])
 def test_matrix_of_rows_with_too_much_in_common_is_not_rounded(offset, is_rounded):
     X = np.random.default_rng(0).normal(size=(20, 500))
-    X -= X.mean(axis=0)  # rows that depend on each other are no reason
+    X -= X.mean(axis=0)  # linear dependence alone is no reason
     X += offset
     assert (matrix_of(X, coarse=True) != matrix_of(X)).any() == is_rounded
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("offset", [1e3, 1e4])
-def test_rows_with_much_in_common_are_told_from_each_other(offset, loss):
+def test_similar_rows_are_distinguished(offset, loss):
     X = np.random.default_rng(0).normal(size=(20, 500)) + offset
     one = make("mpu", loss=loss, C=1.0, fit_intercept=False, max_iter=100).fit(X, np.arange(20) % 2)
     assert one.converged_

@@ -1,4 +1,4 @@
-"""Every algorithm with every kernel: inner products of a space that nobody writes down."""
+"""Every algorithm with every kernel: training, fitted attributes, caches, threads and errors."""
 
 import dataclasses
 import math
@@ -31,7 +31,7 @@ ROUNDED = ["cramma", "micra", "romma", "aggressive-romma"]
 NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
 VOTING = ["voted-perceptron"]  # the model is a list of mistakes, not coefficients
 BY_POINTS = [name for name in NAMES if name != "pfm"]  # whose gamma is a margin, not a kernel's
-# Single patterns are added, and nothing is done to their sum.
+# Single samples are added, and their sum is neither scaled nor projected.
 SUMS = [name for name in NOISE_TOLERANT if name != "averaged-perceptron"] + ["servedio-average"]
 
 # Most of these problems are not about whether a fit proves its accuracy.
@@ -41,7 +41,7 @@ each_by_points = pytest.mark.parametrize("name", BY_POINTS)
 
 
 def make(name, **params):
-    """The algorithm, ended soon; whole numbers keep sums of whole patterns exact."""
+    """The algorithm with few epochs; integer parameters keep sums of integer samples exact."""
     declared = {field.name for field in dataclasses.fields(ALGORITHMS[name])}
     usual = {"max_iter": 20, "random_state": 0, "eps": 0.125}
     if name in NOISE_TOLERANT:
@@ -201,7 +201,7 @@ def test_named_kernels_are_those_of_scikit_learn(name, kernel, container):
 
 @pytest.mark.parametrize("name", PROVING)
 @pytest.mark.parametrize("C", [1.0, 100.0, math.inf])
-def test_certificates_speak_of_the_space_of_the_kernel(name, C):
+def test_certificates_hold_in_the_feature_space_of_the_kernel(name, C):
     X, y, Z = clouds(m=20, d=2)
     gram = rbf_kernel(X, X, gamma=2.0)
     features = np.linalg.cholesky(gram)  # its rows have these inner products
@@ -409,31 +409,31 @@ def test_number_of_jobs_changes_not_one_bit(name, kernel):
 # --------------------------------------------------------------------------------- what cannot be had
 
 
-class Complaint(Exception):
+class KernelFailure(Exception):
     pass
 
 
-class Grumbler:
+class FailingKernel:
     """The linear kernel, until it has been called so many times."""
 
-    def __init__(self, patience):
-        self.patience = patience
+    def __init__(self, n_calls_left):
+        self.n_calls_left = n_calls_left
 
     def __call__(self, A, B):
-        if self.patience == 0:
-            raise Complaint(f"no kernel of {A.shape} and {B.shape}")
-        self.patience -= 1
+        if self.n_calls_left == 0:
+            raise KernelFailure(f"no kernel of {A.shape} and {B.shape}")
+        self.n_calls_left -= 1
         return A @ B.T
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("patience", [0, 1, 2, 5])
+@pytest.mark.parametrize("n_calls_left", [0, 1, 2, 5])
 @each_algorithm
-def test_error_of_the_kernel_is_the_error_of_the_fit(name, patience, n_jobs):
+def test_error_of_the_kernel_is_the_error_of_the_fit(name, n_calls_left, n_jobs):
     X, y, _ = integers(3)
-    # Without a cache nearly every update asks.
-    classifier = make(name, kernel=Grumbler(patience), cache_size=1e-6, C=1.0, n_jobs=n_jobs)
-    with pytest.raises(Complaint, match="no kernel of"):
+    # Without a cache nearly every update computes a row.
+    classifier = make(name, kernel=FailingKernel(n_calls_left), cache_size=1e-6, C=1.0, n_jobs=n_jobs)
+    with pytest.raises(KernelFailure, match="no kernel of"):
         classifier.fit(X, y)
     assert not hasattr(classifier, "dual_coef_") and not hasattr(classifier, "votes_")
     classifier.set_params(kernel="linear").fit(X, y).predict(X)
@@ -442,10 +442,10 @@ def test_error_of_the_kernel_is_the_error_of_the_fit(name, patience, n_jobs):
 @each_algorithm
 def test_error_of_the_kernel_is_the_error_of_the_prediction(name):
     X, y, Z = integers()
-    classifier = make(name, kernel=Grumbler(10**6), C=1.0).fit(X, y)
-    classifier.kernel_.name.patience = 0
+    classifier = make(name, kernel=FailingKernel(10**6), C=1.0).fit(X, y)
+    classifier.kernel_.function.n_calls_left = 0
     for method in (classifier.predict, classifier.decision_function):
-        with pytest.raises(Complaint, match="no kernel of"):
+        with pytest.raises(KernelFailure, match="no kernel of"):
             method(Z)
 
 
@@ -460,18 +460,18 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_a_function_must_return_is_said(wrong):
+def test_wrong_result_of_a_function_is_an_error(wrong):
     X, y, Z = integers(m=80)
     for name in ("mpu", "perceptron", "voted-perceptron"):
         with pytest.raises(ValueError, match=r"^The kernel .* must return a finite array of shape \("):
             make(name, kernel=WRONG[wrong], C=1.0).fit(X, y)
         classifier = make(name, kernel=linear, C=1.0).fit(X, y)
-        object.__setattr__(classifier.kernel_, "name", WRONG[wrong])
+        object.__setattr__(classifier.kernel_, "function", WRONG[wrong])
         with pytest.raises(ValueError, match=r"^The kernel .* must return a finite array of shape \("):
             classifier.decision_function(Z)
 
 
-def test_wrong_shape_in_the_midst_of_a_fit_is_said():
+def test_wrong_shape_during_a_fit_is_an_error():
     X, y, _ = integers(m=80)
 
     def until_rows(A, B):
@@ -509,7 +509,7 @@ def test_negative_squared_length_is_refused(name):
 @pytest.mark.parametrize("C", [1.0, math.inf])
 @each_algorithm
 def test_matrix_of_no_kernel_is_no_reason_to_crash(name, C):
-    # As with SVC nobody looks for negative eigenvalues; with them |a|^2 may come to be nothing.
+    # As in SVC negative eigenvalues are not looked for; with them |a|^2 may vanish.
     for seed in range(10):
         rng = np.random.default_rng(seed)
         gram = rng.integers(0, 5, (20, 20)).astype(float)

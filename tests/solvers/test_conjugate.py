@@ -18,7 +18,7 @@ import margins.solvers.conjugate
 from margins._update import WeightVector
 from margins.data.permutations import Orders
 from margins.estimators.callbacks import Fit
-from margins.kernels.kernel import Kernel
+from margins.kernels import Precomputed
 from margins.solvers._conjugate import ConjugateSteps, gap_found
 from margins.solvers.conjugate import ConjugatePasses
 from margins.solvers.driver import Run
@@ -236,7 +236,7 @@ def test_steps_over_a_kernel_are_those_over_the_patterns():
     X, y = three()
     history = np.array([[10.0, 10, 10], [-5, 1, -2], [-3, -7, 2], [1, 1, -4]])
     of_features = patterns_of(X, y, RHO, 0.5)
-    of_kernel = of_features.over(Kernel("precomputed").rows(X @ X.T, 200.0))
+    of_kernel = of_features.over(Precomputed().rows(X @ X.T, 200.0))
     duals = [
         follow(patterns, X, y, history, 0.5, np.inf, 10.0, over_all=[1]).dual
         for patterns in (of_features, of_kernel)

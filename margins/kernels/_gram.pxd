@@ -1,0 +1,9 @@
+# cython: language_level=3
+"""Rows of a kernel matrix that is stored in full."""
+
+from margins._sparse cimport Rows
+
+
+cdef class GramRows(Rows):
+    cdef const double[::1] diagonal
+    cdef Rows matrix

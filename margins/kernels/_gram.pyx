@@ -1,0 +1,64 @@
+"""Rows of a kernel matrix that is stored in full; dense blocks of columns of CSR, to compute it."""
+
+from libc.stdint cimport int64_t
+from margins._sparse cimport Rows, axpy, index_t, value_t
+
+# Beside `value_t`, as input and output may differ in precision.
+ctypedef fused result_t:
+    float
+    double
+
+
+cdef class GramRows(Rows):
+    """Rows of a symmetric kernel matrix that is stored in full.
+
+    Parameters
+    ----------
+    matrix : Rows, shape (m, m)
+    diagonal : ndarray of float64, shape (m,)
+        K(x_k, x_k).
+    """
+
+    def __init__(self, Rows matrix not None, diagonal):
+        Rows.__init__(self, None, matrix.n_rows, matrix.n_rows)
+        self.is_kernel = True
+        self.diagonal = diagonal
+        self.matrix = matrix
+
+    cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
+        axpy(self.matrix, k, c, v)
+
+    cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil:
+        return self.diagonal[k]
+
+
+def fill_columns(const value_t[::1] values, const index_t[::1] columns, const index_t[::1] starts,
+                 int64_t[::1] n_read, Py_ssize_t begin, result_t[:, ::1] out):
+    """Add a block of columns of a CSR matrix with sorted rows to a dense matrix.
+
+    Parameters
+    ----------
+    values, columns, starts : ndarrays
+        The CSR matrix.
+    n_read : ndarray of int64, shape (n_rows,)
+        How many elements of every row have been read; advanced.
+    begin : int
+        The first column; columns before it have been read.
+    out : ndarray of float64 or float32, shape (n_rows, n_columns)
+
+    Returns
+    -------
+    bool
+        False: a row is not sorted, and `out` may lack some of its elements.
+    """
+    cdef Py_ssize_t k, i, end = begin + out.shape[1]
+    cdef bint is_sorted = True
+    with nogil:
+        for k in range(out.shape[0]):
+            i = starts[k] + n_read[k]
+            while i < starts[k + 1] and begin <= columns[i] < end:
+                out[k, columns[i] - begin] += <result_t> values[i]
+                i += 1
+            is_sorted = is_sorted and not (i < starts[k + 1] and columns[i] < begin)
+            n_read[k] = i - starts[k]
+    return is_sorted

@@ -1,0 +1,114 @@
+"""Kernel values from inner products and squared norms, in place.
+
+The problem: K(x, z) = f(x.z, |x|^2, |z|^2) for all pairs of two sets of points.
+Given: the inner products x.z, a block of n_rows x n_columns numbers, and the squared norms.
+Left in place: the block holds K(x, z).
+
+The row cache calls it for training, `margins.kernels.kernel.Kernel.block` for prediction, so that a
+kernel function is written once.
+"""
+
+import numpy as np
+
+
+cdef class Transform:
+    """K(x, z) from x.z, |x|^2 and |z|^2; subclasses define `row`. This one is x.z itself."""
+
+    cdef void row(
+        self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
+    ) noexcept nogil:
+        """Replace n inner products x.z_j by K(x, z_j), given |x|^2 and all |z_j|^2.
+
+        Symmetric: K(x, z) and K(z, x) must be the same number, bit for bit.
+        """
+
+    cdef bint block(
+        self, double* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
+        const double* row_sqnorms, const double* column_sqnorms
+    ) noexcept nogil:
+        """Replace a C-contiguous block of inner products; False: `check` raises the reason."""
+        cdef Py_ssize_t i
+        for i in range(n_rows):
+            self.row(values + i * n_columns, n_columns, row_sqnorms[i], column_sqnorms)
+        return True
+
+    cdef int check(self) except -1:
+        """Raise the error of a `block` that returned False."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return 0
+
+    def __call__(self, double[:, ::1] values not None, const double[::1] row_sqnorms not None,
+                 const double[::1] column_sqnorms not None):
+        """Replace inner products by kernel values, in place.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n_rows, n_columns)
+        row_sqnorms : ndarray of float64, shape (n_rows,)
+        column_sqnorms : ndarray of float64, shape (n_columns,)
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not belong together.
+        """
+        cdef Py_ssize_t n_rows = values.shape[0], n_columns = values.shape[1]
+        if row_sqnorms.shape[0] != n_rows or column_sqnorms.shape[0] != n_columns:
+            raise ValueError(
+                f"Squared norms of a block of shape {(n_rows, n_columns)} must have lengths {n_rows} and "
+                f"{n_columns}. Got {row_sqnorms.shape[0]} and {column_sqnorms.shape[0]}."
+            )
+        if n_rows and n_columns:
+            with nogil:
+                self.block(&values[0, 0], n_rows, n_columns, &row_sqnorms[0], &column_sqnorms[0])
+            self.check()
+
+    def diagonal(self, const double[::1] sqnorms not None):
+        """K(x, x) of points with given |x|^2: ndarray of float64, shape (n,)."""
+        result = np.array(sqnorms)
+        cdef double[::1] values = result
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(sqnorms.shape[0]):
+                self.row(&values[k], 1, sqnorms[k], &sqnorms[k])
+        return result
+
+
+cdef class ArrayTransform(Transform):
+    """A kernel function of NumPy arrays, called under the GIL.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(products, x_sqnorms, z_sqnorms)`` returns kernel values in the shape of `products`,
+        with which the squared norms broadcast.
+    """
+
+    def __init__(self, function):
+        self.function = function
+
+    cdef bint block(
+        self, double* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
+        const double* row_sqnorms, const double* column_sqnorms
+    ) noexcept nogil:
+        return self._call(values, n_rows, n_columns, row_sqnorms, column_sqnorms)
+
+    cdef bint _call(
+        self, double* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
+        const double* row_sqnorms, const double* column_sqnorms
+    ) noexcept with gil:
+        try:
+            products = np.asarray(<double[:n_rows, :n_columns]> values)
+            x_sqnorms = np.array(<double[:n_rows]> <double*> row_sqnorms)
+            z_sqnorms = np.array(<double[:n_columns]> <double*> column_sqnorms)
+            products[:] = self.function(products, x_sqnorms[:, np.newaxis], z_sqnorms)
+        except BaseException as error:  # raised by `check`, as nothing can be raised in a nogil loop
+            self.error = error
+            return False
+        return True
+
+    def diagonal(self, const double[::1] sqnorms not None):
+        values = np.array(sqnorms)
+        return np.ascontiguousarray(self.function(values.copy(), values, values), dtype=np.float64)

@@ -1,0 +1,46 @@
+"""Any kernel, by a function of two matrices."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from margins.kernels._row_cache import FunctionRows
+from margins.kernels.kernel import Kernel, checked_values
+
+# The diagonal is read off square blocks of so many samples: their other elements are computed in vain.
+DIAGONAL_BLOCK = 64
+
+
+@dataclass(frozen=True)
+class Function(Kernel):
+    """A kernel by a callable; what ``kernel=callable`` of an estimator becomes.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Z)`` takes two matrices, shapes (i, d) and (j, d), ndarray or CSR, and returns
+        their kernel matrix, array or sparse matrix of shape (i, j).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from margins.kernels import Function
+    >>> Function(lambda X, Z: (X @ Z.T) ** 2)(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0]]))
+    array([[9.]])
+    """
+
+    function: Callable
+
+    @property
+    def label(self):
+        return repr(self.function)
+
+    def block(self, X, Z, x_sqnorms=None, z_sqnorms=None):
+        return checked_values(self.label, self.function(X, Z), (X.shape[0], Z.shape[0]))
+
+    def _make_rows(self, X, cache_size):
+        blocks = [X[batch] for batch in gen_batches(X.shape[0], DIAGONAL_BLOCK)]
+        diagonal = np.concatenate([np.diagonal(self.block(block, block)) for block in blocks])
+        return FunctionRows(lambda indices: self.training_block(X, indices), diagonal, cache_size)

@@ -1,0 +1,30 @@
+"""The linear kernel."""
+
+from dataclasses import dataclass
+
+from margins.data.binary_problem import rows_of
+from margins.kernels._transform import Transform
+from margins.kernels.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """The linear kernel, K(x, z) = x.z. Estimators train over the rows of X itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from margins.kernels import Linear
+    >>> Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [0.0, 1.0]]))
+    array([[3., 2.]])
+    """
+
+    name = "linear"
+    formula = "x.z"
+    uses_sqnorms = False
+
+    def compiled(self):
+        return Transform()
+
+    def rows(self, X, cache_size):
+        return rows_of(X)

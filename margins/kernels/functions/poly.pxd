@@ -1,0 +1,10 @@
+# cython: language_level=3
+"""The polynomial kernel."""
+
+from margins.kernels._transform cimport Transform
+
+
+cdef class PolynomialTransform(Transform):
+    cdef double gamma
+    cdef double coef0
+    cdef int degree

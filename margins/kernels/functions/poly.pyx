@@ -1,0 +1,82 @@
+"""The polynomial kernel."""
+
+import math
+from dataclasses import dataclass
+
+from margins.kernels._transform cimport Transform
+
+from margins.kernels.gamma import GAMMA, GAMMA_DESCRIPTION, resolved
+from margins.kernels.kernel import Kernel
+from margins.parameters import Interval, parameter
+
+
+cdef class PolynomialTransform(Transform):
+    """K(x, z) = (gamma x.z + coef0)^degree, by repeated squaring: exact for small integers."""
+
+    def __init__(self, double gamma, double coef0, int degree):
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+
+    cdef void row(
+        self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
+    ) noexcept nogil:
+        cdef double gamma = self.gamma, coef0 = self.coef0, base, result
+        cdef int degree
+        cdef Py_ssize_t j
+        for j in range(n):
+            base = gamma * values[j] + coef0
+            result = 1
+            degree = self.degree
+            while degree:
+                if degree & 1:
+                    result *= base
+                base *= base
+                degree >>= 1
+            values[j] = result
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """The polynomial kernel, K(x, z) = (gamma x.z + coef0)**degree.
+
+    Parameters
+    ----------
+    degree : int in [0, 2147483647], default=3
+    gamma : float in (0, inf), "scale" or "auto", default="scale"
+        "scale": 1 / (n_features * X.var()), "auto": 1 / n_features, of the training set X.
+    coef0 : float, default=0.0
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from margins.kernels import Polynomial
+    >>> kernel = Polynomial(degree=2, gamma=1.0, coef0=1.0)
+    >>> kernel(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [0.0, 1.0]]))
+    array([[16.,  9.]])
+    """
+
+    degree: int = parameter(
+        default=3, allowed=Interval(0, 2**31 - 1, integer=True), description="The exponent."
+    )
+    gamma: object = parameter(default="scale", allowed=GAMMA, description=GAMMA_DESCRIPTION)
+    coef0: float = parameter(
+        default=0.0,
+        allowed=Interval(-math.inf, math.inf, "neither"),
+        description="The number that is added to gamma x.z.",
+    )
+
+    name = "poly"
+    formula = "(gamma x.z + coef0)**degree"
+    uses_sqnorms = False
+
+    def resolve(self, X):
+        return resolved(self, X)
+
+    def compiled(self):
+        return PolynomialTransform(float(self.gamma), float(self.coef0), int(self.degree))

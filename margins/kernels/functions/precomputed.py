@@ -1,0 +1,53 @@
+"""A kernel matrix that is computed already."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from margins.data.binary_problem import rows_of
+from margins.kernels._gram import GramRows
+from margins.kernels.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """X is the kernel matrix: K(x, training sample), square for training.
+
+    Examples
+    --------
+    >>> import numpy as np, margins
+    >>> X, y = np.array([[1.0, 2.0], [-1.0, 1.0], [0.0, -2.0]]), [1, 1, 0]
+    >>> clf = margins.get("perceptron")(kernel="precomputed", random_state=0).fit(X @ X.T, y)
+    >>> clf.predict(np.array([[1.0, 1.0]]) @ X.T)
+    array([1])
+    """
+
+    name = "precomputed"
+    formula = "X itself"
+
+    def block(self, X, Z, x_sqnorms=None, z_sqnorms=None):
+        raise ValueError(
+            "Kernel 'precomputed' has no formula: its values are those of the matrix X. "
+            f"Got matrices of shapes {X.shape} and {Z.shape} to compute values of."
+        )
+
+    def training_block(self, X, indices, sqnorms=None):
+        return _array(X[indices])
+
+    def blocks(self, X, points, support):
+        for batch in self._batches(X.shape[0], len(support)):
+            yield batch, np.ascontiguousarray(_array(X[batch][:, support]).T)
+
+    def _make_rows(self, X, cache_size):
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "Precomputed kernel matrix of fit must be a square matrix. "
+                f"Got shape {X.shape[0]} x {X.shape[1]}."
+            )
+        diagonal = np.ascontiguousarray(X.diagonal(), dtype=np.float64)
+        return GramRows(rows_of(X), diagonal)
+
+
+def _array(X):
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)

@@ -1,0 +1,8 @@
+# cython: language_level=3
+"""The radial basis function kernel."""
+
+from margins.kernels._transform cimport Transform
+
+
+cdef class RadialTransform(Transform):
+    cdef double gamma

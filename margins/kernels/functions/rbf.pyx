@@ -1,0 +1,61 @@
+"""The radial basis function kernel."""
+
+from dataclasses import dataclass
+
+from libc.math cimport exp
+from margins.kernels._transform cimport Transform
+
+from margins.kernels.gamma import GAMMA, GAMMA_DESCRIPTION, resolved
+from margins.kernels.kernel import Kernel
+from margins.parameters import parameter
+
+
+cdef class RadialTransform(Transform):
+    """K(x, z) = exp(-gamma |x - z|^2)."""
+
+    def __init__(self, double gamma):
+        self.gamma = gamma
+
+    cdef void row(
+        self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
+    ) noexcept nogil:
+        cdef double gamma = self.gamma, sqdistance
+        cdef Py_ssize_t j
+        for j in range(n):
+            sqdistance = sqnorms[j] + sqnorm - 2 * values[j]
+            # Rounding may make the squared distance negative.
+            values[j] = 1 if sqdistance <= 0 else exp(-gamma * sqdistance)
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """The radial basis function kernel, K(x, z) = exp(-gamma |x - z|**2).
+
+    Parameters
+    ----------
+    gamma : float in (0, inf), "scale" or "auto", default="scale"
+        "scale": 1 / (n_features * X.var()), "auto": 1 / n_features, of the training set X.
+
+    Raises
+    ------
+    ValueError
+        If gamma is not allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from margins.kernels import RBF
+    >>> RBF(gamma=0.5)(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0], [1.0, 0.0]])).round(4)
+    array([[1.    , 0.1353]])
+    """
+
+    gamma: object = parameter(default="scale", allowed=GAMMA, description=GAMMA_DESCRIPTION)
+
+    name = "rbf"
+    formula = "exp(-gamma |x - z|**2)"
+
+    def resolve(self, X):
+        return resolved(self, X)
+
+    def compiled(self):
+        return RadialTransform(float(self.gamma))
