@@ -1,6 +1,8 @@
 """The perceptron with fixed margin condition, the lecture's Margin Perceptron(gamma)."""
 
 import math
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,22 +27,22 @@ class FixedMarginPerceptron(OnlineMixin, MarginClassifier):
     """
 
     gamma: float | None = parameter(
-        None,
         optional(POSITIVE),
         "Margin that the data are known to have, in the extended space if C < inf. None: the margin "
         "that the private coordinates alone ensure, (sum_k 2 C_k)**-0.5; not for C = inf.",
+        default=None,
     )
     eps: float = parameter(
-        0.5,
         Interval(0, 1, "right"),
         "How much of gamma may be missing: the margin demanded is (1 - eps) gamma.",
+        default=0.5,
     )
 
-    kernel: object = parameter(
-        "linear",
+    kernel: Literal["linear", "precomputed"] | Callable[[Any, Any], Any] = parameter(
         AnyOf(OneOf("linear", "precomputed"), CALLABLE),
         "A callable takes two matrices and returns the kernel matrix; with 'precomputed' X is that "
         "matrix. (`gamma` is a margin here, so there are no kernels with a gamma.)",
+        default="linear",
     )
 
     @property

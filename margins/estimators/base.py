@@ -13,9 +13,10 @@ import inspect
 import math
 import threading
 import warnings
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import dataclass_transform
+from typing import Any, Literal, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -112,25 +113,28 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
     """A linear classifier trained by presenting one pattern at a time."""
 
     C: float = parameter(
-        1.0,
         Interval(0, math.inf, "right"),
         "Penalty of the 2-norm soft margin, as LinearSVC's: a private coordinate of size "
         "1 / sqrt(2 C) for every pattern. inf: the hard margin.",
+        default=1.0,
     )
     fit_intercept: bool = parameter(
-        True, BOOLEAN, "Learn a bias, by one more feature of constant value; penalised like a weight."
+        BOOLEAN,
+        "Learn a bias, by one more feature of constant value; penalised like a weight.",
+        default=True,
     )
     intercept_scaling: float = parameter(
-        1.0, Interval(0, 1e60, "right"), "The value of that feature (the papers' rho)."
+        Interval(0, 1e60, "right"), "The value of that feature (the papers' rho).", default=1.0
     )
-    class_weight: object = parameter(
-        None,
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
         AnyOf(OneOf(None, "balanced"), MAPPING),
         "Multiplies C of every pattern of a class; 'balanced': by m / (n_classes * class count).",
+        default=None,
     )
-    max_iter: int = parameter(1000, Interval(1, math.inf, "left", integer=True), "Full epochs at most.")
-    random_state: object = parameter(
-        None,
+    max_iter: int = parameter(
+        Interval(1, math.inf, "left", integer=True), "Full epochs at most.", default=1000
+    )
+    random_state: int | np.random.RandomState | None = parameter(
         optional(
             AnyOf(
                 Interval(0, 2**32 - 1, integer=True),
@@ -138,9 +142,9 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             )
         ),
         "Seed of the permutations.",
+        default=None,
     )
     n_jobs: int | None = parameter(
-        None,
         optional(
             AnyOf(
                 Interval(-math.inf, -1, "right", integer=True),
@@ -148,11 +152,12 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             )
         ),
         "Threads for one-vs-rest, as joblib counts them. Results do not depend on it.",
+        default=None,
     )
     verbose: int = parameter(
-        0,
         AnyOf(BOOLEAN, Interval(0, math.inf, "left", integer=True)),
         "Not 0: print a line for every full epoch.",
+        default=0,
     )
 
     # The accuracy to prove; None: the fit ends with a full epoch that changes nothing.
@@ -162,21 +167,21 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
     # True if the rules read dual variables even without private coordinates.
     _keeps_dual = False
 
-    kernel: object = parameter(
-        "linear",
+    kernel: Literal["linear", "poly", "rbf", "precomputed"] | Callable[[Any, Any], Any] = parameter(
         AnyOf(OneOf("linear", "poly", "rbf", "precomputed"), CALLABLE),
         "As SVC's: 'poly' is (gamma x.z + coef0)**degree, 'rbf' exp(-gamma |x - z|**2); a callable "
         "takes two matrices and returns the kernel matrix. With 'precomputed' X is that matrix.",
+        default="linear",
     )
-    degree: int = parameter(3, Interval(0, 2**31 - 1, integer=True), "Of kernel='poly'.")
-    gamma: object = parameter(
-        "scale",
+    degree: int = parameter(Interval(0, 2**31 - 1, integer=True), "Of kernel='poly'.", default=3)
+    gamma: float | Literal["scale", "auto"] = parameter(
         AnyOf(OneOf("scale", "auto"), POSITIVE),
         "Of the kernels; 'scale': 1 / (n_features * X.var()), 'auto': 1 / n_features.",
+        default="scale",
     )
-    coef0: float = parameter(0.0, Interval(-math.inf, math.inf, "neither"), "Of kernel='poly'.")
+    coef0: float = parameter(Interval(-math.inf, math.inf, "neither"), "Of kernel='poly'.", default=0.0)
     cache_size: float = parameter(
-        200.0, POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread."
+        POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread.", default=200.0
     )
 
     def stages(self, run):
@@ -475,16 +480,16 @@ class MaximumMarginClassifier(MarginClassifier):
     """A margin classifier that proves its accuracy."""
 
     eps: float = parameter(
-        0.01,
         Interval(0, 1, "right"),
         "Accuracy to prove: margin >= (1 - eps) * maximum margin, in the extended space if C < inf; "
         "for the hinge loss, relative duality gap <= eps.",
+        default=0.01,
     )
-    stop: str = parameter(
-        "certificate",
+    stop: Literal["certificate", "clean-pass"] = parameter(
         OneOf("certificate", "clean-pass"),
         "When a fit ends: as soon as the certificate proves eps, or, as in the papers, only when, "
         "besides, a full epoch has changed nothing.",
+        default="certificate",
     )
 
     @property

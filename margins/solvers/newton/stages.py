@@ -87,7 +87,6 @@ class NewtonClassifier(MaximumMarginClassifier):
     """
 
     newton: bool = parameter(
-        True,
         BOOLEAN,
         "Go on by Newton steps after the first visits (of the squared hinge loss: of an eighth of the "
         "patterns), where features are few: their square, the intercept counted, at most the number "
@@ -95,6 +94,7 @@ class NewtonClassifier(MaximumMarginClassifier):
         "non-zero elements need no visits before, but the hinge loss of more than 8 features does; that "
         "of very many patterns (1600 for each feature, and 32,000) begins over a sample instead. Not "
         "with C = inf, a kernel or stop='clean-pass'. False: only visits, by the algorithm's own rules.",
+        default=True,
     )
 
     def newton_stages(self, run, opening):
