@@ -8,7 +8,14 @@
 True
 """
 
-from margins.registry import available, get, register
+from typing import TYPE_CHECKING
+
+from margins.registry import available, register
+
+if TYPE_CHECKING:  # the same function, but the class of every built-in name is known
+    from margins._built_ins import get
+else:
+    from margins.registry import get
 
 __all__ = ["available", "get", "register"]
 __version__ = "0.1.0"

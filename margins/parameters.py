@@ -168,7 +168,8 @@ def check_parameters(estimator: object) -> None:
     """Raise ValueError for the first parameter of `estimator` that is not allowed."""
     values = vars(estimator)
     cls: type[Any] = type(estimator)
-    for name, default, allowed in _declarations(cls):
+    # mypy takes a class for something without a hash.
+    for name, default, allowed in _declarations(cls):  # type: ignore[arg-type]
         value = values[name]
         # Most parameters are at their defaults, which are allowed, and fits may be many and short.
         if value is not default:

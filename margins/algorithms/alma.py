@@ -5,11 +5,11 @@ from typing import Literal
 
 import numpy as np
 
+import margins.solvers.custom._alma as _alma
 from margins.certificate import Certificate
 from margins.estimators.custom import OwnLoopClassifier, State
 from margins.estimators.online import Stream
 from margins.parameters import Interval, OneOf, parameter
-from margins.solvers.custom import _alma
 
 
 class AlmaState(State):

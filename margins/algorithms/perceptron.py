@@ -25,7 +25,7 @@ class Perceptron(NoiseTolerantClassifier):
     theta_init: float | None = parameter(
         NoiseTolerantClassifier.THETAS, NoiseTolerantClassifier.ABOUT_THETA, default=0.0
     )
-    intercept_scaling: float | None = parameter(
+    intercept_scaling: float | None = parameter(  # type: ignore[assignment]  # None too
         NoiseTolerantClassifier.SCALINGS, NoiseTolerantClassifier.ABOUT_SCALING, default=1.0
     )
     shuffle: Literal["epochs", "once", "never"] = parameter(

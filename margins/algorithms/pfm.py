@@ -26,7 +26,7 @@ class FixedMarginPerceptron(OnlineMixin, MarginClassifier):
     Perceptron(gamma), Theorem 2 of the lecture on linear separators, which has eps = 1/2.
     """
 
-    gamma: float | None = parameter(
+    gamma: float | None = parameter(  # type: ignore[assignment]  # a margin, not a kernel's
         optional(POSITIVE),
         "Margin that the data are known to have, in the extended space if C < inf. None: the margin "
         "that the private coordinates alone ensure, (sum_k 2 C_k)**-0.5; not for C = inf.",

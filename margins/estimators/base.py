@@ -13,17 +13,18 @@ import inspect
 import math
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, dataclass_transform
+from typing import Any, Literal, Self, dataclass_transform
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from margins._types import MatrixLike
 from margins.certificate import HardMargin, SquaredHinge
 from margins.data.binary_problem import (
     augmented_sqnorms,
@@ -32,6 +33,7 @@ from margins.data.binary_problem import (
 )
 from margins.data.samples import weigh
 from margins.data.validation import validate_points, validate_samples
+from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.kernels import gram
@@ -50,7 +52,7 @@ from margins.parameters import (
     optional,
     parameter,
 )
-from margins.solvers.driver import Run
+from margins.solvers.driver import Run, Stage
 
 # Between these, 1 / (2 C) keeps its digits beside the squared norms that double arithmetic bears.
 SMALLEST_C = 1e-100
@@ -101,7 +103,7 @@ feature_names_in_ : ndarray of str, shape (n_features,)
 class _Declared:
     """Turns declared parameters into the constructor and the docstring of every subclass."""
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclass(kw_only=True, repr=False, eq=False)(cls)
         if cls.__doc__ and not cls.__name__.startswith("_"):
@@ -184,7 +186,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread.", default=200.0
     )
 
-    def stages(self, run):
+    def stages(self, run: Run) -> Iterator[Stage]:
         """Yield the stages of one binary problem; every algorithm's own.
 
         Parameters
@@ -198,7 +200,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         raise NotImplementedError(f"{type(self).__name__} must define stages(run).")
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train, and prove.
 
         Parameters
@@ -242,7 +244,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         fit.end()
         self._warn(runs)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
 
         Parameters
@@ -267,7 +269,7 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
             scores[batch] = products.T @ self.dual_coef_.T + self.intercept_
         return scores
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """The class with the largest score; for two classes, the second if its score is positive.
 
         Parameters

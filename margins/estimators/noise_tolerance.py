@@ -77,7 +77,9 @@ class ReadoutClassifier(OnlineMixin, MarginClassifier):
         "A pattern is added at most so many times.",
         default=math.inf,
     )
-    intercept_scaling: float | None = parameter(SCALINGS, ABOUT_SCALING, default=None)
+    intercept_scaling: float | None = parameter(  # type: ignore[assignment]  # None too
+        SCALINGS, ABOUT_SCALING, default=None
+    )
     readout: ReadoutName = parameter(
         OneOf(*READOUTS),
         "What the run leaves as its model: the last hypothesis; the one that was right longest; the "
