@@ -8,20 +8,28 @@
 True
 """
 
-from margins.registry import available, get, register
+from typing import TYPE_CHECKING
+
+from margins.registry import available, register
+
+if TYPE_CHECKING:
+    # The same function, but the class of every built-in name is known.
+    from margins.algorithms._built_ins import get
+    from margins.estimators.margin_classifier import MarginClassifier
+else:
+    from margins.registry import get
+
+    def __getattr__(name):
+        # Its first use imports NumPy, SciPy and scikit-learn; `import margins` does not.
+        if name == "MarginClassifier":
+            from margins.estimators.margin_classifier import MarginClassifier
+
+            return MarginClassifier
+        raise AttributeError(f"module 'margins' has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
+
 
 __all__ = ["MarginClassifier", "available", "get", "register"]
 __version__ = "0.1.0"
-
-
-def __getattr__(name):
-    # The first use imports NumPy, SciPy and scikit-learn; `import margins` does not.
-    if name == "MarginClassifier":
-        from margins.estimators.margin_classifier import MarginClassifier
-
-        return MarginClassifier
-    raise AttributeError(f"module 'margins' has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})

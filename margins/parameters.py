@@ -1,7 +1,7 @@
 """Constructor parameters as data: what may be given, and the sentence that says so.
 
-An algorithm declares ``eps: float = parameter(0.01, Interval(0, 1, "right"), "Accuracy ...")``. The
-constructor, the docstring, the check before a fit and the error it raises all come from that line.
+An algorithm declares ``eps: float = parameter(Interval(0, 1, "right"), "Accuracy ...", default=0.01)``.
+The constructor, the docstring, the check before a fit and the error it raises all come from that line.
 """
 
 import dataclasses
@@ -11,8 +11,22 @@ import math
 import textwrap
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
+ClassOrClasses = type[Any] | tuple[type[Any], ...]  # what isinstance takes
+
+
+class Constraint(Protocol):
+    """What a parameter may be: a test of values, and, by ``str``, the words for an error.
+
+    `Interval`, `OneOf`, `InstanceOf` and `AnyOf` are constraints; any class with this method is one.
+    """
+
+    def contains(self, value: Any, /) -> bool:
+        """True if the value is allowed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +42,7 @@ class Interval:
     closed: str = "both"
     integer: bool = False
 
-    def contains(self, value):
+    def contains(self, value: Any) -> bool:
         # Of one type most are; asking abstract base classes takes longer.
         if type(value) is not (int if self.integer else float) and (
             isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real)
@@ -43,7 +57,7 @@ class Interval:
         below = value <= self.high if self.closed in ("both", "right") else value < self.high
         return bool(above and below)
 
-    def __str__(self):
+    def __str__(self) -> str:
         left = "[" if self.closed in ("both", "left") else "("
         right = "]" if self.closed in ("both", "right") else ")"
         kind = "an integer in " if self.integer else "in "
@@ -58,16 +72,16 @@ class OneOf:
     "one of 'hinge', 'squared_hinge'"
     """
 
-    values: tuple
+    values: tuple[Any, ...]
 
-    def __init__(self, *values):
+    def __init__(self, *values: Any) -> None:
         object.__setattr__(self, "values", values)
 
-    def contains(self, value):
+    def contains(self, value: Any) -> bool:
         # The type counts too: 1 is not True, but a NumPy string is a string.
         return any(isinstance(value, type(allowed)) and value == allowed for allowed in self.values)
 
-    def __str__(self):
+    def __str__(self) -> str:
         if len(self.values) == 1:
             return repr(self.values[0])
         return "one of " + ", ".join(repr(value) for value in self.values)
@@ -75,15 +89,15 @@ class OneOf:
 
 @dataclasses.dataclass(frozen=True)
 class InstanceOf:
-    """An instance of a type, named for people."""
+    """An instance of a type, or of one of several; `name` stands in errors and docstrings."""
 
-    type: type | tuple
+    type: ClassOrClasses
     name: str
 
-    def contains(self, value):
+    def contains(self, value: Any) -> bool:
         return isinstance(value, self.type)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name
 
 
@@ -104,19 +118,19 @@ class SubclassOf:
 class AnyOf:
     """What any of some constraints allows."""
 
-    constraints: tuple
+    constraints: tuple[Constraint, ...]
 
-    def __init__(self, *constraints):
+    def __init__(self, *constraints: Constraint) -> None:
         object.__setattr__(self, "constraints", constraints)
 
-    def contains(self, value):
+    def contains(self, value: Any) -> bool:
         return any(constraint.contains(value) for constraint in self.constraints)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return " or ".join(str(constraint) for constraint in self.constraints)
 
 
-def optional(constraint):
+def optional(constraint: Constraint) -> AnyOf:
     """`constraint`, or None."""
     return AnyOf(OneOf(None), constraint)
 
@@ -125,37 +139,69 @@ POSITIVE = Interval(0, math.inf, "neither")
 NON_NEGATIVE = Interval(0, math.inf, "left")
 BOOLEAN = InstanceOf((bool, np.bool_), "True or False")
 MAPPING = InstanceOf(Mapping, "a mapping")
-CALLABLE = InstanceOf(Callable, "a callable")
+CALLABLE = InstanceOf(Callable, "a callable")  # type: ignore[arg-type]  # a special form to mypy
 
 
-def parameter(default, allowed, description):
-    """Declare a constructor parameter: its default, what it may be, what it means."""
-    return dataclasses.field(default=default, metadata={"allowed": allowed, "description": description})
+def parameter(allowed: Constraint, description: str, *, default: T) -> T:
+    """Declare a constructor parameter of an algorithm: what it may be, what it means, its default.
+
+    A field specifier (PEP 681): type checkers derive the constructor's signature from the annotation
+    and from `default`.
+
+    Parameters
+    ----------
+    allowed : Constraint
+        What the parameter may be; checked before a fit.
+    description : str
+        What it means, for the docstring.
+    default : object
+        An allowed value, of the annotated type and immutable.
+
+    Returns
+    -------
+    dataclasses.Field
+        To be assigned to an annotated name in the body of a class; to type checkers a value of the
+        type of `default`.
+
+    Examples
+    --------
+    >>> from margins.estimators.base import MaximumMarginClassifier
+    >>> class HalvingPerceptron(MaximumMarginClassifier):
+    ...     start: float = parameter(Interval(0, 1, "neither"), "The first accuracy.", default=0.5)
+    >>> HalvingPerceptron(start=0.25)
+    HalvingPerceptron(start=0.25)
+    """
+    field: T = dataclasses.field(
+        default=default, metadata={"allowed": allowed, "description": description}
+    )
+    return field
 
 
-def check_parameters(estimator):
+def check_parameters(estimator: object) -> None:
     """Raise ValueError for the first parameter of `estimator` that is not allowed."""
     values = vars(estimator)
-    for name, default, allowed in _declarations(type(estimator)):
+    cls: type[Any] = type(estimator)
+    # mypy takes a class for something without a hash.
+    for name, default, allowed in _declarations(cls):  # type: ignore[arg-type]
         value = values[name]
         # Most parameters are at their defaults, which are allowed, and fits may be many and short.
         if value is not default:
-            check(name, type(estimator).__name__, value, allowed)
+            check(name, cls.__name__, value, allowed)
 
 
-def check(name, owner, value, allowed):
+def check(name: str, owner: str, value: Any, allowed: Constraint) -> None:
     """Raise ValueError unless `allowed` contains the value; the sentence names it and its owner."""
     if not allowed.contains(value):
         raise ValueError(f"{name} of {owner} must be {allowed}. Got {value!r}.")
 
 
 @functools.cache
-def _declarations(cls):
+def _declarations(cls: type[Any]) -> tuple[tuple[str, Any, Constraint], ...]:
     """(name, default, what is allowed) for every declared parameter of a class."""
     return tuple((f.name, f.default, f.metadata["allowed"]) for f in dataclasses.fields(cls))
 
 
-def describe_parameters(cls):
+def describe_parameters(cls: type[Any]) -> str:
     """The numpydoc section "Parameters" of a class, from its declarations."""
     lines = ["Parameters", "----------"]
     for field in dataclasses.fields(cls):

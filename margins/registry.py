@@ -1,26 +1,78 @@
 """Names to algorithms: built-ins and plug-ins come through the same entry-point group."""
 
+from __future__ import annotations
+
 import difflib
 import inspect
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+if TYPE_CHECKING:  # this module imports neither NumPy nor an algorithm
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from margins.certificate import Certificate
+    from margins.data.types import MatrixLike
+    from margins.solvers.base import PhaseRecord
+    from margins.solvers.driver import Epoch
 
 GROUP = "margins.algorithms"
 OWN_PACKAGE = "margins"
 
-_registered = {}
-_loaded_built_ins = {}  # reading the metadata of all packages takes milliseconds
+C = TypeVar("C", bound=type[Any])
 
 
-def _offers():
+class Classifier(Protocol):
+    """What type checkers know of a class that `get` finds by a name known only at run time.
+
+    The methods and fitted attributes that all classifiers of this package share. For the built-in
+    names, given as literals, `margins.get` returns the class itself, with all its parameters. A
+    plug-in's class that is no subclass of theirs may lack what is beyond scikit-learn's interface.
+    """
+
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    classes_: NDArray[Any]
+    certificates_: list[Certificate]
+    dual_coef_: NDArray[np.float64]
+    solver_: str
+    phases_: list[list[PhaseRecord]]
+    learning_curve_: list[list[Epoch]]
+    converged_: bool
+    n_iter_: int
+    n_updates_: int
+    n_visits_: int
+    n_features_in_: int
+
+    def __init__(self, **params: Any) -> None: ...
+
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
+
+    def predict(self, X: MatrixLike) -> NDArray[Any]: ...
+
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]: ...
+
+    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    def set_params(self, **params: Any) -> Self: ...
+
+
+_registered: dict[str, type[Any]] = {}
+_loaded_built_ins: dict[str, type[Any]] = {}  # reading the metadata of all packages takes milliseconds
+
+
+def _offers() -> dict[str, dict[str, EntryPoint]]:
     """{name: {package: entry point}} of everything installed; nothing is imported."""
-    offers = {}
+    offers: dict[str, dict[str, EntryPoint]] = {}
     for entry in entry_points(group=GROUP):
         package = entry.dist.name if entry.dist is not None else "unknown package"
         offers.setdefault(entry.name, {})[package] = entry
     return offers
 
 
-def available():
+def available() -> list[str]:
     """Names of all algorithms that `get` knows, sorted.
 
     Reads the metadata of installed packages; imports none of them. Where two packages offer one
@@ -45,7 +97,7 @@ def available():
     return sorted(names)
 
 
-def get(name):
+def get(name: str) -> type[Classifier]:
     """The classifier class registered under a name.
 
     Parameters
@@ -94,7 +146,7 @@ def get(name):
     return _load(*next(iter(packages.items())))
 
 
-def provider(name):
+def provider(name: str) -> str | None:
     """The package that a name of `available` comes from; None: it was registered in this process."""
     package, _, short = name.rpartition(":")
     packages = _offers().get(short, {})
@@ -103,7 +155,7 @@ def provider(name):
     return package or (OWN_PACKAGE if OWN_PACKAGE in packages else next(iter(packages)))
 
 
-def name_of(algorithm):
+def name_of(algorithm: type) -> str | None:
     """The first name under which a class is registered or offered: str; None if there is none.
 
     Parameters
@@ -117,7 +169,7 @@ def name_of(algorithm):
     return next((entry.name for entry in entry_points(group=GROUP) if entry.value == value), None)
 
 
-def register(name, algorithm):
+def register(name: str, algorithm: C) -> C:
     """Give a classifier class a name in this process, without a package.
 
     Parameters
@@ -152,9 +204,9 @@ def register(name, algorithm):
     return algorithm
 
 
-def _load(package, entry):
+def _load(package: str, entry: EntryPoint) -> type[Any]:
     try:
-        algorithm = entry.load()
+        algorithm: type[Any] = entry.load()
     except Exception as error:
         raise ImportError(
             f"Algorithm {entry.name!r} of package {package!r} cannot be imported from "
@@ -164,14 +216,14 @@ def _load(package, entry):
     return algorithm
 
 
-def _check_classifier(algorithm, what):
+def _check_classifier(algorithm: object, what: str) -> None:
     if not inspect.isclass(algorithm) or not all(
         hasattr(algorithm, method) for method in ("fit", "predict", "get_params", "set_params")
     ):
         raise TypeError(f"{what} must be a scikit-learn classifier class. Got {algorithm!r}.")
 
 
-def _unknown(name):
+def _unknown(name: str) -> str:
     names = available()
     close = difflib.get_close_matches(name, names, n=5)
     # difflib sees no difference between 'pfm' and 'pdm' for 'pmd'; most slips swap letters.

@@ -16,10 +16,10 @@ class KernelAdatron(SoftMarginClassifier):
     """
 
     eta: float | None = parameter(
-        None,
         optional(Interval(0, 1e240, "neither")),
         "Step of every pattern, below 2 / R**2, R the longest pattern, augmented and extended. None: "
         "1 / N for a pattern of squared norm N.",
+        default=None,
     )
 
     def phases(self, run):

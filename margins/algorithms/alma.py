@@ -1,14 +1,15 @@
 """ALMA, the approximate large margin algorithm."""
 
 import math
+from typing import Literal
 
 import numpy as np
 
+import margins.solvers.custom._alma as _alma
 from margins.certificate import Certificate
 from margins.estimators.custom import OwnLoopClassifier, State
 from margins.estimators.online import Stream
 from margins.parameters import Interval, OneOf, parameter
-from margins.solvers.custom import _alma
 
 
 class AlmaState(State):
@@ -120,20 +121,22 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     **Source**: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Theorem 3.
     """
 
-    p: float = parameter(2.0, Interval(2, 100), "The norm. 2 ln(n_features) suits sparse weights.")
+    p: float = parameter(
+        Interval(2, 100), "The norm. 2 ln(n_features) suits sparse weights.", default=2.0
+    )
     eps: float = parameter(
-        0.5,
         Interval(0, 1, "right"),
         "Accuracy, the paper's alpha: the margin of the normalised patterns in the q-norm is to be "
         "1 - eps of its maximum. The number of updates may grow as 1 / eps**2, and does: this is no "
         "algorithm for small eps.",
+        default=0.5,
     )
 
-    stop: str = parameter(
-        "certificate",
+    stop: Literal["certificate", "clean-pass"] = parameter(
         OneOf("certificate", "clean-pass"),
         "When a fit ends: as soon as `normalised_certificates_` prove eps, or, as in the paper, only "
         "when a full epoch has changed nothing.",
+        default="certificate",
     )
 
     def new_state(self, n_features, n_patterns):

@@ -16,7 +16,7 @@ class AlphaBoundPerceptron(NoiseTolerantClassifier):
     """
 
     alpha_bound: float = parameter(
-        20,
         AnyOf(OneOf(math.inf), Interval(1, 2**53, integer=True)),
         "A pattern is added at most so many times.",
+        default=20,
     )

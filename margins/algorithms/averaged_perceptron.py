@@ -1,6 +1,6 @@
 """The averaged perceptron."""
 
-from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier, ReadoutName
 from margins.parameters import OneOf, parameter
 
 
@@ -12,4 +12,4 @@ class AveragedPerceptron(NoiseTolerantClassifier):
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
     """
 
-    readout: str = parameter("averaged", OneOf(*READOUTS), "As for the perceptron.")
+    readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="averaged")

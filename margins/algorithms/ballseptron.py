@@ -26,18 +26,18 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     """
 
     C: float = parameter(
-        math.inf,
         Interval(0, math.inf, "right"),
         "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
         "separable.",
+        default=math.inf,
     )
     radius: float | None = parameter(
-        None,
         optional(Interval(0, 1e60)),
         "Of the balls, in the units of X; 0: the perceptron. None: with C < inf half the margin that "
         "private coordinates alone ensure; with C = inf twice the margin that a perceptron achieves, "
         "then twice the margin that this achieves, and so on while that takes no more than "
         f"{EASY_EPOCHS} epochs each time; then 0.99 times the last one achieved.",
+        default=None,
     )
 
     @property

@@ -21,9 +21,9 @@ class BudgetPerceptron(BudgetClassifier):
     """
 
     size: int | None = parameter(
-        None,
         optional(Interval(1, 2**31 - 1, integer=True)),
         "Patterns in the cache at most. None: no bound but that of the data.",
+        default=None,
     )
 
     def _cache(self, generator):

@@ -33,19 +33,21 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     """
 
     beta: float = parameter(
-        1.0, Interval(0, 1e60), "Sets the margin demanded to start with, in units of R."
+        Interval(0, 1e60), "Sets the margin demanded to start with, in units of R.", default=1.0
     )
-    eta: float = parameter(0.1, Interval(1e-20, 1e20), "Learning rate to start with, in units of 1 / R.")
+    eta: float = parameter(
+        Interval(1e-20, 1e20), "Learning rate to start with, in units of 1 / R.", default=0.1
+    )
     exponent: float | None = parameter(
-        None,
         optional(Interval(0, 2)),
         "How fast the margin demanded falls. None: 1/2 in a stream and to start with, then as above.",
+        default=None,
     )
     radius: float | None = parameter(
-        None,
         optional(Interval(1e-60, 1e60)),
         "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
         "chunk.",
+        default=None,
     )
 
     # By what power of 1 / t the learning rate falls.

@@ -19,10 +19,10 @@ class DualCoordinateDescent(SoftMarginClassifier):
     """
 
     shrinking: bool = parameter(
-        True,
         BOOLEAN,
         "Between two full passes, pass over those patterns only whose dual variables are not held at "
         "their bounds.",
+        default=True,
     )
 
     def phases(self, run):

@@ -15,7 +15,7 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
     """
 
     lam: float = parameter(
-        1.0,
         Interval(0, 1e60),
         "The lambda-trick: once a pattern has been added, lam K(x, x) is added to its own l (score).",
+        default=1.0,
     )

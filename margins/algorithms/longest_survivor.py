@@ -1,6 +1,6 @@
 """The longest survivor."""
 
-from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier, ReadoutName
 from margins.parameters import OneOf, parameter
 
 
@@ -12,4 +12,4 @@ class LongestSurvivorPerceptron(NoiseTolerantClassifier):
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
     """
 
-    readout: str = parameter("longest", OneOf(*READOUTS), "As for the perceptron.")
+    readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="longest")

@@ -17,12 +17,12 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     unlearning.
     """
 
-    b: float = parameter(1.0, NON_NEGATIVE, "Threshold in units of R**2.")
+    b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)
     radius: float | None = parameter(
-        None,
         optional(Interval(0, 1e60, "right")),
         "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
         "chunk.",
+        default=None,
     )
 
     def phases(self, run):

@@ -1,6 +1,7 @@
 """The margitron."""
 
 import math
+from typing import Literal
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
@@ -35,29 +36,29 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     **Source**: Panagiotakopoulos & Tsampouka (2008), The Margitron, arXiv:0805.2752.
     """
 
-    threshold: str = parameter(
-        "t",
+    threshold: Literal["t", "norm"] = parameter(
         OneOf("t", "norm"),
         "What the threshold is a power of: the number of updates, or the length of the weight vector.",
+        default="t",
     )
     exponent: float | None = parameter(
-        None,
         optional(Interval(0, 2, "left")),
         "The threshold is of power 1 - exponent: with a b that is given, from the start; else when no "
         "more than so much of the margin is unproven. None: eps; beside a given b 1/2, or eps if "
         "that is more. With one above eps, eps may be out of reach.",
+        default=None,
     )
     b: float | None = parameter(
-        None,
         optional(NON_NEGATIVE),
         "Factor of the threshold to start with, in units of R**2 ('t') or R**(1 + exponent) ('norm'). "
         "None: from the margin that a perceptron with margin achieves.",
+        default=None,
     )
     radius: float | None = parameter(
-        None,
         optional(Interval(0, 1e60, "right")),
         "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
         "chunk.",
+        default=None,
     )
 
     @property

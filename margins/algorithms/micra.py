@@ -16,7 +16,7 @@ class MistakeControlledRule(ConstantRateMargin):
     """
 
     zeta: float = parameter(
-        0.3, Interval(0, 2), "How fast the learning rate falls: like t to the power -zeta."
+        Interval(0, 2), "How fast the learning rate falls: like t to the power -zeta.", default=0.3
     )
 
     @property

@@ -23,17 +23,17 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     """
 
     kappa: float = parameter(
-        0.999,
         Interval(0, 1, "left"),
         "Sets lam by the formula above, with the largest margin achieved so far for gamma.",
+        default=0.999,
     )
     lam: float | None = parameter(
-        None, optional(Interval(0, 1, "left")), "Shrinking rate itself. None: from `kappa`."
+        optional(Interval(0, 1, "left")), "Shrinking rate itself. None: from `kappa`.", default=None
     )
     b: float | None = parameter(
-        None,
         optional(NON_NEGATIVE),
         "Threshold to start with, in units of R**2, R the longest pattern. None: from eps.",
+        default=None,
     )
 
     def phases(self, run):

@@ -25,15 +25,15 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
     """
 
     before_run: float | None = parameter(
-        None,
         optional(Interval(0, 1, "right")),
         "Accuracy that the choice of b guarantees before the run. None: eps, or, for the hinge loss, "
         "eps / 100.",
+        default=None,
     )
     delta_b: float = parameter(
-        TUNING.unlearning.delta_b,
         Interval(1, 1e12, "right"),
         "Width of the zone without learning or unlearning, in units of R**2.",
+        default=TUNING.unlearning.delta_b,
     )
 
     def phases(self, run):

@@ -26,21 +26,21 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     """
 
     n: int | None = parameter(
-        None,
         optional(Interval(0, LARGEST_N, integer=True)),
         "Exponent of the shrinking factor; 0: the margin perceptron, which reaches about half the "
         "maximum margin. None: from eps, raised as needed.",
+        default=None,
     )
     b: float | None = parameter(
-        None,
         optional(NON_NEGATIVE),
         "Threshold to start with, in units of R**2. None: from eps.",
+        default=None,
     )
     radius: float | None = parameter(
-        None,
         optional(Interval(0, 1e60, "right")),
         "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
         "chunk.",
+        default=None,
     )
 
     def phases(self, run):

@@ -26,16 +26,18 @@ class Norma(StepClassifier):
     """
 
     eta: float = parameter(
-        0.1, Interval(1e-60, 1), "Learning rate, in units of 1 / R**2: what a margin error adds."
+        Interval(1e-60, 1), "Learning rate, in units of 1 / R**2: what a margin error adds.", default=0.1
     )
     lam: float = parameter(
-        1e-3,
         Interval(0, 1, "left"),
         "Regularisation, in units of R**2: a presentation shrinks by 1 - eta lam.",
+        default=1e-3,
     )
-    rho: float = parameter(1.0, Interval(0, 1e60), "A pattern with a.y <= rho is a margin error.")
-    radius: float | None = parameter(None, RADII, ABOUT_RADIUS)
-    max_iter: int = parameter(100, Interval(1, math.inf, "left", integer=True), "Epochs.")
+    rho: float = parameter(
+        Interval(0, 1e60), "A pattern with a.y <= rho is a margin error.", default=1.0
+    )
+    radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
+    max_iter: int = parameter(Interval(1, math.inf, "left", integer=True), "Epochs.", default=100)
 
     def online_rules(self, sqradius):
         return Rules(

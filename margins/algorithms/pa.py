@@ -1,5 +1,7 @@
 """The passive-aggressive algorithm."""
 
+from typing import Literal
+
 from margins.estimators.step import StepClassifier
 from margins.parameters import Interval, OneOf, parameter
 from margins.rules import Average, MarginError, NoShrink, PassiveAggressive, Rules
@@ -20,16 +22,16 @@ class PassiveAggressiveClassifier(StepClassifier):
     """
 
     tol: float = parameter(
-        1e-9,
         Interval(0, 1, "left"),
         "Losses up to it are passed over. 0: none, as in the paper; but then repeated epochs come ever "
         "closer to losses of 0 on separable data without an end.",
+        default=1e-9,
     )
-    readout: str = parameter(
-        "last",
+    readout: Literal["last", "averaged"] = parameter(
         OneOf("last", "averaged"),
         "What the run leaves as its model: the last weight vector, or the mean of all, each weighted by "
         "the presentations that it saw.",
+        default="last",
     )
 
     def online_rules(self, sqradius):

@@ -21,12 +21,12 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     """
 
     aggressiveness: float = parameter(
-        1.0,
         Interval(1e-60, 1e60),
         "The paper's C, in units of 1 / R**2: the larger, the more of a loss is taken away at once. Not "
         "the `C` of the soft margin.",
+        default=1.0,
     )
-    radius: float | None = parameter(None, RADII, ABOUT_RADIUS)
+    radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
 
     def _update(self, sqradius):
         return PassiveAggressive(slack=self._square(sqradius) / 2 / self.aggressiveness)

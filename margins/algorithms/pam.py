@@ -16,7 +16,7 @@ class PerceptronWithMargin(NoiseTolerantClassifier):
     """
 
     tau: float = parameter(
-        1.0,
         Interval(0, 1e60),
         "Margin, in units of theta_init: a presentation is a mistake if l (score) <= tau theta_init.",
+        default=1.0,
     )

@@ -17,17 +17,19 @@ class UnevenMarginPerceptron(ReadoutClassifier):
     """
 
     tau_positive: float = parameter(
-        1.0, Interval(0, 1e60), "Margin of positive patterns, in units of R**2, R the longest x."
+        Interval(0, 1e60), "Margin of positive patterns, in units of R**2, R the longest x.", default=1.0
     )
-    tau_negative: float = parameter(0.1, Interval(0, 1e60), "Margin of negative patterns, likewise.")
+    tau_negative: float = parameter(
+        Interval(0, 1e60), "Margin of negative patterns, likewise.", default=0.1
+    )
     eta: float = parameter(
-        1.0, Interval(1e-60, 1e60), "Learning rate; only tau / eta matters to decisions."
+        Interval(1e-60, 1e60), "Learning rate; only tau / eta matters to decisions.", default=1.0
     )
     intercept_scaling: float | None = parameter(
-        None,
         ReadoutClassifier.SCALINGS,
         "By the square of which an update moves the threshold. None: R, for a stream that of its first "
         "chunk.",
+        default=None,
     )
 
     def _settle(self, sqnorms):

@@ -21,13 +21,13 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     """
 
     successive: bool = parameter(
-        False,
         BOOLEAN,
         "Run through accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps, each starting from the last "
         "one's solution: fewer updates.",
+        default=False,
     )
     eta: float = parameter(
-        8.0, Interval(1, math.inf, "neither"), "Ratio of successive accuracies, if `successive`."
+        Interval(1, math.inf, "neither"), "Ratio of successive accuracies, if `successive`.", default=8.0
     )
 
     def phases(self, run):
@@ -65,5 +65,5 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     """
 
     successive: bool = parameter(
-        True, BOOLEAN, "Run through accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps."
+        BOOLEAN, "Run through accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps.", default=True
     )

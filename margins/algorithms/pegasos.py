@@ -1,6 +1,7 @@
 """Pegasos, the primal estimated subgradient solver of the L1-SVM."""
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -42,24 +43,24 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     """
 
     C: float = parameter(
-        1.0, Interval(0, math.inf, "right"), "Penalty of the hinge loss. inf: the hard margin."
+        Interval(0, math.inf, "right"), "Penalty of the hinge loss. inf: the hard margin.", default=1.0
     )
-    loss: str = parameter("hinge", OneOf("hinge"), "The L1-SVM.")
+    loss: Literal["hinge"] = parameter(OneOf("hinge"), "The L1-SVM.", default="hinge")
     lam: float | None = parameter(
-        None,
         optional(Interval(1e-60, 1e60)),
         "Regularisation; given, it takes the place of C, as C = 1 / (m lam). None: 1 / (m C), with the "
         "sum of the C of all patterns for m C if they differ; and there is no `partial_fit`.",
+        default=None,
     )
     batch_size: int = parameter(
-        1,
         Interval(1, 2**31 - 1, integer=True),
         "k, the patterns of a step. What an epoch, of m draws, leaves over begins the next. 1 for "
         "streams.",
+        default=1,
     )
-    project: bool = parameter(True, BOOLEAN, "Come back into the ball after every step.")
+    project: bool = parameter(BOOLEAN, "Come back into the ball after every step.", default=True)
     max_iter: int = parameter(
-        100, Interval(1, math.inf, "left", integer=True), "Epochs: so many times m draws."
+        Interval(1, math.inf, "left", integer=True), "Epochs: so many times m draws.", default=100
     )
 
     _keeps_dual = True

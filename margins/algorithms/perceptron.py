@@ -1,6 +1,7 @@
 """The perceptron, and all that makes it bear noise."""
 
 import math
+from typing import Literal
 
 from margins.estimators.noise_tolerance import NoiseTolerantClassifier
 from margins.parameters import Interval, OneOf, parameter
@@ -20,16 +21,18 @@ class Perceptron(NoiseTolerantClassifier):
     Khardon & Wachman (2007), Figures 1 and 2.
     """
 
-    eta: float = parameter(1.0, Interval(1e-60, 1e60), NoiseTolerantClassifier.ABOUT_ETA)
+    eta: float = parameter(Interval(1e-60, 1e60), NoiseTolerantClassifier.ABOUT_ETA, default=1.0)
     theta_init: float | None = parameter(
-        0.0, NoiseTolerantClassifier.THETAS, NoiseTolerantClassifier.ABOUT_THETA
+        NoiseTolerantClassifier.THETAS, NoiseTolerantClassifier.ABOUT_THETA, default=0.0
     )
-    intercept_scaling: float | None = parameter(
-        1.0, NoiseTolerantClassifier.SCALINGS, NoiseTolerantClassifier.ABOUT_SCALING
+    intercept_scaling: float | None = parameter(  # type: ignore[assignment]  # None too
+        NoiseTolerantClassifier.SCALINGS, NoiseTolerantClassifier.ABOUT_SCALING, default=1.0
     )
-    shuffle: str = parameter(
-        "epochs", OneOf("epochs", "once", "never"), NoiseTolerantClassifier.ABOUT_SHUFFLE
+    shuffle: Literal["epochs", "once", "never"] = parameter(
+        OneOf("epochs", "once", "never"), NoiseTolerantClassifier.ABOUT_SHUFFLE, default="epochs"
     )
-    max_iter: int = parameter(1000, Interval(1, math.inf, "left", integer=True), "Full epochs at most.")
+    max_iter: int = parameter(
+        Interval(1, math.inf, "left", integer=True), "Full epochs at most.", default=1000
+    )
 
     _asks_for_convergence = True

@@ -1,11 +1,14 @@
 """The perceptron with fixed margin condition, the lecture's Margin Perceptron(gamma)."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
+from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice
 from margins.parameters import POSITIVE, Interval, optional, parameter
 from margins.rules import Additive, FixedMargin, NoShrink, Rules
@@ -25,20 +28,20 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     Perceptron(gamma), Theorem 2 of the lecture on linear separators, which has eps = 1/2.
     """
 
-    gamma: float | None = parameter(
-        None,
+    gamma: float | None = parameter(  # type: ignore[assignment]  # a margin, not a kernel's
         optional(POSITIVE),
         "Margin that the data are known to have, in the extended space if C < inf. None: the margin "
         "that the private coordinates alone ensure, (sum_k 2 C_k)**-0.5; not for C = inf.",
+        default=None,
     )
     eps: float = parameter(
-        0.5,
         Interval(0, 1, "right"),
         "How much of gamma may be missing: the margin demanded is (1 - eps) gamma.",
+        default=0.5,
     )
 
     # `gamma` is a margin here, so a kernel with a gamma is given as an object.
-    kernel: object = kernel_choice(reserved=["gamma"])
+    kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice(reserved=["gamma"])
 
     @property
     def _online(self):

@@ -1,6 +1,6 @@
 """The pocket algorithm with ratchet."""
 
-from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier, ReadoutName
 from margins.parameters import OneOf, parameter
 
 
@@ -14,4 +14,4 @@ class PocketPerceptron(NoiseTolerantClassifier):
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
     """
 
-    readout: str = parameter("pocket", OneOf(*READOUTS), "As for the perceptron.")
+    readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="pocket")

@@ -18,7 +18,9 @@ class RandomBudgetPerceptron(BudgetClassifier):
     """
 
     size: int = parameter(
-        100, Interval(1, 2**31 - 1, integer=True), "Patterns in the cache at most (the paper's B)."
+        Interval(1, 2**31 - 1, integer=True),
+        "Patterns in the cache at most (the paper's B).",
+        default=100,
     )
 
     def _cache(self, generator):

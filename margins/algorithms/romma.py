@@ -21,10 +21,10 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     """
 
     C: float = parameter(
-        math.inf,
         Interval(0, math.inf, "right"),
         "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
         "separable.",
+        default=math.inf,
     )
 
     def phases(self, run):

@@ -59,16 +59,16 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     """
 
     C: float = parameter(
-        math.inf,
         Interval(0, math.inf, "right"),
         "Only what the certificate is about, as for `servedio-average`: updates know no private "
         "coordinates.",
+        default=math.inf,
     )
     a: float = parameter(
-        1.0,
         Interval(1e-120, 1e120),
         "What is added to the matrix, in units of squared features. Large: the perceptron. Small: "
         "more like least squares.",
+        default=1.0,
     )
 
     def new_state(self, n_features, n_patterns):

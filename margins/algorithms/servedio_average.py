@@ -19,10 +19,14 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     """
 
     C: float = parameter(
-        math.inf, Interval(0, math.inf, "right"), "Only what the certificate is about: see `perceptron`."
+        Interval(0, math.inf, "right"),
+        "Only what the certificate is about: see `perceptron`.",
+        default=math.inf,
     )
     fit_intercept: bool = parameter(
-        False, BOOLEAN, "Learn a bias, by one more feature of constant value; the algorithm has none."
+        BOOLEAN,
+        "Learn a bias, by one more feature of constant value; the algorithm has none.",
+        default=False,
     )
 
     _takes_zero_rows = True

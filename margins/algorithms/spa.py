@@ -23,12 +23,12 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     """
 
     C: float = parameter(
-        math.inf,
         Interval(0, math.inf, "right"),
         "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
         "separable.",
+        default=math.inf,
     )
-    lam: float = parameter(2.0, POSITIVE, "How fast it forgets; 1: not at all.")
+    lam: float = parameter(POSITIVE, "How fast it forgets; 1: not at all.", default=2.0)
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))

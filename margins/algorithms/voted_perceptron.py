@@ -1,6 +1,6 @@
 """The voted perceptron."""
 
-from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier
+from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier, ReadoutName
 from margins.parameters import OneOf, parameter
 
 
@@ -14,4 +14,4 @@ class VotedPerceptron(NoiseTolerantClassifier):
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
     """
 
-    readout: str = parameter("voted", OneOf(*READOUTS), "As for the perceptron.")
+    readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="voted")

@@ -41,8 +41,8 @@ def requires(**ranges: str) -> Callable[[Bound], Bound]:
 def _inside(value: float, interval: str, arguments: dict[str, Any]) -> bool:
     def end(text: str) -> float:
         if text == "R**2":
-            return arguments["R"] * arguments["R"]
-        return arguments[text] if text in arguments else float(text)
+            return float(arguments["R"]) * float(arguments["R"])
+        return float(arguments.get(text, text))
 
     low, high = map(end, interval[1:-1].split(", "))
     return (low <= value if interval[0] == "[" else low < value) and (

@@ -36,6 +36,7 @@ def margitron_updates(R: float, gamma: float, b: float, exponent: float) -> floa
     linear, factor = r * r, 2 * b / gamma / gamma / (2 - exponent)
     if exponent == 1:
         return linear + factor
+    t: float
     try:
         t = max(2 * linear, (2 * factor) ** (1 / exponent))  # not below the root
     except OverflowError:

@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from margins.data.types import RandomState
 from margins.parameters import NON_NEGATIVE, Interval, check
 
 LARGEST_ATTRIBUTE = 10
@@ -22,7 +24,14 @@ RANGES = {
 }
 
 
-def make_noisy_halfspace(n_features=50, *, margin=0.05, noise=0.0, n_samples=600, random_state=None):
+def make_noisy_halfspace(
+    n_features: int = 50,
+    *,
+    margin: float = 0.05,
+    noise: float = 0.0,
+    n_samples: int = 600,
+    random_state: RandomState = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Draw samples on the two sides of a random hyperplane, and flip some of their labels.
 
     A pool of `n_samples` samples with independent, uniform integer attributes fixes the hyperplane:
@@ -86,9 +95,10 @@ def make_noisy_halfspace(n_features=50, *, margin=0.05, noise=0.0, n_samples=600
     n_features, n_samples = int(n_features), int(n_samples)
     generator = check_random_state(random_state)
 
-    def draw():
+    def draw() -> NDArray[np.float64]:
         attributes = (-LARGEST_ATTRIBUTE, LARGEST_ATTRIBUTE + 1)
-        return generator.randint(*attributes, size=(n_samples, n_features)).astype(np.float64)
+        integers: NDArray[np.int64] = generator.randint(*attributes, size=(n_samples, n_features))
+        return integers.astype(np.float64)
 
     # All scores are integers, exact in doubles: the data do not depend on the order of summation.
     w = np.zeros(n_features)

@@ -12,10 +12,12 @@ A subclass declares its parameters and yields phases; the rest of scikit-learn's
 import math
 import threading
 import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
@@ -26,11 +28,14 @@ from margins.data.binary_problem import (
     rows_of,
 )
 from margins.data.samples import weigh
+from margins.data.types import MatrixLike
 from margins.data.validation import validate_points, validate_samples
+from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.kernels import LINEAR
+from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
 from margins.losses import HardMargin, MaximumMarginLoss, loss_of
 from margins.parameters import (
@@ -46,7 +51,7 @@ from margins.parameters import (
     parameter,
 )
 from margins.registry import name_of
-from margins.solvers.base import solver_path
+from margins.solvers.base import Phase, solver_path
 from margins.solvers.driver import Run, RunOptions
 
 # Between these, 1 / (2 C) keeps its digits beside the squared norms that double arithmetic bears.
@@ -58,25 +63,28 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
     """The base of all classifiers here. It ends a fit by a full epoch that changes nothing."""
 
     C: float = parameter(
-        1.0,
         Interval(0, math.inf, "right"),
         "Penalty of the 2-norm soft margin, as LinearSVC's: a private coordinate of size "
         "1 / sqrt(2 C) for every pattern. inf: the hard margin.",
+        default=1.0,
     )
     fit_intercept: bool = parameter(
-        True, BOOLEAN, "Learn a bias, by one more feature of constant value; penalised like a weight."
+        BOOLEAN,
+        "Learn a bias, by one more feature of constant value; penalised like a weight.",
+        default=True,
     )
     intercept_scaling: float = parameter(
-        1.0, Interval(0, 1e60, "right"), "The value of that feature (the papers' rho)."
+        Interval(0, 1e60, "right"), "The value of that feature (the papers' rho).", default=1.0
     )
-    class_weight: object = parameter(
-        None,
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
         AnyOf(OneOf(None, "balanced"), MAPPING),
         "Multiplies C of every pattern of a class; 'balanced': by m / (n_classes * class count).",
+        default=None,
     )
-    max_iter: int = parameter(1000, Interval(1, math.inf, "left", integer=True), "Full epochs at most.")
-    random_state: object = parameter(
-        None,
+    max_iter: int = parameter(
+        Interval(1, math.inf, "left", integer=True), "Full epochs at most.", default=1000
+    )
+    random_state: int | np.random.RandomState | None = parameter(
         optional(
             AnyOf(
                 Interval(0, 2**32 - 1, integer=True),
@@ -84,9 +92,9 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
             )
         ),
         "Seed of the permutations.",
+        default=None,
     )
     n_jobs: int | None = parameter(
-        None,
         optional(
             AnyOf(
                 Interval(-math.inf, -1, "right", integer=True),
@@ -94,11 +102,12 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
             )
         ),
         "Threads for one-vs-rest, as joblib counts them. Results do not depend on it.",
+        default=None,
     )
     verbose: int = parameter(
-        0,
         AnyOf(BOOLEAN, Interval(0, math.inf, "left", integer=True)),
         "Not 0: print a line for every full epoch.",
+        default=0,
     )
 
     # The accuracy to prove; None: the fit ends with a full epoch that changes nothing.
@@ -108,15 +117,15 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
     # True if the rules read dual variables even without private coordinates.
     _keeps_dual = False
 
-    kernel: object = kernel_choice()
+    kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
     degree: int = kernel_parameter("degree")
-    gamma: object = kernel_parameter("gamma")
+    gamma: float | Literal["scale", "auto"] = kernel_parameter("gamma")
     coef0: float = kernel_parameter("coef0")
     cache_size: float = parameter(
-        200.0, POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread."
+        POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread.", default=200.0
     )
 
-    def phases(self, run):
+    def phases(self, run: Run) -> Iterator[Phase]:
         """Yield the phases of one binary problem; every algorithm's own.
 
         Parameters
@@ -130,7 +139,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train, and prove.
 
         Parameters
@@ -174,7 +183,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         fit.end()
         self._warn(runs)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
 
         Parameters
@@ -199,7 +208,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
             scores[batch] = products.T @ self.dual_coef_.T + self.intercept_
         return scores
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """The class with the largest score; for two classes, the second if its score is positive.
 
         Parameters

@@ -68,20 +68,20 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     """
 
     C: float = parameter(
-        math.inf,
         Interval(0, math.inf, "right"),
         "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C).",
+        default=math.inf,
     )
     beta: float = parameter(
-        0.0,
         Interval(0, 1e60),
         "Margin, in units of R**2: a pattern is added if its product a.y is at most that. R is the "
         "length of the longest pattern, augmented and extended; for a stream, of its first chunk.",
+        default=0.0,
     )
     max_iter: int = parameter(
-        100,
         Interval(1, math.inf, "left", integer=True),
         "Epochs. A fit ends earlier if one adds nothing.",
+        default=100,
     )
 
     # Nobody asks these for a separating hyperplane, which a zero row could not have.

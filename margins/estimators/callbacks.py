@@ -7,21 +7,26 @@ its `learning_curve_` so far.
 """
 
 import copy
+from typing import TYPE_CHECKING
 
 # How many frames `with_callbacks` puts between a method and its caller, for the place of warnings.
 FRAMES = 1
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9
-    FRAMES = 0
+if TYPE_CHECKING:
+    from margins.estimators._typed import CallbackSupportMixin as CallbackSupportMixin
+    from margins.estimators._typed import with_callbacks as with_callbacks
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # scikit-learn before 1.9
+        FRAMES = 0
 
-    class CallbackSupportMixin:
-        """No callbacks."""
+        class CallbackSupportMixin:
+            """No callbacks."""
 
-    def with_callbacks(method):
-        """No callbacks."""
-        return method
+        def with_callbacks(method):
+            """No callbacks."""
+            return method
 
 
 class Watch:

@@ -8,6 +8,7 @@ theta = sum_k alpha_k y_k, so |theta| / S bounds the maximum margin from above, 
 """
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -82,13 +83,15 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
     """A linear classifier that presents its patterns by a loop of its own."""
 
     C: float = parameter(
-        math.inf,
         Interval(0, math.inf, "right"),
         "Penalty of the 2-norm soft margin, by a private coordinate of size 1 / sqrt(2 C) for every "
         "pattern. inf: the hard margin.",
+        default=math.inf,
     )
-    kernel: str = parameter(
-        "linear", OneOf("linear"), "Only 'linear', and so the parameters of kernels mean nothing."
+    kernel: Literal["linear"] = parameter(
+        OneOf("linear"),
+        "Only 'linear', and so the parameters of kernels mean nothing.",
+        default="linear",
     )
 
     def new_state(self, n_features, n_patterns):

@@ -2,7 +2,7 @@
 
 import inspect
 from dataclasses import dataclass
-from typing import dataclass_transform
+from typing import Any, dataclass_transform
 
 from margins.parameters import describe_parameters, parameter
 
@@ -56,7 +56,7 @@ feature_names_in_ : ndarray of str, shape (n_features,)
 class Declared:
     """Turns declared parameters into the constructor and the docstring of every subclass."""
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclass(kw_only=True, repr=False, eq=False)(cls)
         if cls.__doc__ and not cls.__name__.startswith("_"):

@@ -48,25 +48,25 @@ class MarginClassifier(BaseMarginClassifier):
     """
 
     loss: str | type[Loss] = parameter(
-        "squared_hinge",
         AnyOf(OneOf(*LOSSES), SubclassOf(Loss)),
         "'squared_hinge': the maximum margin with squared slacks, LinearSVC's default problem. "
         "'hinge': the L1-SVM, SVC's problem. With C = inf both are the hard margin. Or a subclass of "
         "margins.losses.Loss.",
+        default="squared_hinge",
     )
     eps: float = parameter(
-        0.01,
         Interval(0, 1, "right"),
         "Accuracy to prove: margin >= (1 - eps) * maximum margin; for the hinge loss, relative duality "
         "gap <= eps.",
+        default=0.01,
     )
     solver: str = parameter(
-        "auto",
         OneOf("auto", *SOLVERS),
         "'auto': whichever is expected to prove eps soonest. 'newton': Newton steps on the primal "
         "objective, of linear data with a finite C. 'conjugate': passes over working sets, with steps "
         "along conjugate directions between them; a finite C. 'unlearning': the rules of the margin "
         "perceptron with unlearning. 'dcd': dual coordinate descent.",
+        default="auto",
     )
 
     _keeps_dual = True

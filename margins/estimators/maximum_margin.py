@@ -8,16 +8,16 @@ class MaximumMarginClassifier(BaseMarginClassifier):
     """A margin classifier that proves its accuracy."""
 
     eps: float = parameter(
-        0.01,
         Interval(0, 1, "right"),
         "Accuracy to prove: margin >= (1 - eps) * maximum margin, of the soft margin if C < inf; "
         "for the hinge loss, relative duality gap <= eps.",
+        default=0.01,
     )
     stop: str = parameter(
-        "certificate",
         OneOf("certificate", "clean-pass"),
         "When a fit ends: as soon as the certificate proves eps, or, as in the papers, only when, "
         "besides, a full epoch has changed nothing.",
+        default="certificate",
     )
 
     @property

@@ -17,6 +17,7 @@ Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algo
 """
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -40,7 +41,8 @@ from margins.rules._voting import count_votes, tail_errors
 from margins.solvers.base import Phase
 from margins.solvers.one_pass import train_in_one_pass
 
-READOUTS = ("last", "longest", "voted", "averaged", "pocket", "tail")
+ReadoutName = Literal["last", "longest", "voted", "averaged", "pocket", "tail"]
+READOUTS = get_args(ReadoutName)
 VOTING = ("voted", "tail")
 
 
@@ -59,45 +61,49 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
     )
 
     C: float = parameter(
-        math.inf,
         Interval(0, math.inf, "right"),
         "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
         "separable. The lambda-trick is an approximation of it.",
+        default=math.inf,
     )
-    eta: float = parameter(0.1, Interval(1e-60, 1e60), ABOUT_ETA)
+    eta: float = parameter(Interval(1e-60, 1e60), ABOUT_ETA, default=0.1)
     lam: float = parameter(
-        0.0,
         Interval(0, 1e60),
         "The lambda-trick: once a pattern has been added, lam K(x, x) is added to its own l (score).",
+        default=0.0,
     )
     alpha_bound: float = parameter(
-        math.inf,
         AnyOf(OneOf(math.inf), Interval(1, 2**53, integer=True)),
         "A pattern is added at most so many times.",
+        default=math.inf,
     )
-    intercept_scaling: float | None = parameter(None, SCALINGS, ABOUT_SCALING)
-    readout: str = parameter(
-        "last",
+    intercept_scaling: float | None = parameter(  # type: ignore[assignment]  # None too
+        SCALINGS, ABOUT_SCALING, default=None
+    )
+    readout: ReadoutName = parameter(
         OneOf(*READOUTS),
         "What the run leaves as its model: the last hypothesis; the one that was right longest; the "
         "votes of all, each with the number of its right presentations; their average; the pocket with "
         "ratchet, the longest survivor that also gets more training samples right than the one before; "
         "or the votes of the tail of hypotheses that errs least on patterns held out (our definition). "
         "With votes the certificate is that of the last hypothesis.",
+        default="last",
     )
-    weighting: str = parameter(
-        "votes",
+    weighting: Literal["votes", "presentations"] = parameter(
         OneOf("votes", "presentations"),
         "Of readout='averaged': by right presentations, or by all presentations.",
+        default="votes",
     )
     validation_fraction: float = parameter(
-        0.1, Interval(0, 1, "neither"), "Of readout='tail': the share of the samples held out."
+        Interval(0, 1, "neither"), "Of readout='tail': the share of the samples held out.", default=0.1
     )
-    shuffle: str = parameter("once", OneOf("epochs", "once", "never"), ABOUT_SHUFFLE)
+    shuffle: Literal["epochs", "once", "never"] = parameter(
+        OneOf("epochs", "once", "never"), ABOUT_SHUFFLE, default="once"
+    )
     max_iter: int = parameter(
-        100,
         Interval(1, math.inf, "left", integer=True),
         "Epochs. A fit ends earlier if one makes no update; the result is that of all.",
+        default=100,
     )
 
     # Nobody asks these for a separating hyperplane, which a zero row could not have.
@@ -286,11 +292,11 @@ class NoiseTolerantClassifier(ReadoutClassifier):
     THETAS = optional(Interval(0, 1e60))
 
     tau: float = parameter(
-        0.0,
         Interval(0, 1e60),
         "Margin, in units of theta_init: a presentation is a mistake if l (score) <= tau theta_init.",
+        default=0.0,
     )
-    theta_init: float | None = parameter(None, THETAS, ABOUT_THETA)
+    theta_init: float | None = parameter(THETAS, ABOUT_THETA, default=None)
 
     def _check_parameters(self):
         super()._check_parameters()

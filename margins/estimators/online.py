@@ -8,17 +8,20 @@ bit for bit the same in whatever chunks it comes.
 import math
 import time
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
+from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from margins._activeset import ActiveSets
-from margins._update import Readout, WeightVector
+from margins._update import Readout, Rules, WeightVector
 from margins.certificate import Certificate
 from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.types import MatrixLike
 from margins.data.validation import DTYPES
+from margins.estimators._typed import available_if
 from margins.estimators.base import kept_if_refused
 from margins.estimators.multiclass import positive_codes
 from margins.kernels import LINEAR
@@ -91,7 +94,7 @@ class Stream:
 class OnlineMixin:
     """`partial_fit` for an algorithm that defines `online_rules`."""
 
-    def online_rules(self, sqradius):
+    def online_rules(self, sqradius: float) -> Rules:
         """The rules of a stream.
 
         Parameters
@@ -105,7 +108,7 @@ class OnlineMixin:
         """
         raise NotImplementedError(f"{type(self).__name__} must define online_rules(sqradius).")
 
-    def online_readout(self, weights):
+    def online_readout(self, weights: WeightVector) -> Readout | None:
         """What chooses among the hypotheses, given the weight vector before the first pattern."""
         return None
 
@@ -113,7 +116,13 @@ class OnlineMixin:
     _online = True
 
     @available_if(lambda self: self._online)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Present the samples once, in order, and go on from where the last call ended.
 
         A stream gives the same in whatever chunks it comes, provided that no parameter is left to be
@@ -138,7 +147,7 @@ class OnlineMixin:
             If a parameter or the data are not allowed, if `classes` are missing or change, or with a
             kernel: a stream keeps no samples to evaluate it on. The stream is as it was before.
         """
-        self._check_parameters()
+        self._check_parameters()  # type: ignore[attr-defined]  # of the classifier
         self._check_stream()
         with kept_if_refused(self):
             self._partial_fit(X, y, classes, sample_weight)

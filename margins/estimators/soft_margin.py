@@ -1,5 +1,7 @@
 """Classifiers that offer both soft margins: of squared slacks, and of slacks."""
 
+from typing import Literal
+
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.parameters import OneOf, parameter
 
@@ -7,11 +9,11 @@ from margins.parameters import OneOf, parameter
 class SoftMarginClassifier(MaximumMarginClassifier):
     """A maximum-margin classifier whose rules respect upper bounds of the dual variables."""
 
-    loss: str = parameter(
-        "squared_hinge",
+    loss: Literal["squared_hinge", "hinge"] = parameter(
         OneOf("squared_hinge", "hinge"),
         "'squared_hinge': the 2-norm soft margin, LinearSVC's default problem. "
         "'hinge': the L1-SVM. With C = inf both are the hard margin.",
+        default="squared_hinge",
     )
 
     _keeps_dual = True

@@ -23,15 +23,15 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
     """An online algorithm that is played for a fixed number of epochs; `coef_` is its weight vector."""
 
     C: float = parameter(
-        math.inf,
         Interval(0, math.inf, "right"),
         "Penalty of the 2-norm soft margin, as LinearSVC's: finite, every pattern has a private "
         "coordinate of size 1 / sqrt(2 C), which makes any data separable.",
+        default=math.inf,
     )
     max_iter: int = parameter(
-        100,
         Interval(1, math.inf, "left", integer=True),
         "Epochs. A fit ends earlier if one changes nothing.",
+        default=100,
     )
 
     _takes_zero_rows = True

@@ -1,12 +1,19 @@
 """Several studies side by side, fold by fold."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from margins.model_selection.intervals import CONFIDENCE, corrected_interval, mean, t_interval
+from margins.model_selection.intervals import (
+    CONFIDENCE,
+    ConfidenceInterval,
+    corrected_interval,
+    mean,
+    t_interval,
+)
 from margins.model_selection.study import Study
 from margins.model_selection.tables import aligned, frame
 
@@ -16,10 +23,10 @@ class Difference(NamedTuple):
 
     first: str
     second: str
-    differences: np.ndarray
+    differences: NDArray[np.float64]
     mean: float
-    interval: tuple
-    corrected_interval: tuple
+    interval: ConfidenceInterval
+    corrected_interval: ConfidenceInterval
 
 
 class Comparison:
@@ -35,11 +42,11 @@ class Comparison:
         (n_folds,); the intervals are those of their mean.
     """
 
-    def __init__(self, studies, metric, confidence):
+    def __init__(self, studies: dict[str, Study], metric: str, confidence: float) -> None:
         self.studies, self.metric, self.confidence = studies, metric, confidence
         self.differences = [self._difference(*pair) for pair in combinations(studies, 2)]
 
-    def _difference(self, first, second):
+    def _difference(self, first: str, second: str) -> Difference:
         study = self.studies[first]
         differences = study.scores(self.metric) - self.studies[second].scores(self.metric)
         values = differences.tolist()
@@ -52,7 +59,7 @@ class Comparison:
             corrected_interval(values, *study.sizes, self.confidence),
         )
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """One row for each pair; needs pandas: pandas.DataFrame."""
         return frame(
             [
@@ -69,7 +76,7 @@ class Comparison:
             ]
         )
 
-    def summary(self):
+    def summary(self) -> str:
         """Tables for people: str."""
         level = f"{100 * self.confidence:g} %"
         rows = [["", self.metric, f"{level} T interval", "corrected"]]
@@ -85,15 +92,20 @@ class Comparison:
             pairs.append([f"{each.first} - {each.second}", f"{each.mean:+.4f}", *intervals])
         return "\n".join([aligned(rows), "", aligned(pairs)])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.studies)} by {self.metric}>"
 
 
-def _text(interval, sign="-"):
+def _text(interval: ConfidenceInterval, sign: str = "-") -> str:
     return f"[{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
 
 
-def compare(studies, *, metric=None, confidence=CONFIDENCE):
+def compare(
+    studies: Mapping[str, Study] | Iterable[Study],
+    *,
+    metric: str | None = None,
+    confidence: float = CONFIDENCE,
+) -> Comparison:
     """Compare studies of the same data and folds, by paired differences.
 
     Parameters
@@ -139,8 +151,8 @@ def compare(studies, *, metric=None, confidence=CONFIDENCE):
     return Comparison(named, metric, confidence)
 
 
-def _named(studies):
-    named = {}
+def _named(studies: Iterable[Study]) -> dict[str, Study]:
+    named: dict[str, Study] = {}
     for study in studies:
         name = stem = getattr(study, "estimator", repr(study)).rpartition(".")[2]
         number = 1
@@ -151,7 +163,7 @@ def _named(studies):
     return named
 
 
-def _same_folds(one, other):
+def _same_folds(one: Study, other: Study) -> bool:
     return len(one.folds) == len(other.folds) and all(
         np.array_equal(mine.train, theirs.train) and np.array_equal(mine.test, theirs.test)
         for mine, theirs in zip(one.folds, other.folds, strict=True)

@@ -1,6 +1,7 @@
 """A study, step by step: what is to be done is settled first, then done stage by stage."""
 
 import platform
+from typing import Any
 
 import joblib
 import numpy as np
@@ -131,9 +132,9 @@ class Engine:
             "margins": margins.__version__,
         }
 
-    def study(self):
+    def study(self) -> Study:
         """Do all of it: Study."""
-        fixed = [{} for _ in self.searches]
+        fixed: list[dict[str, Any]] = [{} for _ in self.searches]
         tables = []
         n_inner = sum(map(len, self.searches))
         total = n_inner * sum(map(len, self.stages)) + len(self.outer)

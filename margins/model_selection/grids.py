@@ -1,8 +1,13 @@
 """Grids of parameters: what a search tries, in order, and what a fit then gets."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+
+from margins.data.types import Estimator, Grid
 
 # Of the combinations of earlier stages so many are tried with each setting of a later one.
 MOST_CHECKED = 100
@@ -35,21 +40,21 @@ class Stages:
     Stages({'tau': [0, 0.5, 1]}, {'alpha_bound': [5, 10]})
     """
 
-    def __init__(self, *grids):
+    def __init__(self, *grids: Grid) -> None:
         if not grids:
             raise ValueError("Stages must hold at least 1 grid. Got none.")
         self.grids = grids
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Stages({', '.join(map(repr, self.grids))})"
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """A NumPy scalar as Python's; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def stages_of(param_grid, caller):
+def stages_of(param_grid: Grid | Stages, caller: str) -> list[list[dict[str, Any]]]:
     """The settings of every stage, in the order of `ParameterGrid`: list of list of dict.
 
     Raises
@@ -78,7 +83,7 @@ def stages_of(param_grid, caller):
     return stages
 
 
-def settled(params, seed):
+def settled(params: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
     """Those of some parameters that a study settles: list of (name, value).
 
     What is left to chance gets the seed of the study; nothing runs in parallel within a task.
@@ -101,7 +106,7 @@ def settled(params, seed):
             )
 
 
-def _is_named(value):
+def _is_named(value: object) -> bool:
     """Is it a step of a pipeline, or the like: a name and an estimator?"""
     return (
         isinstance(value, tuple)
@@ -111,35 +116,35 @@ def _is_named(value):
     )
 
 
-def settled_estimator(estimator, seed):
+def settled_estimator(estimator: Estimator, seed: int) -> Any:
     """A clone that leaves nothing to chance and runs in one thread."""
     twin = clone(estimator)
     own = {name: value for name, value in twin.get_params().items() if not hasattr(value, "get_params")}
     return twin.set_params(**dict(settled(own, seed)))
 
 
-def settled_settings(settings, seed):
+def settled_settings(settings: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
     """Settings as fits get them: list of dict."""
     return [setting | dict(settled(setting, seed)) for setting in settings]
 
 
-def check_settings(estimator, stages, caller):
+def check_settings(estimator: Estimator, stages: list[list[dict[str, Any]]], caller: str) -> None:
     """Raise ValueError for the first setting that the estimator does not take.
 
     A setting of a later stage needs one of the stage before that it goes with.
     """
-    before = [{}]
+    before: list[dict[str, Any]] = [{}]
     for settings in stages:
         merged = []
         for setting in settings:
             errors = [_error(estimator, one | setting, caller) for one in before]
-            if all(errors):
+            if all(errors) and errors[0] is not None:
                 raise errors[0]
             merged += [one | setting for one, error in zip(before, errors, strict=True) if not error]
         before = merged[:MOST_CHECKED]
 
 
-def _error(estimator, setting, caller):
+def _error(estimator: Estimator, setting: dict[str, Any], caller: str) -> ValueError | None:
     """What an estimator says against a setting: ValueError or None."""
     twin = clone(estimator)
     try:

@@ -1,9 +1,11 @@
 """Confidence intervals of a mean over folds."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from margins.parameters import Interval, check
@@ -18,7 +20,7 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
-def mean(values):
+def mean(values: Sequence[float] | NDArray[Any]) -> float:
     """The mean, rounded once: the same in whatever order the values come."""
     try:
         return math.fsum(values) / len(values)
@@ -26,7 +28,9 @@ def mean(values):
         return float(sum(map(float, values)) / len(values))
 
 
-def t_interval(values, confidence=CONFIDENCE):
+def t_interval(
+    values: Sequence[float] | NDArray[Any], confidence: float = CONFIDENCE
+) -> ConfidenceInterval:
     """The T interval: mean +/- t sqrt(s**2 / k), t the quantile of Student's with k - 1 degrees.
 
     It takes the k values for independent. Those of cross-validation are not: their training sets
@@ -60,7 +64,12 @@ def t_interval(values, confidence=CONFIDENCE):
     return _interval(values, 1 / max(len(values), 1), confidence)
 
 
-def corrected_interval(values, n_train, n_test, confidence=CONFIDENCE):
+def corrected_interval(
+    values: Sequence[float] | NDArray[Any],
+    n_train: ArrayLike,
+    n_test: ArrayLike,
+    confidence: float = CONFIDENCE,
+) -> ConfidenceInterval:
     """The T interval with the variance corrected for training sets that overlap.
 
     The variance of the mean is (1/k + n_test/n_train) s**2 instead of s**2 / k.
@@ -90,7 +99,9 @@ def corrected_interval(values, n_train, n_test, confidence=CONFIDENCE):
     return _interval(values, 1 / max(len(values), 1) + ratio, confidence)
 
 
-def _interval(values, factor, confidence):
+def _interval(
+    values: Sequence[float] | NDArray[Any], factor: float, confidence: float
+) -> ConfidenceInterval:
     if len(values) == 0:
         raise ValueError("values of an interval must be at least 1. Got none.")
     check("confidence", "an interval", confidence, Interval(0, 1, "neither"))

@@ -16,12 +16,13 @@ model. The lecture counts M hypotheses where these are M + 1.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from margins.parameters import BOOLEAN, POSITIVE, Interval, check
@@ -62,7 +63,7 @@ class PacHypothesis:
         M, mistakes promised at most.
     """
 
-    coef: np.ndarray
+    coef: NDArray[np.float64]
     intercept: float
     survived: bool
     n_examples: int
@@ -73,7 +74,7 @@ class PacHypothesis:
     delta: float
     mistake_bound: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.survived:
             return (
                 f"With confidence 1 - {self.delta} the error is at most {self.epsilon}: right on "
@@ -86,8 +87,15 @@ class PacHypothesis:
 
 
 def online_to_pac(
-    stream, *, epsilon, delta, mistake_bound=None, gamma=None, radius=None, fit_intercept=False
-):
+    stream: Iterable[tuple[Any, Any]],
+    *,
+    epsilon: float,
+    delta: float,
+    mistake_bound: float | None = None,
+    gamma: float | None = None,
+    radius: float | None = None,
+    fit_intercept: bool = False,
+) -> PacHypothesis:
     """Learn a halfspace from a stream until its error is small, proven with confidence.
 
     The perceptron, w <- w + y x whenever y w.x <= 0, is presented with one example after the other. It
@@ -200,7 +208,7 @@ def online_to_pac(
     )
 
 
-def _most_mistakes(mistake_bound, gamma, radius):
+def _most_mistakes(mistake_bound: float | None, gamma: float | None, radius: float | None) -> int:
     """M, an int."""
     given = [value is not None for value in (mistake_bound, gamma, radius)]
     if given not in ([True, False, False], [False, True, True]):
@@ -211,6 +219,7 @@ def _most_mistakes(mistake_bound, gamma, radius):
     if mistake_bound is not None:
         check("mistake_bound", "online_to_pac", mistake_bound, MISTAKES)
         return math.floor(mistake_bound)
+    assert radius is not None and gamma is not None  # as `given` says
     check("radius", "online_to_pac", radius, POSITIVE)
     check("gamma", "online_to_pac", gamma, Interval(0, float(radius), "right"))
     ratio = float(radius) / float(gamma)
@@ -223,12 +232,12 @@ class _Example(NamedTuple):
     """One example: x[columns] == values, the other features are 0."""
 
     n_features: int
-    columns: slice | np.ndarray
-    values: np.ndarray
+    columns: Any  # slice, or ndarray of int
+    values: NDArray[np.float64]
     label: float
 
 
-def _examples(stream):
+def _examples(stream: Iterable[tuple[Any, Any]]) -> Iterator[_Example]:
     """The examples of a stream of examples or chunks, one by one, checked.
 
     Yields
@@ -254,7 +263,7 @@ def _examples(stream):
             yield _Example(n_features, columns, values.astype(np.float64, copy=False), label)
 
 
-def _chunk(element, where):
+def _chunk(element: tuple[Any, Any], where: str) -> tuple[Any, NDArray[Any]]:
     """X of shape (n, d), ndarray or CSR matrix of finite numbers, and y of shape (n,), checked."""
     try:
         X, y = element

@@ -7,6 +7,7 @@ import math
 import re
 import types
 import zlib
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def name_of(value):
     return Name(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))
 
 
-def encoded(value):
+def encoded(value: Any) -> Any:
     """A value as JSON can hold it."""
     value = plain(value)
     if value is None or type(value) in (bool, int, str):
@@ -84,19 +85,21 @@ def decoded(value):
     return RECORDS[tag[1:]](**{key: decoded(each) for key, each in content.items()})
 
 
-RECORDS = {}
+RECORDS: dict[str, type[Any]] = {}
+T = TypeVar("T")
 
 
-def record(cls):
+@dataclass_transform(eq_default=False, kw_only_default=True, frozen_default=True)
+def record(cls: type[T]) -> type[T]:
     """Make a class of records: a frozen dataclass that JSON can hold."""
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)(cls)
     RECORDS[cls.__name__] = cls
     return cls
 
 
-def to_text(value):
+def to_text(value: Any) -> str:
     return json.dumps(encoded(value), allow_nan=False)
 
 
-def from_text(text):
+def from_text(text: str) -> Any:
     return decoded(json.loads(text))

@@ -1,8 +1,18 @@
 """The two protocols: parameter search and double cross-validation."""
 
+import os
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
+from typing import Any, TypeVar
 
+from numpy.typing import ArrayLike
+
+from margins.data.types import Estimator, Folds, Grid, MatrixLike, Metric, RandomState, Splitter
 from margins.model_selection.engine import Engine
+from margins.model_selection.grids import Stages
+from margins.model_selection.study import Study
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 COMMON = """
 scoring : str, callable, list of str, or dict, default="accuracy"
@@ -40,7 +50,7 @@ FitFailed
 """
 
 
-def _documented(function):
+def _documented(function: F) -> F:
     """Fill in what both protocols have in common."""
     if function.__doc__:  # none with python -OO
         indent = "\n    "
@@ -52,21 +62,21 @@ def _documented(function):
 
 @_documented
 def parameter_search(
-    estimator,
-    param_grid,
-    X,
-    y,
+    estimator: Estimator,
+    param_grid: Grid | Stages,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
-    cv=10,
-    scoring="accuracy",
-    refit=None,
-    groups=None,
-    sample_weight=None,
-    n_jobs=None,
-    cache=None,
-    random_state=None,
-    progress=None,
-):
+    cv: Folds = 10,
+    scoring: Metric | Sequence[str] | Mapping[str, Metric] = "accuracy",
+    refit: str | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    random_state: RandomState = None,
+    progress: bool | None = None,
+) -> Study:
     """Cross-validate every setting of a grid, and report the best.
 
     The best score is known with hindsight, so it flatters; an honest one needs
@@ -127,22 +137,22 @@ def parameter_search(
 
 @_documented
 def double_cross_validation(
-    estimator,
-    param_grid,
-    X,
-    y,
+    estimator: Estimator,
+    param_grid: Grid | Stages,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
-    outer=10,
-    inner=10,
-    scoring="accuracy",
-    refit=None,
-    groups=None,
-    sample_weight=None,
-    n_jobs=None,
-    cache=None,
-    random_state=None,
-    progress=None,
-):
+    outer: Folds = 10,
+    inner: int | Splitter = 10,
+    scoring: Metric | Sequence[str] | Mapping[str, Metric] = "accuracy",
+    refit: str | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    random_state: RandomState = None,
+    progress: bool | None = None,
+) -> Study:
     """Test a classifier together with the search for its parameters.
 
     For each outer fold, the grid is searched by a cross-validation of the outer training set alone;

@@ -1,8 +1,17 @@
 """What a study has found, and what it says to the questions that a table of a paper asks."""
 
-import numpy as np
+from typing import Any, Literal, Self
 
-from margins.model_selection.intervals import CONFIDENCE, corrected_interval, mean, t_interval
+import numpy as np
+from numpy.typing import NDArray
+
+from margins.model_selection.intervals import (
+    CONFIDENCE,
+    ConfidenceInterval,
+    corrected_interval,
+    mean,
+    t_interval,
+)
 from margins.model_selection.records import encoded, from_text, record, to_text
 from margins.model_selection.tables import ROWS, frame, summary
 
@@ -25,10 +34,10 @@ class Fold:
         Seconds.
     """
 
-    train: np.ndarray
-    test: np.ndarray
-    best_params: dict
-    scores: dict
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    best_params: dict[str, Any]
+    scores: dict[str, float]
     fit_time: float
     score_time: float
 
@@ -57,32 +66,32 @@ class Table:
 
     outer: int | None
     stage: int
-    settings: list
-    splits: list
-    scores: dict
-    fit_times: np.ndarray
-    score_times: np.ndarray
+    settings: list[dict[str, Any]]
+    splits: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    scores: dict[str, NDArray[np.float64]]
+    fit_times: NDArray[np.float64]
+    score_times: NDArray[np.float64]
     refit: str
 
-    def mean_scores(self, metric=None):
+    def mean_scores(self, metric: str | None = None) -> NDArray[np.float64]:
         """Means over the folds, by default of the deciding metric: ndarray, shape (n_settings,)."""
         return np.array([mean(row) for row in self.scores[metric or self.refit].tolist()])
 
     @property
-    def best_index(self):
+    def best_index(self) -> int:
         """The setting of the best mean; of equals, the first. A mean that is nan is the worst."""
         means = self.mean_scores()
         return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
 
     @property
-    def best_params(self):
+    def best_params(self) -> dict[str, Any]:
         return self.settings[self.best_index]
 
     @property
-    def best_score(self):
+    def best_score(self) -> float:
         return float(self.mean_scores()[self.best_index])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         where = "" if self.outer is None else f"outer fold {self.outer}, "
         n_settings, n_folds = self.fit_times.shape
         return f"<Table: {where}stage {self.stage}, {n_settings} settings x {n_folds} folds>"
@@ -121,21 +130,21 @@ class Study:
 
     protocol: str
     estimator: str
-    params: dict
-    folds: list
-    tables: list
+    params: dict[str, Any]
+    folds: list[Fold]
+    tables: list[Table]
     refit: str
     seed: int
     lockstep: bool | str
     data: str
-    versions: dict
+    versions: dict[str, str]
 
     @property
-    def metrics(self):
+    def metrics(self) -> list[str]:
         """Names of the metrics, the deciding one first: list of str."""
         return sorted(self.folds[0].scores, key=lambda name: name != self.refit)
 
-    def scores(self, metric=None):
+    def scores(self, metric: str | None = None) -> NDArray[np.float64]:
         """Scores of the folds, of the deciding metric if none is named: ndarray, shape (n_folds,)."""
         name = metric or self.refit
         if name not in self.metrics:
@@ -144,48 +153,50 @@ class Study:
             )
         return np.array([fold.scores[name] for fold in self.folds])
 
-    def mean(self, metric=None):
+    def mean(self, metric: str | None = None) -> float:
         """The mean score over the folds: float."""
         return mean(self.scores(metric).tolist())
 
-    def interval(self, metric=None, confidence=CONFIDENCE):
+    def interval(self, metric: str | None = None, confidence: float = CONFIDENCE) -> ConfidenceInterval:
         """The T interval of the mean, the papers': ConfidenceInterval; see `t_interval`."""
         return t_interval(self.scores(metric).tolist(), confidence)
 
-    def corrected_interval(self, metric=None, confidence=CONFIDENCE):
+    def corrected_interval(
+        self, metric: str | None = None, confidence: float = CONFIDENCE
+    ) -> ConfidenceInterval:
         """Nadeau and Bengio's interval of the mean: ConfidenceInterval; see `corrected_interval`."""
         return corrected_interval(self.scores(metric).tolist(), *self.sizes, confidence)
 
     @property
-    def sizes(self):
+    def sizes(self) -> tuple[list[int], list[int]]:
         """Sizes of the training and of the test sets: list of int, list of int."""
         return [len(fold.train) for fold in self.folds], [len(fold.test) for fold in self.folds]
 
     @property
-    def selection_frequencies(self):
+    def selection_frequencies(self) -> list[tuple[dict[str, Any], float]]:
         """Settings and the share of the folds that chose each, the most frequent first.
 
         Returns
         -------
         list of (dict, float)
         """
-        counts = []
+        counts: list[tuple[dict[str, Any], list[int]]] = []
         for fold in self.folds:
             for count in counts:
                 if encoded(count[0]) == encoded(fold.best_params):
-                    count[1] += 1
+                    count[1][0] += 1
                     break
             else:
-                counts.append([fold.best_params, 1])
-        counts.sort(key=lambda count: -count[1])  # of equals, what an earlier fold chose
-        return [(setting, count / len(self.folds)) for setting, count in counts]
+                counts.append((fold.best_params, [1]))
+        counts.sort(key=lambda count: -count[1][0])  # of equals, what an earlier fold chose
+        return [(setting, count / len(self.folds)) for setting, (count,) in counts]
 
     @property
-    def best_params(self):
+    def best_params(self) -> dict[str, Any]:
         """The setting chosen most often: dict."""
         return self.selection_frequencies[0][0]
 
-    def to_frame(self, rows="folds"):
+    def to_frame(self, rows: Literal["folds", "settings", "fits"] = "folds") -> Any:
         """A data frame; needs pandas.
 
         Parameters
@@ -209,7 +220,7 @@ class Study:
             raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {rows!r}.")
         return frame(list(ROWS[rows](self)))
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The study as text: str.
 
         Of parameters, JSON keeps numbers, strings, None, tuples, lists and dicts; of others only
@@ -218,7 +229,7 @@ class Study:
         return to_text(self)
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text: str) -> Self:
         """The study that `to_json` wrote, equal to it, with the same seconds.
 
         Raises
@@ -235,18 +246,18 @@ class Study:
             raise ValueError(message)
         return study
 
-    def summary(self):
+    def summary(self) -> str:
         """A table for people: str."""
         return summary(self)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, Study):
             return NotImplemented
-        return _timeless(encoded(self)) == _timeless(encoded(other))
+        return bool(_timeless(encoded(self)) == _timeless(encoded(other)))
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         low, high = self.interval()
         return (
             f"<Study: {self.protocol} of {self.estimator.rpartition('.')[2]}, {len(self.folds)} folds, "
@@ -254,7 +265,7 @@ class Study:
         )
 
 
-def _timeless(value):
+def _timeless(value: Any) -> Any:
     """An encoded record without its seconds."""
     if isinstance(value, list):
         return [_timeless(each) for each in value]

@@ -1,9 +1,15 @@
 """A study as rows: for data frames, and for people."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 from margins.model_selection.intervals import mean
 
+if TYPE_CHECKING:
+    from margins.model_selection.study import Study
 
-def fold_rows(study):
+
+def fold_rows(study: "Study") -> Iterator[dict[str, Any]]:
     """One row for each fold: dicts."""
     for number, fold in enumerate(study.folds):
         yield {
@@ -17,7 +23,7 @@ def fold_rows(study):
         }
 
 
-def setting_rows(study):
+def setting_rows(study: "Study") -> Iterator[dict[str, Any]]:
     """One row for each setting of each table, with means over the folds: dicts."""
     for table in study.tables:
         means = {metric: table.mean_scores(metric) for metric in table.scores}
@@ -33,7 +39,7 @@ def setting_rows(study):
             }
 
 
-def fit_rows(study):
+def fit_rows(study: "Study") -> Iterator[dict[str, Any]]:
     """One row for each fit of each table: dicts."""
     for table in study.tables:
         for index, setting in enumerate(table.settings):
@@ -57,7 +63,7 @@ def _params(setting):
     return {f"param_{name}": value for name, value in setting.items()}
 
 
-def frame(rows):
+def frame(rows: list[dict[str, Any]]) -> Any:
     """A pandas.DataFrame of rows."""
     try:
         import pandas
@@ -75,7 +81,7 @@ def text_of(setting):
     return " ".join(f"{name}={value!r}" for name, value in setting.items()) or "(as it is)"
 
 
-def aligned(rows):
+def aligned(rows: list[list[str]]) -> str:
     """Cells in columns, the first and the last to the left, the others to the right: str."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -85,7 +91,7 @@ def aligned(rows):
     return "\n".join(lines)
 
 
-def summary(study):
+def summary(study: "Study") -> str:
     """A study for people: str."""
     metrics = study.metrics
     rows = [["fold", *metrics, "fit s", "chosen"]]

@@ -1,10 +1,19 @@
 """What certificates prove, against updates."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from margins.parameters import OneOf, check
-from margins.plotting.epochs import named_curves
+from margins.plotting.epochs import Fitted, named_curves
 from margins.plotting.style import COLOURS, GRID, axes_for, legend, scale_for, with_defaults
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
 
 QUANTITIES = {
     "margin": "margin (units of X)",
@@ -40,7 +49,18 @@ class CertificateDisplay:
     bounds and gaps that are not finite yet. Margins that differ little have a linear axis.
     """
 
-    def __init__(self, updates, low, high, labels, quantity="margin"):
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+    lines_: "list[Line2D]"
+
+    def __init__(
+        self,
+        updates: list[NDArray[np.int64]],
+        low: list[NDArray[np.float64]],
+        high: list[NDArray[np.float64]] | None,
+        labels: list[str],
+        quantity: Literal["margin", "gap"] = "margin",
+    ) -> None:
         self.updates = updates
         self.low = low
         self.high = high
@@ -48,7 +68,14 @@ class CertificateDisplay:
         self.quantity = quantity
 
     @classmethod
-    def from_estimator(cls, *estimators, quantity="margin", names=None, ax=None, **line_kw):
+    def from_estimator(
+        cls,
+        *estimators: Fitted,
+        quantity: Literal["margin", "gap"] = "margin",
+        names: Sequence[str] | None = None,
+        ax: "Axes | None" = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the certificates in the learning curves of fitted classifiers.
 
         Parameters
@@ -76,22 +103,25 @@ class CertificateDisplay:
             If an estimator has no `learning_curve_`.
         """
         check("quantity", "CertificateDisplay", quantity, OneOf(*QUANTITIES))
-        updates, low, high = [], [], []
+        updates: list[NDArray[np.int64]] = []
+        low: list[NDArray[np.float64]] = []
+        high: list[NDArray[np.float64]] = []
         curves = named_curves(cls.__name__, estimators, names)
         for name, curve in curves.items():
             certified = [each for each in curve if each.certificate is not None]
+            certificates = [each.certificate for each in curve if each.certificate is not None]
             if not certified:
                 raise ValueError(
                     f"estimators of {cls.__name__} must have certificates in learning_curve_. "
                     f"Got none for {name!r}."
                 )
             updates.append(np.array([each.updates for each in certified]))
-            low.append(np.array([getattr(each.certificate, quantity) for each in certified]))
-            high.append(np.array([each.certificate.upper_bound for each in certified]))
-        high = high if quantity == "margin" else None
-        return cls(updates, low, high, list(curves), quantity).plot(ax, **line_kw)
+            low.append(np.array([getattr(each, quantity) for each in certificates]))
+            high.append(np.array([each.upper_bound for each in certificates]))
+        bounds = high if quantity == "margin" else None
+        return cls(updates, low, bounds, list(curves), quantity).plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw: the display itself."""
         ax = axes_for(self, ax)
         self.lines_ = []
@@ -113,7 +143,7 @@ class CertificateDisplay:
         return self
 
 
-def _drawable(values):
+def _drawable(values: ArrayLike) -> NDArray[np.float64]:
     """Positive finite values; others become nan."""
     values = np.asarray(values, dtype=float)
     return np.where(np.isfinite(values) & (values > 0), values, np.nan)

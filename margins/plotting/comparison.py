@@ -1,11 +1,21 @@
 """Studies side by side, with their intervals."""
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
+from numpy.typing import NDArray
 
 from margins.model_selection.compare import Comparison, compare
 from margins.model_selection.intervals import CONFIDENCE
+from margins.model_selection.study import Study
 from margins.parameters import OneOf, check
 from margins.plotting.style import COLOURS, GRID, axes_for, metric_label, with_defaults
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
+    from matplotlib.figure import Figure, SubFigure
 
 KINDS = ("scores", "differences")
 INTERVALS = {"t": "T interval", "corrected": "corrected interval"}
@@ -32,7 +42,19 @@ class ComparisonDisplay:
     errorbar_ : matplotlib.container.ErrorbarContainer
     """
 
-    def __init__(self, names, means, intervals, metric, kind="scores", about="interval"):
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+    errorbar_: "ErrorbarContainer"
+
+    def __init__(
+        self,
+        names: list[str],
+        means: NDArray[np.float64],
+        intervals: NDArray[np.float64],
+        metric: str,
+        kind: Literal["scores", "differences"] = "scores",
+        about: str = "interval",
+    ) -> None:
         self.names = names
         self.means = means
         self.intervals = intervals
@@ -43,15 +65,15 @@ class ComparisonDisplay:
     @classmethod
     def from_studies(
         cls,
-        studies,
+        studies: Mapping[str, Study] | Iterable[Study] | Comparison,
         *,
-        metric=None,
-        kind="scores",
-        interval="t",
-        confidence=None,
-        ax=None,
-        **errorbar_kw,
-    ):
+        metric: str | None = None,
+        kind: Literal["scores", "differences"] = "scores",
+        interval: Literal["t", "corrected"] = "t",
+        confidence: float | None = None,
+        ax: "Axes | None" = None,
+        **errorbar_kw: Any,
+    ) -> Self:
         """Draw studies of the same data and folds.
 
         Parameters
@@ -103,7 +125,7 @@ class ComparisonDisplay:
         display = cls(names, np.array(means), np.array(ends), metric, kind, about)
         return display.plot(ax, **errorbar_kw)
 
-    def plot(self, ax=None, **errorbar_kw):
+    def plot(self, ax: "Axes | None" = None, **errorbar_kw: Any) -> Self:
         """Draw: the display itself."""
         ax = axes_for(self, ax, size=(6.4, 1.4 + 0.42 * len(self.names)))
         places = np.arange(len(self.names))

@@ -1,11 +1,32 @@
 """Updates and mistakes by epoch."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
 import numpy as np
+from numpy.typing import NDArray
 
 from margins.parameters import OneOf, check
 from margins.plotting.style import GRID, axes_for, legend, look, scale_for, with_defaults
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+    from margins.solvers.driver import Epoch
+
 QUANTITIES = {"mistakes": "mistakes in the epoch (patterns)", "updates": "updates since the start"}
+
+
+class Fitted(Protocol):
+    """A fitted classifier of margins."""
+
+    @property
+    def classes_(self) -> NDArray[Any]: ...
+
+    @property
+    def learning_curve_(self) -> "list[list[Epoch]]": ...
 
 
 class EpochsDisplay:
@@ -32,14 +53,31 @@ class EpochsDisplay:
     >>> display = EpochsDisplay.from_estimator(classifier)  # doctest: +SKIP
     """
 
-    def __init__(self, epochs, values, labels, quantity="mistakes"):
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+    lines_: "list[Line2D]"
+
+    def __init__(
+        self,
+        epochs: list[NDArray[np.int64]],
+        values: list[NDArray[np.int64]],
+        labels: list[str],
+        quantity: Literal["mistakes", "updates"] = "mistakes",
+    ) -> None:
         self.epochs = epochs
         self.values = values
         self.labels = labels
         self.quantity = quantity
 
     @classmethod
-    def from_estimator(cls, *estimators, quantity="mistakes", names=None, ax=None, **line_kw):
+    def from_estimator(
+        cls,
+        *estimators: Fitted,
+        quantity: Literal["mistakes", "updates"] = "mistakes",
+        names: Sequence[str] | None = None,
+        ax: "Axes | None" = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the learning curves of fitted classifiers.
 
         Parameters
@@ -71,7 +109,7 @@ class EpochsDisplay:
         values = [np.array([getattr(each, quantity) for each in curve]) for curve in curves.values()]
         return cls(epochs, values, list(curves), quantity).plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw: the display itself."""
         ax = axes_for(self, ax)
         self.lines_ = []
@@ -88,13 +126,16 @@ class EpochsDisplay:
         else:
             ax.ticklabel_format(axis="y", useMathText=True)
             ax.set_ylim(bottom=0)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        locator: Any = ax.xaxis.get_major_locator()  # AutoLocator, of linear axes
+        locator.set_params(integer=True)
         ax.grid(**GRID)
         legend(ax)
         return self
 
 
-def named_curves(caller, estimators, names=None):
+def named_curves(
+    caller: str, estimators: Sequence[Fitted], names: Sequence[str] | None = None
+) -> "dict[str, list[Epoch]]":
     """Learning curves by what their lines are called: dict of list of margins.solvers.driver.Epoch."""
     if not estimators:
         raise ValueError(f"estimators of {caller} must be at least 1. Got none.")
@@ -104,7 +145,7 @@ def named_curves(caller, estimators, names=None):
             f"names of {caller} must be distinct and as many as estimators, {len(estimators)}. "
             f"Got {names!r}."
         )
-    curves = {}
+    curves: dict[str, list[Epoch]] = {}
     for name, estimator in zip(names, estimators, strict=True):
         if not hasattr(estimator, "learning_curve_"):
             raise AttributeError(
@@ -118,7 +159,7 @@ def named_curves(caller, estimators, names=None):
     return curves
 
 
-def _names(estimators):
+def _names(estimators: Sequence[object]) -> list[str]:
     """Their classes, numbered where they are not distinct."""
     kinds = [type(each).__name__ for each in estimators]
     return [

@@ -1,8 +1,12 @@
 """Scores of a search over its parameters."""
 
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
+from numpy.typing import NDArray
 
 from margins.model_selection.intervals import t_interval
+from margins.model_selection.study import Study
 from margins.plotting.places import Places
 from margins.plotting.style import (
     BAND,
@@ -14,6 +18,13 @@ from margins.plotting.style import (
     metric_label,
     with_defaults,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+    from matplotlib.colorbar import Colorbar
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
 
 DODGE = 0.1  # between lines, in factors of two
 BARS = 0.6  # opacity
@@ -55,9 +66,25 @@ class LandscapeDisplay:
         Of a map.
     """
 
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+    lines_: "list[list[Line2D]]"
+    mesh_: "QuadMesh"
+    colorbar_: "Colorbar"
+
     def __init__(
-        self, x, y, scores, low, high, best, metric, kind="lines", about="interval", best_label="best"
-    ):
+        self,
+        x: Places,
+        y: Places | None,
+        scores: NDArray[np.float64],
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        best: tuple[int, int] | None,
+        metric: str,
+        kind: Literal["lines", "map"] = "lines",
+        about: str = "interval",
+        best_label: str = "best",
+    ) -> None:
         self.x = x
         self.y = y
         self.scores = scores
@@ -70,7 +97,18 @@ class LandscapeDisplay:
         self.best_label = best_label
 
     @classmethod
-    def from_study(cls, study, *, x=None, y=None, metric=None, stage=-1, kind=None, ax=None, **kw):
+    def from_study(
+        cls,
+        study: Study,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        metric: str | None = None,
+        stage: int = -1,
+        kind: Literal["lines", "map"] | None = None,
+        ax: "Axes | None" = None,
+        **kw: Any,
+    ) -> Self:
         """Draw the tables of a study.
 
         Of a double cross-validation, whose outer folds have a table each, the means of all are
@@ -134,7 +172,7 @@ class LandscapeDisplay:
             low[place], high[place] = ends
         best = study.best_params
         known = all(name in best for name in (x, y) if name is not None)
-        best = _place(best, across, up) if known and stage in (-1, n_stages - 1) else None
+        marked = _place(best, across, up) if known and stage in (-1, n_stages - 1) else None
         if kind is None:
             kind = "map" if up is not None and up.numeric else "lines"
         if kind not in ("lines", "map") or (kind == "map" and up is None):
@@ -146,69 +184,75 @@ class LandscapeDisplay:
             words = "least to greatest of the outer folds", "chosen most often"
         else:
             words = "95 % T interval", "best mean"
-        return cls(across, up, scores, low, high, best, metric, kind, *words).plot(ax, **kw)
+        return cls(across, up, scores, low, high, marked, metric, kind, *words).plot(ax, **kw)
 
-    def plot(self, ax=None, **kw):
+    def plot(self, ax: "Axes | None" = None, **kw: Any) -> Self:
         """Draw: the display itself."""
         ax = axes_for(self, ax)
         (self._map if self.kind == "map" else self._lines)(ax, kw)
         return self
 
-    def _lines(self, ax, kw):
+    def _lines(self, ax: "Axes", kw: dict[str, Any]) -> None:
         self.lines_ = []
         n_lines = len(self.scores)
         for row, scores in enumerate(self.scores):
             # Beside each other, so that intervals can be told apart.
             shift = DODGE * (row - (n_lines - 1) / 2)
-            looks, pieces = look(row), []
+            looks = look(row)
+            pieces: list[Line2D] = []
             label = "mean" if self.y is None else f"{self.y.name} = {self.y.values[row]}"
             for run in self.x.runs():
                 places = self.x.places[run] + shift
                 own = looks | {"label": None if pieces else label}
                 pieces += ax.plot(places, scores[run], **with_defaults(own, kw))
-                ends = self.low[row, run], self.high[row, run]
+                low, high = self.low[row, run], self.high[row, run]
                 if n_lines > 1:
-                    ax.vlines(places, *ends, color=looks["color"], alpha=BARS)
+                    ax.vlines(places, low, high, color=looks["color"], alpha=BARS)
                     continue
                 note = self.about if len(pieces) == 1 else None
                 if run.stop - run.start == 1:  # a band of no width
                     places = places + np.array([-0.12, 0.12])
-                    ends = [np.repeat(end, 2) for end in ends]
-                ax.fill_between(places, *ends, label=note, color=looks["color"], alpha=BAND, linewidth=0)
+                    low, high = np.repeat(low, 2), np.repeat(high, 2)
+                ax.fill_between(
+                    places, low, high, label=note, color=looks["color"], alpha=BAND, linewidth=0
+                )
             self.lines_.append(pieces)
         if n_lines > 1:
             ax.vlines([], [], [], color="0.4", label=self.about)  # for the legend
         if self.best is not None:
             row, column = self.best
             place = self.x.places[column] + DODGE * (row - (n_lines - 1) / 2)
-            looks = {
+            star: dict[str, Any] = {
                 "marker": "*",
                 "s": 160,
                 "color": "black",
                 "zorder": 4,
                 "label": self.best_label,
             }
-            ax.scatter(place, self.scores[self.best], **looks)
+            ax.scatter(place, self.scores[self.best], **star)
         self.x.draw(ax.xaxis, ax.axvline)
         ax.set_ylabel(metric_label(self.metric))
         ax.grid(axis="y", **GRID)
         legend(ax)
 
-    def _map(self, ax, kw):
+    def _map(self, ax: "Axes", kw: dict[str, Any]) -> None:
         n_up, n_across = self.scores.shape
         places = np.arange(n_across), np.arange(n_up)
         looks = {"cmap": COLOUR_MAP, "shading": "nearest"}
         self.mesh_ = ax.pcolormesh(*places, self.scores, **with_defaults(looks, kw))
         self.colorbar_ = ax.figure.colorbar(self.mesh_, ax=ax, label=f"mean {metric_label(self.metric)}")
         if self.best is not None:
-            looks = {"marker": "*", "s": 160, "color": "white", "edgecolors": "black"}
-            ax.scatter(self.best[1], self.best[0], label=self.best_label, **looks)
+            star: dict[str, Any] = {"marker": "*", "s": 160, "color": "white", "edgecolors": "black"}
+            ax.scatter(self.best[1], self.best[0], label=self.best_label, **star)
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
         self.x.draw(ax.xaxis, ax.axvline, places[0])
-        self.y.draw(ax.yaxis, ax.axhline, places[1])
+        if self.y is not None:
+            self.y.draw(ax.yaxis, ax.axhline, places[1])
 
 
-def _chosen(settings, varying, x, y):
+def _chosen(
+    settings: list[dict[str, Any]], varying: list[str], x: str | None, y: str | None
+) -> tuple[str, str | None]:
     """Parameters of the axes, given or found: str, str or None."""
     for axis, name in (("x", x), ("y", y)):
         if name is not None and name not in varying:
@@ -227,6 +271,6 @@ def _chosen(settings, varying, x, y):
     return x, y
 
 
-def _place(setting, across, up):
+def _place(setting: dict[str, Any], across: Places, up: Places | None) -> tuple[int, int]:
     row = 0 if up is None else up.values.index(setting[up.name])
     return row, across.values.index(setting[across.name])

@@ -1,9 +1,12 @@
 """Where values of a parameter stand on an axis: logarithmically, what switches it off apart."""
 
 import math
+from collections.abc import Callable, Iterable
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 GAP = 1.6  # between the inactive value and the others, in their typical distance
 
@@ -29,7 +32,7 @@ class Places:
     inactive : list of bool
     """
 
-    def __init__(self, name, values):
+    def __init__(self, name: str, values: Iterable[Any]) -> None:
         self.name = name
         self.values = list({repr(value): value for value in values}.values())  # dicts have no hash
         self.inactive = [False] * len(self.values)
@@ -47,25 +50,25 @@ class Places:
         places |= {0: logs[0] - step, math.inf: logs[-1] + step}
         self.places = np.array([places[each] for each in self.values])
 
-    def label(self, index):
+    def label(self, index: int) -> str:
         """A value for a tick: str."""
         value = self.values[index]
         text = f"{value:g}" if self.numeric else str(value)
         text = "∞" if text == "inf" else text
         return f"{text}\n(off)" if self.inactive[index] else text
 
-    def runs(self):
+    def runs(self) -> list[slice]:
         """The values in runs that a line connects: what switches off stands alone. List of slice."""
         active = [index for index, off in enumerate(self.inactive) if not off]
         alone = [slice(index, index + 1) for index, off in enumerate(self.inactive) if off]
         return alone + ([slice(active[0], active[-1] + 1)] if active else [])
 
-    def borders(self):
+    def borders(self) -> list[float]:
         """Where the gaps are: list of float."""
         pairs = zip(self.inactive, self.inactive[1:], self.places, self.places[1:], strict=False)
         return [(left + right) / 2 for off, next_off, left, right in pairs if off != next_off]
 
-    def draw(self, axis, line, places=None):
+    def draw(self, axis: Any, line: Callable[..., Any], places: NDArray[np.int64] | None = None) -> None:
         """Put ticks and labels on an axis, and dotted lines (by `line`) through the gaps."""
         axis.set_ticks(self.places if places is None else places)
         axis.set_ticklabels([self.label(index) for index in range(len(self.values))])
@@ -75,7 +78,7 @@ class Places:
             line(place, color="0.4", linewidth=0.9, linestyle=":")
 
 
-def _between(inactive):
+def _between(inactive: list[bool]) -> list[float]:
     """Borders where values stand at 0, 1, 2, ..."""
     pairs = enumerate(zip(inactive, inactive[1:], strict=False))
     return [index + 0.5 for index, (off, next_off) in pairs if off != next_off]

@@ -1,18 +1,25 @@
 """What all pictures share: the door to matplotlib, colours, markers, axes."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Okabe & Ito (2008), Color Universal Design, the strongest first; yellow is left out: too faint a line.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
 COLOUR_MAP = "cividis"  # even in lightness, blue to yellow
-GRID = {"color": "0.85", "linewidth": 0.6}
+GRID: dict[str, Any] = {"color": "0.85", "linewidth": 0.6}
 BAND = 0.18  # opacity
 SMALL_LEGEND = 4  # entries
 
 
-def pyplot(caller):
+def pyplot(caller: str) -> Any:
     """matplotlib.pyplot, imported when a picture is drawn.
 
     Raises
@@ -27,7 +34,7 @@ def pyplot(caller):
     return matplotlib.pyplot
 
 
-def axes_for(display, ax, size=(6.4, 4.2)):
+def axes_for(display: Any, ax: "Axes | None", size: tuple[float, float] = (6.4, 4.2)) -> "Axes":
     """Axes to draw on, given or new, kept as `ax_` and `figure_`."""
     if ax is None:
         plt = pyplot(type(display).__name__)
@@ -38,7 +45,7 @@ def axes_for(display, ax, size=(6.4, 4.2)):
     return ax
 
 
-def look(index):
+def look(index: int) -> dict[str, Any]:
     """Colour, marker and dashes of the line of that index: dict. They repeat after three rounds."""
     turn, place = divmod(index, len(COLOURS))
     return {
@@ -48,7 +55,7 @@ def look(index):
     }
 
 
-def legend(ax):
+def legend(ax: "Axes") -> None:
     """A legend inside, if it is small, else to the right."""
     if len(ax.get_legend_handles_labels()[1]) <= SMALL_LEGEND:
         ax.legend()
@@ -56,7 +63,7 @@ def legend(ax):
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
 
 
-def scale_for(arrays, ratio):
+def scale_for(arrays: Iterable[ArrayLike], ratio: float) -> str:
     """A scale for values: "log" if all are positive and the greatest is `ratio` times the least."""
     values = np.concatenate([np.ravel(each) for each in arrays]).astype(float)
     values = values[np.isfinite(values)]
@@ -65,12 +72,12 @@ def scale_for(arrays, ratio):
     return "linear"
 
 
-def with_defaults(defaults, given):
+def with_defaults(defaults: dict[str, Any], given: dict[str, Any] | None) -> dict[str, Any]:
     """Keywords of matplotlib: the caller's before ours."""
     return defaults | (given or {})
 
 
-def metric_label(metric):
+def metric_label(metric: str) -> str:
     """A metric with its unit for an axis: scores of scikit-learn have none but their range."""
     shares = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "roc_auc")
     return f"{metric} (share)" if metric in shares else metric

@@ -7,6 +7,8 @@ import math
 import pickle
 import re
 import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +27,9 @@ IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset
 check = check_of(lambda algorithm: getattr(algorithm, "__name__", repr(algorithm)))
 
 
-def check_algorithm(algorithm, expected_failures=None, **params):
+def check_algorithm(
+    algorithm: str | type[Any], expected_failures: Mapping[str, str] | None = None, **params: Any
+) -> None:
     """Raise AssertionError unless an algorithm keeps all that every algorithm promises.
 
     Parameters
@@ -51,7 +55,9 @@ def check_algorithm(algorithm, expected_failures=None, **params):
         one(*arguments)
 
 
-def algorithm_checks(algorithm, expected_failures=None, **params):
+def algorithm_checks(
+    algorithm: str | type[Any], expected_failures: Mapping[str, str] | None = None, **params: Any
+) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
     """The single checks of `check_algorithm`.
 
     Parameters
@@ -64,7 +70,7 @@ def algorithm_checks(algorithm, expected_failures=None, **params):
     list of (callable, tuple)
         Checks and their arguments: ``check(*arguments)``.
     """
-    checks = []
+    checks: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
     if isinstance(algorithm, str):
         name, algorithm = algorithm, margins.get(algorithm)
         checks.append((check_name, (algorithm, name)))

@@ -2,6 +2,8 @@
 
 import functools
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -9,17 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 class Violation(Exception):
     """What a check got, and what it expected."""
 
-    def __init__(self, got, expected):
+    def __init__(self, got: object, expected: object) -> None:
         super().__init__(f"got {got}, expected {expected}")
 
 
-def require(holds, got, expected):
+def require(holds: object, got: object, expected: object) -> None:
     """Raise Violation unless something holds."""
     if not holds:
         raise Violation(got, expected)
 
 
-def check_of(name_of):
+def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a check: whatever it raises becomes an AssertionError that says whose and which.
 
     Parameters
@@ -28,9 +30,9 @@ def check_of(name_of):
         The name of what is checked, given the check's first argument.
     """
 
-    def decorate(function):
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
-        def check(subject, *arguments):
+        def check(subject: Any, *arguments: Any) -> None:
             where = f"{name_of(subject)} fails {function.__name__}: "
             with warnings.catch_warnings():
                 # Short fits on small problems: whether they prove their accuracy is asked elsewhere.

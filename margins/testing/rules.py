@@ -3,6 +3,8 @@
 import itertools
 import math
 import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,10 @@ MOST = 300  # single updates that are walked through
 check = check_of(lambda rule: getattr(rule, "__name__", type(rule).__name__))
 
 
-def check_rule(rule, expected_failures=None):
+def check_rule(
+    rule: Condition | Update | Shrink | Callable[[WeightVector], Readout],
+    expected_failures: Mapping[str, str] | None = None,
+) -> None:
     """Raise AssertionError unless a rule keeps all that the loop expects of its kind.
 
     Parameters
@@ -51,7 +56,10 @@ def check_rule(rule, expected_failures=None):
         one(*arguments)
 
 
-def rule_checks(rule, expected_failures=None):
+def rule_checks(
+    rule: Condition | Update | Shrink | Callable[[WeightVector], Readout],
+    expected_failures: Mapping[str, str] | None = None,
+) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
     """The single checks of `check_rule`.
 
     Parameters

@@ -1,8 +1,10 @@
 """What is true of small problems, by means that share nothing with the kernels."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 
@@ -18,20 +20,20 @@ class Problem(NamedTuple):
         Penalty; inf: the hard margin.
     """
 
-    X: np.ndarray
-    y: np.ndarray
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
     C: float
 
-    def patterns(self, rho, extended=False):
+    def patterns(self, rho: float, extended: bool = False) -> NDArray[np.float64]:
         """y_k [x_k, rho], extended by a private coordinate each if asked: ndarray, shape (m, .)."""
         parts = [self.X, np.full((len(self.y), 1), rho)]
-        patterns = self.y[:, None] * np.hstack(parts)
+        patterns: NDArray[np.float64] = self.y[:, None] * np.hstack(parts)
         if extended and np.isfinite(self.C):
             patterns = np.hstack([patterns, np.eye(len(self.y)) / np.sqrt(2 * self.C)])
         return patterns
 
 
-def maximum_margin(patterns):
+def maximum_margin(patterns: NDArray[np.float64]) -> float:
     """The distance of the origin from the patterns' convex hull; 0.0 if nothing separates them.
 
     The hull's nearest point is sum_k alpha_k y_k / sum_k alpha_k for the alpha >= 0 that minimises
@@ -63,7 +65,9 @@ def maximum_margin(patterns):
     return gamma
 
 
-def least_objective(patterns, weights, C, loss):
+def least_objective(
+    patterns: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str
+) -> float:
     """min over c >= 0 of |c w|^2 / 2 + C sum_k max(0, 1 - c w.y_k)^2, or not squared: "hinge".
 
     Parameters
@@ -93,12 +97,12 @@ def least_objective(patterns, weights, C, loss):
         scales.append(max(slope / curvature, 0.0) if curvature > 0 else 0.0)
         scales.append(1 / p)
     power = 1 if loss == "hinge" else 2
-    return min(
-        0.5 * c**2 * sqnorm + C * float(np.sum(np.maximum(1 - c * products, 0) ** power)) for c in scales
+    return float(
+        min(0.5 * c**2 * sqnorm + C * np.sum(np.maximum(1 - c * products, 0) ** power) for c in scales)
     )
 
 
-def problems(n_problems=9):
+def problems(n_problems: int = 9) -> Iterator[Problem]:
     """Small random problems, separable and not, of integers and of reals, with C = 1, 100 and inf."""
     for seed in range(n_problems):
         rng = np.random.default_rng(seed)
@@ -112,7 +116,7 @@ def problems(n_problems=9):
         yield Problem(X, np.where(positive, 1, -1), (1.0, np.inf, 100.0)[seed % 3])
 
 
-def separable_problem(C):
+def separable_problem(C: float) -> Problem:
     """Twenty patterns in three dimensions, with a gap between the classes."""
     rng = np.random.default_rng(3)
     y = np.where(np.arange(20) % 2, 1, -1)
@@ -121,7 +125,9 @@ def separable_problem(C):
     return Problem(X, y, C)
 
 
-def clouds(n_classes=2, n_samples=48, n_features=4, seed=0):
+def clouds(
+    n_classes: int = 2, n_samples: int = 48, n_features: int = 4, seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Overlapping normal clouds: X, exact in float32, and y, the codes 0 .. n_classes - 1."""
     rng = np.random.default_rng(seed)
     y = np.arange(n_samples) % n_classes

@@ -248,7 +248,7 @@ def test_a_bound_parts_models_when_it_is_felt(monkeypatch):
 class OwnThresholds(margins.get("pam")):
     """A margin of its own."""
 
-    wish: float = parameter(0.5, Interval(0, 1), "In units of theta_init.")
+    wish: float = parameter(Interval(0, 1), "In units of theta_init.", default=0.5)
 
     def _thresholds(self):
         return (self.wish * self.theta_init_ / self.eta,) * 2

@@ -245,7 +245,7 @@ class MutableDefault(Documented):
 
 
 class Undescribed(Documented):
-    strength: float = parameter(1.0, POSITIVE, " ")
+    strength: float = parameter(POSITIVE, " ", default=1.0)
 
 
 class Unconstrained(Documented):
@@ -255,7 +255,7 @@ class Unconstrained(Documented):
 
 
 class BadDefault(Documented):
-    strength: float = parameter(2.0, Interval(0, 1), "The strength.")
+    strength: float = parameter(Interval(0, 1), "The strength.", default=2.0)
 
 
 class Unsourced(DynamicMarginPerceptron):
@@ -444,7 +444,7 @@ def test_parameters_of_the_author_reach_every_instance():
         **Source**: this test.
         """
 
-        demand: float = parameter(0.0, Interval(0, 10), "The threshold.")
+        demand: float = parameter(Interval(0, 10), "The threshold.", default=0.0)
 
         def phases(self, run):
             if not self.demand:

@@ -1,0 +1,144 @@
+"""What type checkers are promised, tried with mypy: on a user's script, on a plug-in, on the package."""
+
+import ast
+import inspect
+import os
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import margins
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LINES = PROJECT["project"]["entry-points"][margins.registry.GROUP]
+STUBS = sorted(path.relative_to(ROOT) for path in (ROOT / "margins").rglob("*.pyi"))
+# What users of a classifier call; the rest is for authors of algorithms.
+USERS_CALL = {"fit", "partial_fit", "predict", "decision_function"}
+COMPILED = ["margins._activeset", "margins._sparse", "margins._update", "margins.rules"]
+
+pytest.importorskip("mypy", reason="mypy is not installed: pip install scikit-margins[test]")
+
+
+def checker(module, *arguments, folder):
+    """The lines that mypy, or its stubtest, prints, run away from the checkout as users run it."""
+    command = [sys.executable, "-m", module, *arguments]
+    environment = os.environ | {"MYPYPATH": str(ROOT), "MYPY_CACHE_DIR": str(folder / "cache")}
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert ran.returncode in (0, 1), ran.stdout + ran.stderr
+    return ran.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory):
+    """{file: {(line, code)}} of the three files beside this one, by ``mypy --strict``."""
+    files = [HERE / name for name in ("user_script.py", "typed_plugin.py", "wrong_code.py")]
+    # margins is silent like an installed package, whose own errors are not reported.
+    options = ["--strict", "--config-file=", "--follow-imports=silent"]
+    lines = checker("mypy", *options, *map(str, files), folder=tmp_path_factory.mktemp("mypy"))
+    found = {file.name: set() for file in files}
+    for line in lines:
+        match = re.match(r"(.+?):(\d+): error: .*\[([\w-]+)\]$", line)
+        if match:
+            found[Path(match[1]).name].add((int(match[2]), match[3]))
+    assert lines[-1].startswith("Found"), lines  # at least the wrong code's
+    return found
+
+
+@pytest.mark.parametrize("name", ["user_script.py", "typed_plugin.py"])
+def test_correct_code_has_no_errors(errors, name):
+    assert not errors[name]
+
+
+def test_wrong_code_has_the_errors_that_it_names(errors):
+    lines = (HERE / "wrong_code.py").read_text(encoding="utf-8").splitlines()
+    named = [(number, re.search(r"# error: ([\w-]+)", line)) for number, line in enumerate(lines, 1)]
+    assert errors["wrong_code.py"] == {(number, match[1]) for number, match in named if match}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_user_script_runs():
+    runpy.run_path(str(HERE / "user_script.py"), run_name="__main__")
+
+
+def test_plugin_runs():
+    plugin = runpy.run_path(str(HERE / "typed_plugin.py"), run_name="typed_plugin")["made"]()
+    assert (plugin.start, plugin.steps, plugin.eps) == (0.25, "one", 0.05)
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), [0, 0, 1, 1]
+    assert plugin.fit(X, y).converged_
+    assert plugin.certificates_[0].fraction >= 0.95
+
+
+def test_package_passes_with_its_own_configuration(tmp_path):
+    lines = checker(
+        "mypy", f"--config-file={ROOT / 'pyproject.toml'}", str(ROOT / "margins"), folder=tmp_path
+    )
+    assert lines[-1].startswith("Success"), "\n".join(lines)
+
+
+def test_stubs_say_what_the_compiled_modules_have(tmp_path):
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nfollow_imports = silent\n[mypy-*]\nignore_missing_imports = True\n")
+    allowed = tmp_path / "allowed"
+    # What Cython adds; the modules that margins.rules gathers; constructors without arguments.
+    allowed.write_text(
+        r".*\.__(reduce|setstate)_cython__|.*\.__(test|pyx_capi)__|margins\.rules\.[a-z_]+"
+        r"|margins\.rules\.(Mistake|Journal)\.__init__"
+    )
+    lines = checker(
+        "mypy.stubtest",
+        f"--mypy-config-file={config}",
+        f"--allowlist={allowed}",
+        "--ignore-unused-allowlist",
+        "--ignore-disjoint-bases",
+        "--concise",
+        *COMPILED,
+        folder=tmp_path,
+    )
+    assert not lines, "\n".join(lines)
+
+
+def test_get_has_an_overload_for_every_built_in_name():
+    tree = ast.parse((ROOT / "margins/_built_ins.pyi").read_text(encoding="utf-8"))
+    modules = {
+        alias.name: node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    overloads = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            name, result = node.args.args[0].annotation, ast.unparse(node.returns)
+            cls = re.fullmatch(r"type\[(\w+)\]", result)[1]
+            if isinstance(name, ast.Subscript):  # Literal["name"]
+                overloads[name.slice.value] = f"{modules[cls]}:{cls}"
+            else:
+                assert (ast.unparse(name), cls) == ("str", "Classifier")
+    assert overloads == LINES
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_public_methods_are_annotated(name):
+    cls = margins.get(name)
+    for method in USERS_CALL & set(dir(cls)):
+        function = inspect.getattr_static(cls, method)
+        signature = inspect.signature(getattr(function, "fn", function))  # fn: of available_if
+        _, *parameters = signature.parameters.values()
+        missing = [each.name for each in parameters if each.annotation is each.empty]
+        assert not missing, f"{method} of {cls.__name__}: {missing}"
+        assert signature.return_annotation is not signature.empty, f"{method} of {cls.__name__}"
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=str)
+def test_stub_is_installed(stub):
+    assert (resources.files(".".join(stub.parts[:-1])) / stub.name).is_file()
+    assert "*.pyi" in PROJECT["tool"]["setuptools"]["package-data"]["*"]
