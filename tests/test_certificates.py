@@ -24,6 +24,7 @@ from margins.estimators.budget import BudgetClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import ReadoutClassifier
 from margins.estimators.step import StepClassifier
+from margins.losses import loss_of
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
@@ -654,5 +655,5 @@ def test_certificate_before_any_proof():
 def test_accuracy_is_of_the_margin_or_of_the_hinge_objective(loss):
     certificate = Certificate.from_bounds(1.1, 1.0, 0)
     eps = 0.1 if loss == "hinge" else 1 - 1 / math.sqrt(1.1)
-    assert certificate.proves(eps * (1 + SLACK), loss)
-    assert not certificate.proves(eps * (1 - SLACK), loss)
+    assert loss_of(loss, 1.0).is_proven(certificate, eps * (1 + SLACK))
+    assert not loss_of(loss, 1.0).is_proven(certificate, eps * (1 - SLACK))

@@ -267,9 +267,14 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
             needs_clean_pass=self.stop == "clean-pass",
             max_iter=self.max_iter,
             keep_dual=self._leaves_dual or rows.is_kernel,
-            report=print if self.verbose else None,
+            report=self._reporter() if self.verbose else None,
             theta=self._theta,
         )
+
+    def _reporter(self):
+        """What prints a line of progress, under the registered name."""
+        name = name_of(type(self)) or type(self).__name__
+        return lambda line: print(f"{name}: {line}")
 
     def _limited(self, patterns):
         """The samples of a binary problem with the limits that the algorithm sets: Patterns."""

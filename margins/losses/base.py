@@ -45,6 +45,9 @@ class Bounds(NamedTuple):
     margin: float | None = None
 
 
+# Products that are smaller beside others may be their rounding.
+ROUNDING = 1e-15
+
 # What is proven of a hypothesis that is no hyperplane through the origin of the augmented space.
 NOTHING = Bounds(math.inf, 0.0, 0.0, 0.0, -math.inf)
 
@@ -185,6 +188,7 @@ def margin_bounds(products, sqnorm, weights):
     dual_scale = weights.dual_sum / weights.sqnorm
     dual = 0.5 * weights.dual_sum * dual_scale
     margin = smallest / math.sqrt(sqnorm)
-    if margin > 0:
+    # A product that is 0 but for the rounding of larger ones separates nothing.
+    if margin > 0 and smallest > ROUNDING * float(products.max()):
         return Bounds(0.5 / margin / margin, dual, 1 / smallest, dual_scale, margin)
     return Bounds(math.inf, dual, dual_scale, dual_scale, margin)

@@ -16,9 +16,14 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import margins
+from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
+from margins.losses import loss_of
 from margins.testing.reports import Violation, check_of, require
 from margins.testing.truth import clouds, least_objective, maximum_margin, problems, separable_problem
+
+# Classifiers that end with the proof of an accuracy `eps`.
+PROVING = (MarginClassifier, MaximumMarginClassifier)
 
 SLACK = 1e-9  # relative: the rounding of what is compared with the truth
 NAME = re.compile(r"([\w.-]+:)?[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -554,10 +559,10 @@ def check_certificates(algorithm, params):
                 "a list of one certificate for two classes",
             )
             _require_true(classifier, problem, certificates[0])
-            if isinstance(classifier, MaximumMarginClassifier) and classifier.converged_:
+            if isinstance(classifier, PROVING) and classifier.converged_:
                 loss = getattr(classifier, "loss", "squared_hinge")
                 require(
-                    certificates[0].proves(classifier.eps, loss),
+                    loss_of(loss, 1.0).is_proven(certificates[0], classifier.eps),
                     f"converged_ with {certificates[0]}",
                     f"accuracy eps = {classifier.eps} proven, or converged_ = False",
                 )
@@ -566,7 +571,7 @@ def check_certificates(algorithm, params):
 @check
 def check_termination(algorithm, params):
     """A maximum-margin classifier ends on separable data, with its accuracy proven."""
-    if not issubclass(algorithm, MaximumMarginClassifier):
+    if not issubclass(algorithm, PROVING):
         return
     for C in (math.inf, 10.0):
         for eps in (0.5, 0.1, 0.02):
@@ -579,7 +584,9 @@ def check_termination(algorithm, params):
             require(classifier.converged_, f"converged_ = False with {given}", "True: the data separate")
             loss = getattr(classifier, "loss", "squared_hinge")
             require(
-                certificate.proves(classifier.eps, loss), f"{certificate} with {given}", "eps proven"
+                loss_of(loss, 1.0).is_proven(certificate, classifier.eps),
+                f"{certificate} with {given}",
+                "eps proven",
             )
             _require_true(classifier, problem, certificate)
 

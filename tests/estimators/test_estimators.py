@@ -498,7 +498,7 @@ def test_verbose_fit_prints_a_line_for_every_epoch(name, capsys):
         lines = out.splitlines()
         assert len(lines) == classifier.n_iter_
         for number, line in enumerate(lines, start=1):
-            assert f"epoch {number}:" in line
+            assert line.startswith(f"{name}: epoch {number} (")
         assert str(classifier.n_updates_) in lines[-1]
 
 

@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import margins
-from margins.estimators.base import MarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.kernels import KERNELS, LINEAR, RBF, Function, Kernel, Linear, Polynomial, Precomputed
 from margins.kernels.functions import find_kernels
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
@@ -383,7 +383,7 @@ def test_rows_too_long_for_distances_are_refused():
 
 def test_estimators_declare_no_kernel_by_hand():
     for name in ("kernel", "degree", "gamma", "coef0"):
-        field = MarginClassifier.__dataclass_fields__[name]
+        field = BaseMarginClassifier.__dataclass_fields__[name]
         if name != "kernel":
             assert field.default == getattr(Polynomial(), name)
             assert field.metadata["allowed"] == Polynomial.__dataclass_fields__[name].metadata["allowed"]

@@ -43,7 +43,7 @@ each_by_points = pytest.mark.parametrize("name", BY_POINTS)
 def make(name, **params):
     """The algorithm with few epochs; integer parameters keep sums of integer samples exact."""
     declared = {field.name for field in dataclasses.fields(ALGORITHMS[name])}
-    usual = {"max_iter": 20, "random_state": 0, "eps": 0.125}
+    usual = {"max_iter": 20, "random_state": 0, "eps": 0.125, "solver": "unlearning"}
     if name in NOISE_TOLERANT:
         usual |= {"eta": 1.0, "theta_init": 4.0, "intercept_scaling": 2.0}
     if name == "pfm":
