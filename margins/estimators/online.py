@@ -22,6 +22,7 @@ from margins.estimators.base import kept_if_refused
 from margins.estimators.multiclass import positive_codes
 from margins.kernels.kernel import LINEAR
 from margins.rules import Journal
+from margins.solvers.base import PhaseRecord
 from margins.solvers.driver import Epoch
 
 
@@ -59,6 +60,12 @@ class Stream:
         weights = self.weights
         dual = 0.5 * weights.dual_sum**2 / weights.sqnorm if weights.sqnorm > 0 else 0.0
         return Certificate.from_bounds(math.inf, dual, weights.n_updates, -math.inf)
+
+    @property
+    def phases(self):
+        """What has run: list of one margins.solvers.base.PhaseRecord, its seconds not measured."""
+        updates = self.weights.n_updates
+        return [PhaseRecord("rules", self.n_epochs, updates, self.n_visits, math.nan)]
 
     def present(self, patterns, rules):
         """Present the patterns of a chunk, in order."""
