@@ -1,5 +1,7 @@
 """Small problems for the kernel tests: integer patterns in every layout, and runs in a given order."""
 
+import dataclasses
+
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -8,6 +10,7 @@ from scipy import sparse
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
 from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.tuning import TUNING
 
 LAYOUTS = {
     "dense": lambda X: X,
@@ -147,3 +150,11 @@ def vector_of(weights, y, delta2=0.0, rho=1.0):
     if np.any(delta2):
         parts.append(np.sqrt(delta2) * y * weights.dual)
     return np.concatenate(parts)
+
+
+def tuning_with(**sections):
+    """TUNING with other values: ``tuning_with(newton={"max_steps": 1})``."""
+    changed = {
+        name: dataclasses.replace(getattr(TUNING, name), **values) for name, values in sections.items()
+    }
+    return dataclasses.replace(TUNING, **changed)

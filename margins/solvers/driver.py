@@ -299,10 +299,6 @@ class Run:
         last = math.inf if phase.epochs is None else self.n_epochs + phase.epochs
         ends_run = phase_ends = False
         while not (ends_run or phase_ends):
-            if self.n_epochs >= self.max_iter:
-                self._out_of_epochs()
-                ends_run = True
-                break
             self.begin_epoch()
             report = solver.epoch(self)
             self.add(report)
@@ -310,6 +306,10 @@ class Run:
             ends_run = self._ends_run(phase, solver)
             phase_ends = last <= self.n_epochs or report.is_exhausted
             phase_ends = phase_ends or (self.clean and not solver.decays)
+            if not ends_run and self.n_epochs >= self.max_iter:
+                # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
+                self._out_of_epochs()
+                ends_run = True
         self.end_phase()
         return ends_run
 

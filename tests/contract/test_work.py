@@ -20,7 +20,7 @@ import margins
 
 # Rounding decides ties, and so, a little, how a run goes on: other processors count a little otherwise.
 ROOM = 1.25
-# {(data set, task): (visits, updates with their multiplicities)} of mpu.
+# {(data set, task): (visits, updates with their multiplicities)} of MarginClassifier.
 WORK = {
     ("breast-cancer", "a"): (5_690, 4_227_064_745),
     ("breast-cancer", "b"): (3_414, 42_272_864),
@@ -124,8 +124,8 @@ def check_work(algorithm, name, task, visits, updates):
 
 
 @pytest.mark.parametrize(("name", "task"), list(WORK))
-def test_mpu_needs_no_more_visits_and_updates_than_it_did(name, task):
-    check_work("mpu", name, task, *WORK[name, task])
+def test_the_planned_solvers_need_no_more_visits_and_updates_than_it_did(name, task):
+    check_work("auto", name, task, *WORK[name, task])
 
 
 @pytest.mark.parametrize(("algorithm", "name"), list(OTHERS))

@@ -9,10 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import margins
+from margins.estimators import margin_classifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.kernels import gram
+from margins.solvers import auto
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
+SOLVERS = ("auto", "conjugate", "unlearning", "dcd")
 PROVING = [n for n, algorithm in ALGORITHMS.items() if issubclass(algorithm, MaximumMarginClassifier)]
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -64,7 +67,7 @@ def without(monkeypatch):
 
     def fit(classifier, *data):
         with monkeypatch.context() as patch:
-            patch.setattr(gram, "serves", lambda X: False)
+            patch.setattr(margin_classifier, "gram_pays", lambda X: False)
             return classifier.fit(*data)
 
     return fit
@@ -93,14 +96,45 @@ def assert_same(one, other, rtol=1e-7):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("C", [math.inf, 0.5])
-@pytest.mark.parametrize("name", PROVING)
-def test_every_algorithm_learns_the_same(name, C, n_classes, without):
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_learns_the_same(solver, loss, C, n_classes, without):
     X, y = few(n_classes)
-    params = {"C": C, "delta_b": 3.0}
-    if name == "pfm":
-        params["gamma"] = 0.01
-    assert gram.serves(X)
-    assert_same(make(name, **params).fit(X, y), without(make(name, **params), X, y))
+    params = {"C": C, "loss": loss, "solver": solver}
+    if solver == "conjugate" and math.isinf(C):
+        with pytest.raises(ValueError, match="hard margin"):
+            make("auto", **params).fit(X, y)
+        return
+    assert auto.gram_pays(X)
+    assert make("auto", **params).explain(X, y).rows == "Gram matrix"
+    assert_same(make("auto", **params).fit(X, y), without(make("auto", **params), X, y))
+
+
+@pytest.mark.parametrize("name", PROVING)
+def test_papers_algorithms_read_the_samples_themselves(name, monkeypatch):
+    X, y = few()
+    monkeypatch.setattr(gram, "gram_rows", lambda *_, **__: pytest.fail("made"))
+    monkeypatch.setattr(margin_classifier, "gram_rows", gram.gram_rows)
+    seen = []
+
+    class Watched(ALGORITHMS[name]):
+        def phases(self, run):
+            seen.append((run.features, run.patterns.rows.is_kernel))
+            yield from super().phases(run)
+
+    params = make(name, C=0.5, gamma=0.01).get_params()
+    Watched(**{**params, "max_iter": 3}).fit(X, y)
+    assert seen == [(None, False)]
+
+
+def test_newton_steps_read_the_samples_themselves(monkeypatch):
+    X, y = few()
+    monkeypatch.setattr(margin_classifier, "gram_rows", lambda X, coarse: pytest.fail("made"))
+    fitted = make("auto", solver="newton").fit(X, y)
+    assert fitted.solver_ == "newton"
+    assert make("auto", solver="newton").explain(X, y).rows == "X"
+    with pytest.raises(pytest.fail.Exception, match="made"):
+        make("auto").fit(X, y)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -108,16 +142,16 @@ def test_every_algorithm_learns_the_same(name, C, n_classes, without):
 def test_every_layout_gives_the_same(layout, loss, without):
     X, y = few()
     given = LAYOUTS[layout](X)
-    assert gram.serves(given)
-    one = make("mpu", loss=loss, eps=1e-3, max_iter=1000).fit(given, y)
-    assert_same(one, without(make("mpu", loss=loss, eps=1e-3, max_iter=1000), X, y))
+    assert auto.gram_pays(given)
+    one = make("auto", loss=loss, eps=1e-3, max_iter=1000).fit(given, y)
+    assert_same(one, without(make("auto", loss=loss, eps=1e-3, max_iter=1000), X, y))
     assert one.converged_
     assert_allclose(np.asarray(one.coef_ @ X.T).ravel() + one.intercept_, one.decision_function(given))
 
 
 def test_primal_objective_is_that_of_the_weights():
     X, y = few()
-    one = make("mpu", loss="hinge", C=0.01, eps=1e-4, max_iter=1000).fit(X, y)
+    one = make("auto", loss="hinge", C=0.01, eps=1e-4, max_iter=1000).fit(X, y)
     slacks = np.maximum(1 - np.where(y == 1, 1, -1) * one.decision_function(X), 0)
     objective = 0.5 * (np.sum(one.coef_**2) + one.intercept_[0] ** 2) + 0.01 * slacks.sum()
     assert_allclose(one.certificates_[0].primal, objective, rtol=1e-12)
@@ -132,13 +166,13 @@ def test_primal_objective_is_that_of_the_weights():
 
 @pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
 @pytest.mark.parametrize("C", [math.inf, 2e7, 1.0])
-@pytest.mark.parametrize("name", ["cramma", "micra", "mpu", "pdm"])
-def test_certificate_is_that_of_the_weights_where_rows_are_long_beside_the_margin(name, C, offset):
+@pytest.mark.parametrize("solver", ["auto", "unlearning", "dcd"])
+def test_certificate_is_that_of_the_weights_where_rows_are_long_beside_the_margin(solver, C, offset):
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((6, 100)), np.arange(6) % 2
     X[:, :30] += offset  # products with a weight vector: small sums of large inner products
-    assert gram.serves(X)
-    one = make(name, C=C).fit(X, y)
+    assert auto.gram_pays(X)
+    one = make("auto", solver=solver, C=C).fit(X, y)
     weights, bias = one.coef_[0].astype(np.longdouble), np.longdouble(one.intercept_[0])
     margins_ = (2 * y - 1) * (X.astype(np.longdouble) @ weights + bias)
     sqnorm = weights @ weights + bias**2
@@ -162,26 +196,26 @@ def test_a_callback_sees_the_weights_of_the_features():
         def on_fit_task_end(self, context, estimator, *, fitted_estimator):
             seen.append(fitted_estimator)
 
-    last = make("pdm", eps=0.001).set_callbacks(Recorder()).fit(X, y)
+    last = make("auto", eps=0.001).set_callbacks(Recorder()).fit(X, y)
     assert len(seen) > 2
     for one in seen:
         assert one.coef_.shape == (1, 300)
         assert_allclose(one.coef_ @ X.T + one.intercept_, [one.decision_function(X)])
     assert_array_equal(seen[-1].coef_, last.coef_)
-    assert last.certificates_ == make("pdm", eps=0.001).fit(X, y).certificates_
+    assert last.certificates_ == make("auto", eps=0.001).fit(X, y).certificates_
 
 
 def test_samples_of_weight_0_are_left_out(without):
     X, y = few()
     weight = np.where(np.arange(12) % 4 == 1, 0.0, 2.0)
-    one = make("pdm").fit(X, y, weight)
-    assert_same(one, without(make("pdm"), X, y, weight))
+    one = make("auto").fit(X, y, weight)
+    assert_same(one, without(make("auto"), X, y, weight))
     assert (one.dual_coef_[0, weight == 0] == 0).all()
 
 
 def test_number_of_threads_changes_nothing():
     X, y = few(4)
-    one, two = (make("mpu", n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    one, two = (make("auto", n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
     assert_array_equal(one.coef_, two.coef_)
     assert one.certificates_ == two.certificates_
 
@@ -190,14 +224,14 @@ def test_read_only_memory_map(tmp_path):
     X, y = few()
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    assert_array_equal(make("mpu").fit(mapped, y).coef_, make("mpu").fit(X, y).coef_)
+    assert_array_equal(make("auto").fit(mapped, y).coef_, make("auto").fit(X, y).coef_)
 
 
 @pytest.mark.parametrize("scale", [1e-59, 1e-20, 1e20, 1e55])
 def test_scales(scale):
     X, y = few()
-    one = make("mpu", C=math.inf, fit_intercept=False).fit(X[5:] * scale, y[5:])
-    other = make("mpu", C=math.inf, fit_intercept=False).fit(X[5:], y[5:])
+    one = make("auto", C=math.inf, fit_intercept=False).fit(X[5:] * scale, y[5:])
+    other = make("auto", C=math.inf, fit_intercept=False).fit(X[5:], y[5:])
     assert one.converged_
     assert_allclose(one.coef_ * scale, other.coef_, rtol=1e-9, atol=1e-12)
 
@@ -209,16 +243,7 @@ def test_too_long_a_row_is_refused_without_warnings(container):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ValueError, match="Row 7 of X is too long"):
-            make("mpu").fit(container(X), y)
-
-
-def test_no_gram_matrix_where_stop_is_a_clean_pass(monkeypatch):
-    X, y = few()
-    monkeypatch.setattr(gram, "gram_rows", lambda X, coarse: pytest.fail("made"))
-    make("pdm", stop="clean-pass").fit(X, y)
-    ALGORITHMS["perceptron"](max_iter=3).fit(X, y)
-    with pytest.raises(pytest.fail.Exception, match="made"):
-        make("pdm").fit(X, y)
+            make("auto").fit(container(X), y)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +257,7 @@ def test_no_gram_matrix_where_stop_is_a_clean_pass(monkeypatch):
     ],
 )
 def test_few_samples(X, expected):
-    assert gram.serves(X) is expected
+    assert auto.gram_pays(X) is expected
 
 
 def matrix_of(X, coarse=False):
@@ -280,7 +305,7 @@ def test_matrix_of_rows_with_too_much_in_common_is_not_rounded(offset, is_rounde
 @pytest.mark.parametrize("offset", [1e3, 1e4])
 def test_similar_rows_are_distinguished(offset, loss):
     X = np.random.default_rng(0).normal(size=(20, 500)) + offset
-    one = make("mpu", loss=loss, C=1.0, fit_intercept=False, max_iter=100).fit(X, np.arange(20) % 2)
+    one = make("auto", loss=loss, C=1.0, fit_intercept=False, max_iter=100).fit(X, np.arange(20) % 2)
     assert one.converged_
 
 
@@ -296,21 +321,23 @@ def test_similar_rows_are_distinguished(offset, loss):
 def test_accuracy_chooses_the_precision(monkeypatch, params, expected):
     made = []
     real = gram.gram_rows
-    monkeypatch.setattr(gram, "gram_rows", lambda X, coarse: made.append(coarse) or real(X, coarse))
+    monkeypatch.setattr(
+        margin_classifier, "gram_rows", lambda X, coarse: made.append(coarse) or real(X, coarse)
+    )
     X, y = few()
-    make("mpu", **params).fit(X[5:], y[5:])  # no row of 0
+    make("auto", **params).fit(X[5:], y[5:])  # no row of 0
     assert made == [expected]
 
 
 @pytest.mark.parametrize("eps", [1e-2, 1e-4])
-@pytest.mark.parametrize("name", PROVING)
-def test_coarse_matrix_proves_what_is_true(name, eps):
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_coarse_matrix_proves_what_is_true(solver, eps):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(20, 400)) + 0.1
     y = rng.choice([-1, 1], 20)
-    one = make(name, C=0.01, eps=eps, max_iter=1000, delta_b=3.0).fit(X, y)
+    one = make("auto", solver=solver, C=0.01, eps=eps, max_iter=1000).fit(X, y)
     certificate = one.certificates_[0]
-    assert one.converged_ or name == "pfm"  # which does not know the margin
+    assert one.converged_
     slacks = np.maximum(1 - y * one.decision_function(X), 0)
     objective = 0.5 * (np.sum(one.coef_**2) + one.intercept_[0] ** 2) + 0.01 * slacks @ slacks
     dual = one.dual_coef_[0]
@@ -327,7 +354,7 @@ def test_coarse_matrix_proves_what_is_true_of_slacks(C, contradicting):
     y = rng.choice([-1, 1], 20)
     if contradicting:
         X[1], y[1] = X[0], -y[0]
-    one = make("mpu", loss="hinge", C=C, eps=1e-4, max_iter=1000, fit_intercept=False).fit(X, y)
+    one = make("auto", loss="hinge", C=C, eps=1e-4, max_iter=1000, fit_intercept=False).fit(X, y)
     certificate = one.certificates_[0]
     assert one.converged_
     slacks = np.maximum(1 - y * one.decision_function(X), 0)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sample_problems import patterns_of
 
-from margins.losses._smoothed import Losses, steepness
+from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.newton._objective import combination, products
 
 each_bound = pytest.mark.parametrize("bounded", [False, True])
@@ -36,7 +36,10 @@ def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
     Y, patterns, C, centre, steep, rng = pieces(bounded, m)
     r, w, step = rng.normal(size=(3, Y.shape[1]))
     factor, everyone = 1.7, np.arange(m, dtype=np.int32)
-    losses, sigma = Losses(centre, C, steep, factor, bounded), factor * steep
+    losses, sigma = (
+        SmoothLoss(centre, C if bounded else np.full(len(C), math.inf), steep, factor, bounded),
+        factor * steep,
+    )
 
     def f(at):
         return objective(at, Y, r, centre, C, sigma, bounded)
@@ -55,7 +58,7 @@ def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
     assert_allclose(gradient, differences, rtol=1e-6, atol=1e-5)
     ahead = products(patterns, everyone, w + step)
     for t in (0.0, 0.4, 1.0, 2.5):
-        pull, curvature = losses.py_slope(p, ahead, t)
+        pull, curvature = losses.py_derivatives(p, ahead, t)
         at = w + t * step
         now = (at - r) @ step - pull
         assert now == pytest.approx((f(at + h * step) - f(at - h * step)) / (2 * h), rel=1e-6, abs=1e-4)
@@ -67,9 +70,9 @@ def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
 @pytest.mark.parametrize("slack", [1e6, 1e9, 1e12])
 def test_dual_variables_at_a_bound_are_there_exactly_however_wide_the_slack(slack):
     C, one = np.array([3.0, 3.0]), np.ones(2)
-    losses = Losses(0.5 * C, C, C, 2.0**40, True)
+    losses = SmoothLoss(0.5 * C, C, C, 2.0**40, True)
     products, dual, free = np.array([-slack, slack]), np.empty(2), np.empty(2, dtype=np.int8)
-    pull, curvature = losses.py_slope(products, products + one, 0.0)
+    pull, curvature = losses.py_derivatives(products, products + one, 0.0)
     assert (pull, curvature) == (C[0] * ((1 - slack) + slack), 0)
     distance = losses.py_dual_variables(products, dual, free)
     assert dual.tolist() == [3, 0] and free.tolist() == [0, 0] and distance == 0
@@ -77,7 +80,7 @@ def test_dual_variables_at_a_bound_are_there_exactly_however_wide_the_slack(slac
 
 def test_line_search_along_a_step_without_a_square_ends():
     nothing = np.zeros(1)
-    losses = Losses(nothing, nothing, nothing, 1.0, True)
+    losses = SmoothLoss(nothing, nothing, nothing, 1.0, True)
     assert losses.py_line_search(nothing, nothing, -1e-170, 0.0, -1e-170) == 1
 
 
@@ -85,7 +88,7 @@ def test_line_search_along_a_step_without_a_square_ends():
 def test_line_search_ends_where_the_slope_is_flat(bounded):
     Y, patterns, C, centre, steep, rng = pieces(bounded, 300)
     everyone, factor = np.arange(300, dtype=np.int32), 1.7
-    losses = Losses(centre, C, steep, factor, bounded)
+    losses = SmoothLoss(centre, C if bounded else np.full(len(C), math.inf), steep, factor, bounded)
     for scale in (1e-3, 1.0, 1e3):
         r, w = rng.normal(size=(2, Y.shape[1]))
         alpha = np.clip(centre + factor * steep * (1 - Y @ w), 0, C if bounded else math.inf)
@@ -94,17 +97,17 @@ def test_line_search_ends_where_the_slope_is_flat(bounded):
         p, ahead = products(patterns, everyone, w), products(patterns, everyone, w + step)
         linear, square = (w - r) @ step, step @ step
         t = losses.py_line_search(p, ahead, linear, square, gradient @ step)
-        pull, _ = losses.py_slope(p, ahead, t)
+        pull, _ = losses.py_derivatives(p, ahead, t)
         assert abs(linear + t * square - pull) <= 0.1 * abs(gradient @ step) * (1 + 1e-9)
         assert t > 0
 
 
-def test_long_patterns_are_less_steep():
+def test_long_samples_have_less_curvature():
     C = np.array([1.0, 1.0, 1.0, 2.0, 4.0, 1.0, 1.0])
     sqnorms = np.array([1.0, 2.0, 0.5, 1.0, 1000.0, 80.0, 2e100])
     expected = C.copy()  # 2 is in the middle of C_k |y_k|^2
     expected[4], expected[6] = 4 * np.sqrt(100 * 2 / 4000), 1e-49
-    assert_allclose(steepness(C, sqnorms), expected, rtol=1e-14)
+    assert_allclose(smoothing_curvature(C, sqnorms), expected, rtol=1e-14)
     assert_allclose(C, [1, 1, 1, 2, 4, 1, 1])  # as they were
 
 
@@ -113,6 +116,19 @@ def test_long_patterns_are_less_steep():
     [np.ones(5), np.zeros(5), np.array([1.0, 100, 100, 1, 1]), np.array([0.0, 0, 0, 3, 200])],
     ids=["all the same", "all empty", "long", "most empty"],
 )
-def test_steepness_is_the_penalty_unless_somebody_is_much_longer(sqnorms):
+def test_curvature_is_the_upper_bound_unless_some_are_much_longer(sqnorms):
     C = np.full(5, 3.0)
-    assert_array_equal(steepness(C, sqnorms), C)
+    assert_array_equal(smoothing_curvature(C, sqnorms), C)
+
+
+@pytest.mark.parametrize("m", [7, 256, 600])
+def test_a_smooth_loss_with_upper_bounds_has_no_residual_and_its_conjugate_in_the_dual(m):
+    # The modified Huber loss: D = 1 / (2 C), U = 4 C.
+    rng = np.random.default_rng(m)
+    C = rng.random(m) + 0.2
+    losses = SmoothLoss(np.zeros(m), 4 * C, 2 * C, 1.0, False)
+    p, dual, free = rng.normal(size=m) * 3, np.empty(m), np.empty(m, dtype=np.int8)
+    assert losses.py_dual_variables(p, dual, free) == 0
+    assert_allclose(dual, np.clip(2 * C * (1 - p), 0, 4 * C), rtol=1e-13)
+    assert_array_equal(free, (p < 1) & (p > -1))
+    assert free.any() and (dual == 4 * C).any() and (dual == 0).any()

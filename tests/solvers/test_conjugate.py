@@ -10,20 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sample_problems import LAYOUTS, patterns_of, problems
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
-import margins.kernels.gram
 import margins.solvers.conjugate
 from margins._update import WeightVector
 from margins.data.permutations import Orders
 from margins.estimators.callbacks import Fit
 from margins.kernels import Precomputed
 from margins.solvers._conjugate import ConjugateSteps, gap_found
-from margins.solvers.conjugate import ConjugatePasses
+from margins.solvers.conjugate import ConjugateSolver
 from margins.solvers.driver import Run
+from margins.tuning import TUNING
 
-Mpu = margins.get("mpu")
+Auto = margins.MarginClassifier
 RHO = 1.0
 
 
@@ -93,26 +94,26 @@ def follow(patterns, X, y, history, delta2, upper, target, over_all=(), anew=())
     """The weight vector after steps, which the oracle replays, passes having added these changes.
 
     What would leave the bounds stays at them. The first pass is over all patterns, and so is the one
-    after each whose number is in `over_all`; of the others' changes only those of the unsettled count.
+    after each whose number is in `over_all`; of the others' changes only those of the working_set count.
     Those whose number is in `anew`, too, are followed by no step, and by no moves.
     """
     weights = weights_of(patterns, np.array(history[0], dtype=float))
     steps = ConjugateSteps(patterns, weights, target)
     oracle = Oracle(X, y, delta2, upper, target)
     steps.begin(False)
-    before, unsettled, is_first = weights.dual, None, False
+    before, working_set, is_first = weights.dual, None, False
     for number, change in enumerate(history[1:], start=1):
         now = np.clip(before + change, 0, upper)
-        if unsettled is not None:
-            now = np.where(np.isin(np.arange(len(now)), unsettled), now, before)
+        if working_set is not None:
+            now = np.where(np.isin(np.arange(len(now)), working_set), now, before)
         weights.assign(patterns, now)
-        if unsettled is None:
-            unsettled = steps.unsettled()
+        if working_set is None:
+            working_set = steps.working_set()
         steps.gap()
         goes_on = not is_first
         is_first = False
         if number in over_all:
-            unsettled = None
+            working_set = None
             is_first = number in anew
             steps.begin(is_first)  # takes the step
             if is_first:
@@ -131,7 +132,7 @@ def begun(patterns, alpha, target):
     steps = ConjugateSteps(patterns, weights, target)
     steps.begin(False)
     weights.assign(patterns, np.asarray(alpha, dtype=float))
-    steps.unsettled()
+    steps.working_set()
     return weights, steps
 
 
@@ -159,7 +160,7 @@ def test_gap_found_is_what_each_pattern_lacked(delta2):
     steps = ConjugateSteps(patterns, weights, target)
     steps.begin(False)
     weights.assign(patterns, now)
-    steps.unsettled()
+    steps.working_set()
     lacked = (now - before) * ((signed(X, y) ** 2).sum(axis=1) + delta2)
     # The primal value less the dual one where each alpha_k is as it is and a.y_k lacks so much.
     linear = upper * np.maximum(lacked, 0) - lacked * now
@@ -178,14 +179,14 @@ class Content(ConjugateSteps):
 
 def test_epochs_without_anything_left_to_gain_have_no_passes_of_their_own(monkeypatch):
     monkeypatch.setattr(margins.solvers.conjugate, "ConjugateSteps", Content)
-    monkeypatch.setattr(margins.kernels.gram, "serves", lambda X: False)
+    monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
     X = np.random.default_rng(0).normal(size=(50, 70))
-    fit = Mpu(newton=False, C=0.01, eps=1e-3, random_state=0).fit(X, np.arange(50) % 2)
+    fit = Auto(solver="conjugate", C=0.01, eps=1e-3, random_state=0).fit(X, np.arange(50) % 2)
     assert fit.converged_
     assert fit.n_visits_ == 50 * fit.n_iter_
 
 
-def test_no_epoch_ends_with_a_step(monkeypatch):
+def test_no_epoch_ends_with_a_step(monkeypatch, tuned):
     calls = []
 
     class Steps(ConjugateSteps):
@@ -202,10 +203,10 @@ def test_no_epoch_ends_with_a_step(monkeypatch):
             super().step()
 
     monkeypatch.setattr(margins.solvers.conjugate, "ConjugateSteps", Steps)
-    monkeypatch.setattr(margins.solvers.conjugate, "PASSES", 3)
+    tuned(conjugate={"max_passes": 3})
     X = np.random.default_rng(0).normal(size=(60, 10))
-    Mpu(newton=False, C=1e3, eps=1e-3, random_state=0, max_iter=1000).fit(X, np.arange(60) % 2)
-    # A step is followed by a pass, over the unsettled or over all patterns; every pass comes after one,
+    Auto(solver="conjugate", C=1e3, eps=1e-3, random_state=0, max_iter=1000).fit(X, np.arange(60) % 2)
+    # A step is followed by a pass, over the working set or all samples; every pass comes after one,
     # but those that begin anew.
     after_steps = {after for before, after in itertools.pairwise(calls) if before == "step"}
     assert after_steps == {"gap", "begin"}
@@ -282,7 +283,7 @@ def test_a_step_never_loses():
                 passed = np.clip(weights.dual + generator.normal(size=6), 0, upper)
                 steps.begin(False)
                 weights.assign(patterns, passed)
-                steps.unsettled()
+                steps.working_set()
                 steps.gap()
                 steps.step()
                 gained = dual_objective(X, y, weights.dual, delta2, 3.0)
@@ -310,14 +311,14 @@ def test_gap_is_what_the_last_pass_found(upper):
         assert_allclose(steps.gap(), gaps.sum())
 
 
-def test_unsettled_are_those_between_their_bounds_and_those_that_have_moved():
+def test_the_working_set_is_those_between_their_bounds_and_those_that_have_moved():
     X = np.ones((6, 1))
     patterns = patterns_of(X, [1, -1, 1, -1, 1, -1], RHO, 0.0, 2.0)
     weights = weights_of(patterns, np.array([0.0, 1, 1, 2, 1, 2]))
     steps = ConjugateSteps(patterns, weights, 4.0)
     steps.begin(False)
     weights.assign(patterns, np.array([0.0, 0, 1, 2, 2, 1]))
-    assert_array_equal(steps.unsettled(), [1, 2, 4, 5])
+    assert_array_equal(steps.working_set(), [1, 2, 4, 5])
 
 
 def test_without_a_change_nothing_happens():
@@ -326,7 +327,7 @@ def test_without_a_change_nothing_happens():
     weights = weights_of(patterns, np.ones(3))
     steps = ConjugateSteps(patterns, weights, 4.0)
     steps.begin(False)
-    assert len(steps.unsettled()) == 3
+    assert len(steps.working_set()) == 3
     for _ in range(2):
         assert steps.gap() == 0
         steps.step()
@@ -344,7 +345,7 @@ class Still(ConjugateSteps):
     def step(self):
         super().__init__(*self.arguments)  # from here
         super().begin(True)
-        super().unsettled()
+        super().working_set()
 
 
 def test_steps_settle_what_passes_alone_take_long_for(monkeypatch):
@@ -356,7 +357,7 @@ def test_steps_settle_what_passes_alone_take_long_for(monkeypatch):
     visits = {}
     for kind in (ConjugateSteps, Still):
         monkeypatch.setattr(margins.solvers.conjugate, "ConjugateSteps", kind)
-        fit = Mpu(eps=1e-3, random_state=0).fit(X, y)
+        fit = Auto(eps=1e-3, random_state=0).fit(X, y)
         assert fit.converged_
         visits[kind] = fit.n_visits_
     assert 10 * visits[ConjugateSteps] < visits[Still]
@@ -395,7 +396,7 @@ def test_every_pass_has_an_order_of_its_own(monkeypatch):
         return orders[-1]
 
     monkeypatch.setattr(Orders, "of", kept)
-    assert Mpu(eps=1e-4, random_state=0).fit(*sparse_problem(0)).converged_
+    assert Auto(eps=1e-4, random_state=0).fit(*sparse_problem(0)).converged_
     assert len(orders) > 4
     assert not any(np.array_equal(*pair) for pair in itertools.pairwise(orders))
 
@@ -408,19 +409,21 @@ def noisy(seed):
 
 
 @pytest.mark.parametrize("params", [{"C": 1e4, "eps": 0.5}, {"C": 1e3, "eps": 0.2}])
-def test_proofs_that_are_there_are_found_soon(params, monkeypatch):
+def test_proofs_that_are_there_are_found_soon(params, tuned):
     # What is left to gain is up to a thousand times the gap, which another scale of the weights closes.
     visits = {}
-    for share in (math.inf, margins.solvers.conjugate.FAR):
-        monkeypatch.setattr(margins.solvers.conjugate, "FAR", share)
-        fits = [Mpu(**params, newton=False, random_state=seed).fit(*noisy(seed)) for seed in range(10)]
+    for ratio in (math.inf, TUNING.conjugate.check_ratio):
+        tuned(conjugate={"check_ratio": ratio})
+        fits = [
+            Auto(**params, solver="conjugate", random_state=seed).fit(*noisy(seed)) for seed in range(10)
+        ]
         assert all(fit.converged_ for fit in fits)
-        visits[share] = sum(fit.n_visits_ for fit in fits)
-    assert visits[margins.solvers.conjugate.FAR] < 2 * visits[math.inf]
+        visits[ratio] = sum(fit.n_visits_ for fit in fits)
+    assert visits[TUNING.conjugate.check_ratio] < 2 * visits[math.inf]
 
 
 def test_proofs_are_looked_for_where_they_are_near():
-    fit = Mpu(eps=1e-4, random_state=0).fit(*sparse_problem(0))
+    fit = Auto(eps=1e-4, random_state=0).fit(*sparse_problem(0))
     certificates = [epoch.certificate for epoch in fit.learning_curve_[0]]
     assert fit.converged_
     assert certificates[0] is not None
@@ -431,16 +434,16 @@ def test_proofs_are_looked_for_where_they_are_near():
 @pytest.mark.parametrize("eps", [1e-9, 0.9])
 def test_who_stops_a_run_where_no_proof_was_looked_for_gets_one(eps, monkeypatch):
     # The first epoch is taken for far from the proof, whatever it has proven.
-    monkeypatch.setattr(ConjugatePasses, "_is_near", lambda passes, weights: False)
+    monkeypatch.setattr(ConjugateSolver, "_may_be_proven", lambda solver, run: False)
     X, y = noisy(0)
     monkeypatch.setattr(Fit, "watch", lambda fit, index: Watch(until=2))
-    classifier = Mpu(C=0.1, eps=eps, newton=False, random_state=0)
+    classifier = Auto(C=0.1, eps=eps, solver="conjugate", random_state=0)
     with nullcontext() if eps > 0.5 else pytest.warns(ConvergenceWarning, match="a callback stopped it"):
         classifier.fit(X, y)
     first, last = classifier.learning_curve_[0]
     assert first.certificate is None
     assert last.certificate == classifier.certificates_[0]
-    assert classifier.converged_ == last.certificate.proves(eps, "squared_hinge") == (eps > 0.5)
+    assert classifier.converged_ == (last.certificate.fraction >= 1 - eps) == (eps > 0.5)
 
 
 class Stop(Exception):
@@ -462,7 +465,7 @@ def test_what_a_kernel_raises_is_never_lost():
                 raise Stop
             return (A @ B.T + 1) ** 2
 
-        Mpu(kernel=kernel, cache_size=1e-4, loss="hinge", eps=0.1, random_state=0).fit(X, y)
+        Auto(kernel=kernel, cache_size=1e-4, loss="hinge", eps=0.1, random_state=0).fit(X, y)
 
     fit(last=None)
     n_calls = calls
@@ -483,7 +486,7 @@ def test_proofs_do_not_rest_on_rounding_in_sums_of_kernel_rows(seed, scale):
     y = np.where(generator.random(m) < 0.5, 1, -1)
     y[:2] = 1, -1
     matrix, C = scale * X @ X.T, 3 / scale
-    fit = Mpu(kernel="precomputed", C=C, eps=1e-4, loss="hinge", fit_intercept=False, random_state=1)
+    fit = Auto(kernel="precomputed", C=C, eps=1e-4, loss="hinge", fit_intercept=False, random_state=1)
     fit.fit(matrix, y)
     coef = np.zeros(m)
     coef[fit.support_] = fit.dual_coef_[0]
@@ -493,10 +496,13 @@ def test_proofs_do_not_rest_on_rounding_in_sums_of_kernel_rows(seed, scale):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("params", [{"eps": 1.0}, {"before_run": 1.0}])
-def test_thresholds_of_zero_are_a_beginning(params, kernel):
+@pytest.mark.parametrize(
+    "classifier",
+    [Auto(solver="conjugate", eps=1.0), margins.get("mpu")(eps=1.0), margins.get("mpu")(before_run=1.0)],
+)
+def test_thresholds_of_zero_are_a_beginning(classifier, kernel):
     X, y = three()
-    fit = Mpu(newton=False, kernel=kernel, random_state=0, **params).fit(X, [0, 1, 1])
+    fit = clone(classifier).set_params(kernel=kernel, random_state=0).fit(X, [0, 1, 1])
     assert fit.converged_
 
 
@@ -505,7 +511,7 @@ def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
     # They begin at a bound of 5e7, and end where the margin is hard.
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(3, 17)) * 10.0 ** generator.integers(-2, 3, size=17)
-    fit = Mpu(loss="hinge", C=5e7, eps=1e-6, newton=False, random_state=0).fit(X, [0, 1, 0])
+    fit = Auto(loss="hinge", C=5e7, eps=1e-6, solver="conjugate", random_state=0).fit(X, [0, 1, 0])
     assert fit.converged_
     assert fit.n_iter_ < 20
 
@@ -518,33 +524,34 @@ def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
     X = generator.normal(size=(40, 60)) * 10.0 ** generator.integers(-2, 3, size=(40, 1))
     y = np.where(generator.random(40) < 0.5, 1, -1)
     signed_rows = (y[:, np.newaxis] * X).astype(np.longdouble)
-    plain, seen = Run._sum_afresh, []
+    plain, seen = Run._correct_rounding, []
 
     def look(run):
+        run.weights.recompute(run.patterns)
         lost = run.weights.weights - run.weights.dual.astype(np.longdouble) @ signed_rows
         seen.append((float(np.linalg.norm(lost)), run._rounded_off() * math.sqrt(run.weights.sqnorm)))
         plain(run)
 
-    monkeypatch.setattr(Run, "_sum_afresh", look)
-    monkeypatch.setattr(margins.kernels.gram, "serves", lambda X: False)
+    monkeypatch.setattr(Run, "_correct_rounding", look)
+    monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
     eps = 1e-4 if loss == "hinge" else 1e-2
-    Mpu(newton=False, C=C, loss=loss, eps=eps, random_state=0, fit_intercept=False).fit(X, y)
+    Auto(solver="conjugate", C=C, loss=loss, eps=eps, random_state=0, fit_intercept=False).fit(X, y)
     assert seen and all(lost <= said for lost, said in seen)
 
 
 @pytest.mark.parametrize(("eps", "sums"), [(1e-3, False), (1e-13, True)])
 def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatch):
-    monkeypatch.setattr(margins.kernels.gram, "serves", lambda X: False)
-    plain, runs = Run._sum_afresh, []
+    monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
+    plain, runs = Run._correct_rounding, []
 
     def look(run):
         plain(run)
         runs.append(run)
 
-    monkeypatch.setattr(Run, "_sum_afresh", look)
+    monkeypatch.setattr(Run, "_correct_rounding", look)
     X = np.random.default_rng(0).normal(size=(50, 70))
     with pytest.warns(ConvergenceWarning) if sums else nullcontext():
-        Mpu(newton=False, eps=eps, max_iter=5, random_state=0).fit(X, np.arange(50) % 2)
+        Auto(solver="conjugate", eps=eps, max_iter=5, random_state=0).fit(X, np.arange(50) % 2)
     assert runs
     assert (runs[-1]._n_visits_summed > 0) == sums
 
@@ -555,7 +562,7 @@ def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, l
     generator = np.random.default_rng(seed)
     X = np.repeat(generator.integers(-1, 2, size=(seed % 4 + 1, seed % 3 + 1)), 2, axis=0)
     y = np.tile([-1, 1], len(X) // 2)
-    classifier = Mpu(newton=False, loss=loss, C=10, eps=1e-3, random_state=0).fit(X, y)
+    classifier = Auto(solver="conjugate", loss=loss, C=10, eps=1e-3, random_state=0).fit(X, y)
     assert classifier.converged_
     assert_allclose(classifier.coef_, 0, atol=1e-9)
 
@@ -575,4 +582,4 @@ def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, l
     ],
 )
 def test_how_often_a_gap_must_fall_as_it_has(asked, now, before, times):
-    assert margins.solvers.conjugate._times_to(asked, now, before) == pytest.approx(times)
+    assert margins.solvers.conjugate._repetitions_to(asked, now, before) == pytest.approx(times)

@@ -261,7 +261,9 @@ def test_adatron_with_the_best_step_is_coordinate_descent_without_shrinking(kern
     X, y = clouds(2)
     params = {"C": C, "loss": loss, "kernel": kernel, "eps": 1e-4, "max_iter": 50, "random_state": 1}
     one, other = Adatron(**params).fit(X, y), Dcd(shrinking=False, **params).fit(X, y)
-    assert one.learning_curve_ == other.learning_curve_
+    assert (one.solver_, other.solver_) == ("rules", "dcd")
+    curves = [[epoch[:4] for epoch in fitted.learning_curve_[0]] for fitted in (one, other)]
+    assert curves[0] == curves[1]
     assert_array_equal(one.dual_coef_, other.dual_coef_)
     assert_array_equal(one.intercept_, other.intercept_)
 

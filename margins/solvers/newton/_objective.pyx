@@ -128,7 +128,7 @@ cdef class Objective:
     others : ndarray of float64, shape (n,)
         sum_k alpha_k y_k over the other patterns.
     others_sum : float
-        The sum of their alpha_k, which are 0 without upper bounds.
+        What their alpha_k add to the dual objective, |a|^2 / 2 aside.
     w : ndarray of float64, shape (n,)
         Where it starts.
     margins : ndarray of float64

@@ -171,13 +171,17 @@ class NewtonSolver(Solver):
         return HessianVectorProduct(self.patterns, self.curvature, self._max_read)
 
     def _working_set(self):
-        """The samples that the epoch concerns, and what the others and their alpha sum to."""
+        """The samples that the epoch concerns; the sum of the others, and what their alpha_k add to the
+        dual objective."""
         if math.isinf(self._band):
             return self._all, np.zeros(len(self.w)), 0.0
         working_set = movable(self.margins, self.alpha, self.upper, self._hessian.included, self._band)
         rest = self.alpha.copy()
         rest[working_set] = 0
-        return working_set, combination(self.patterns, self._all, rest), float(rest.sum())
+        value = float(rest.sum())
+        if self.loss.is_smooth:
+            value -= 0.5 * float(rest @ (rest / self.curvature))  # D_k alpha_k^2 / 2 of those at U_k
+        return working_set, combination(self.patterns, self._all, rest), value
 
     def _smooth_loss(self, working_set):
         """The losses of a working set, smoothed around their dual variables if they are not smooth."""

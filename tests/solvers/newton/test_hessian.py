@@ -1,4 +1,4 @@
-"""Curvatures of Newton steps: what they hold and solve, against plain NumPy."""
+"""Hessians of Newton steps: what they hold and solve, against plain NumPy."""
 
 import math
 
@@ -9,19 +9,28 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sample_problems import ALL_LAYOUTS, integers, patterns_of
 from scipy import sparse
 
-from margins.solvers.newton._dense_hessian import SummedCurvature
-from margins.solvers.newton._hessian_vector import ImplicitCurvature
+from margins.losses import SquaredHinge
+from margins.solvers.auto import adds_in_blocks
+from margins.solvers.base import Problem
+from margins.solvers.newton._dense_hessian import DenseHessian
+from margins.solvers.newton._hessian_vector import HessianVectorProduct
 
 
-def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_need_no_more_room_than_there_is():
+def dense_hessian(patterns, curvature):
+    """As the planner has it: in blocks where features are not few, and few elements 0."""
+    in_blocks = adds_in_blocks(Problem(patterns, SquaredHinge(1.0)))
+    return DenseHessian(patterns, curvature, in_blocks)
+
+
+def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_stay_within_the_buffers():
     # 25 elements in each row of 20 features; the flag is what keeps `rows_of` from looking.
     X = sparse.csr_array(
         (np.ones(50), np.array([0, 1, 0, 1, 0] * 10), np.array([0, 25, 50])), shape=(2, 20)
     )
     X.has_canonical_format = True
-    curvature = SummedCurvature(patterns_of(X, np.array([1, -1]), 0.0), np.ones(2))
-    curvature.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
-    assert_array_equal(curvature.matrix[:2, :2], [[450, 0], [300, 200]])
+    hessian = dense_hessian(patterns_of(X, np.array([1, -1]), 0.0), np.ones(2))
+    hessian.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
+    assert_array_equal(hessian.matrix[:2, :2], [[450, 0], [300, 200]])
 
 
 @pytest.mark.parametrize("columns", [[3, 1, 0, 5], [4, 1, 4, 0], [0, 2, 2, 2]])
@@ -30,41 +39,41 @@ def test_elements_in_any_order_and_in_parts_add_up_in_the_hessian(columns):
         (np.array([1.0, 2, 3, 5]), np.array(columns), np.array([0, 4, 4])), shape=(2, 40)
     )
     X.has_canonical_format = True  # as above
-    curvature = SummedCurvature(patterns_of(X, np.array([1, -1]), 2.0), np.array([3.0, 1]))
-    curvature.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
+    hessian = dense_hessian(patterns_of(X, np.array([1, -1]), 2.0), np.array([3.0, 1]))
+    hessian.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
     rows = np.zeros((2, 41))
     np.add.at(rows[0], columns, [1.0, 2, 3, 5])
     rows[0, 40], rows[1, 40] = 2, -2
-    assert_array_equal(curvature.matrix, np.tril((rows.T * [3, 1]) @ rows))
+    assert_array_equal(hessian.matrix, np.tril((rows.T * [3, 1]) @ rows))
 
 
 @pytest.mark.parametrize("rho", [0.0, 3.0])
 @pytest.mark.parametrize("d", [5, 20, 40])  # one row of 40 holds few numbers that are not 0
-def test_curvature_follows_the_free_patterns(d, rho):
+def test_hessian_follows_the_free_samples(d, rho):
     X, y = integers(m=600, d=d)
     X[:, 20 if d == 20 else 5 :] = 0
     Y, C = oracles.patterns_of(X, y, rho), np.arange(600) % 4 + 1.0
-    curvature = SummedCurvature(patterns_of(X, y, rho), C)
+    hessian = dense_hessian(patterns_of(X, y, rho), C)
     rng = np.random.default_rng(0)
     vector = rng.normal(size=Y.shape[1])
     free = np.zeros(600, dtype=np.int8)
     for share in (0.6, 0.6, 0.2, 0.6):  # the third time most leave
         members = np.flatnonzero((rng.random(600) < 0.7) | (free == 1)).astype(np.int32)
         free[members] = rng.random(len(members)) < share
-        curvature.py_update(members, free[members])
-        assert_array_equal(curvature.held, free)
-        hessian = np.eye(len(vector)) + 0.5 * (Y.T * (C * free)) @ Y
+        hessian.py_update(members, free[members])
+        assert_array_equal(hessian.included, free)
+        matrix = np.eye(len(vector)) + 0.5 * (Y.T * (C * free)) @ Y
         x = vector.copy()
-        assert curvature.py_solve(0.5, x)
-        rtol = 1e-9 if curvature.is_double else 1e-5
-        assert_allclose(x, np.linalg.solve(hessian, vector), rtol=rtol, atol=1e-3 * rtol)
-    assert curvature.is_double == (d != 20)  # blocks: where features are not few, and few of them 0
-    assert not curvature.py_solve(math.nan, x)
-    assert not curvature.py_solve(0.5, np.full(len(vector), math.inf))
+        assert hessian.py_solve(0.5, x)
+        rtol = 1e-9 if hessian.is_double else 1e-5
+        assert_allclose(x, np.linalg.solve(matrix, vector), rtol=rtol, atol=1e-3 * rtol)
+    assert hessian.is_double == (d != 20)  # blocks: where features are not few, and few of them 0
+    assert not hessian.py_solve(math.nan, x)
+    assert not hessian.py_solve(0.5, np.full(len(vector), math.inf))
 
 
 @pytest.mark.parametrize("trouble", ["same features", "large", "none"])
-def test_curvature_is_summed_in_double_precision_where_single_does_not_tell(trouble):
+def test_hessian_is_summed_in_double_precision_where_single_does_not_tell(trouble):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 20)), rng.choice([-1, 1], 3000)
     if trouble == "same features":
@@ -72,59 +81,59 @@ def test_curvature_is_summed_in_double_precision_where_single_does_not_tell(trou
     elif trouble == "large":
         X *= 1e25
     Y, C = oracles.patterns_of(X, y, 0.0), rng.random(3000)
-    curvature = SummedCurvature(patterns_of(X, y, 0.0), C)
+    hessian = dense_hessian(patterns_of(X, y, 0.0), C)
     free = rng.random(3000) < 0.8
-    everyone = np.arange(3000, dtype=np.int32)
+    all_samples = np.arange(3000, dtype=np.int32)
     for _ in range(2):  # the second time some join and some leave
-        curvature.py_update(everyone, free.astype(np.int8))
+        hessian.py_update(all_samples, free.astype(np.int8))
         vector = rng.normal(size=20)
-        hessian = np.eye(20) + 1e3 * (Y.T * (C * free)) @ Y
+        matrix = np.eye(20) + 1e3 * (Y.T * (C * free)) @ Y
         x = vector.copy()
-        assert curvature.py_solve(1e3, x)
-        error = np.abs(x - np.linalg.solve(hessian, vector)).max() / np.abs(x).max()
+        assert hessian.py_solve(1e3, x)
+        error = np.abs(x - np.linalg.solve(matrix, vector)).max() / np.abs(x).max()
         assert error <= (1e-5 if trouble == "none" else 1e-8)
-        assert curvature.is_double == (trouble != "none")
+        assert hessian.is_double == (trouble != "none")
         free ^= rng.random(3000) < 0.2
 
 
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
 @pytest.mark.parametrize("rho", [0.0, 2.0])
 @pytest.mark.parametrize("factor", [1e-3, 1.0, 1e4])
-def test_implicit_curvature_solves_with_the_hessian_of_the_free_patterns(layout, rho, factor):
+def test_products_solve_with_the_hessian_of_the_free_samples(layout, rho, factor):
     rng = np.random.default_rng(0)
     X, y = integers(seed=1, m=40, d=9)
     patterns = patterns_of(ALL_LAYOUTS[layout](X), y, rho)
     Y = oracles.patterns_of(X, y, rho)
-    steepness = rng.uniform(0.5, 2.0, 40)
-    curvature = ImplicitCurvature(patterns, steepness, 10**6)
+    curvature = rng.uniform(0.5, 2.0, 40)
+    hessian = HessianVectorProduct(patterns, curvature, 10**6)
     for _ in range(3):  # another set each time
         members = np.flatnonzero(rng.random(40) < 0.7).astype(np.int32)
         free = (rng.random(len(members)) < 0.7).astype(np.int8)
-        curvature.py_update(members, free)
+        hessian.py_update(members, free)
         chosen = members[free == 1]
-        hessian = np.eye(Y.shape[1]) + factor * (Y[chosen].T * steepness[chosen]) @ Y[chosen]
+        matrix = np.eye(Y.shape[1]) + factor * (Y[chosen].T * curvature[chosen]) @ Y[chosen]
         vector = rng.normal(size=Y.shape[1])
         solution = vector.copy()
-        assert curvature.py_solve(factor, solution)
-        assert np.linalg.norm(hessian @ solution - vector) <= 0.1001 * np.linalg.norm(vector)
+        assert hessian.py_solve(factor, solution)
+        assert np.linalg.norm(matrix @ solution - vector) <= 0.1001 * np.linalg.norm(vector)
         assert vector @ solution > 0  # along it the objective falls
-        assert not curvature.held.any()
+        assert not hessian.included.any()
 
 
-def test_implicit_curvature_says_where_rounding_does_not_allow_a_solution():
+def test_products_report_where_rounding_does_not_allow_a_solution():
     patterns = patterns_of(np.eye(3) * 1e50, [1, -1, 1], 0.0)
-    curvature = ImplicitCurvature(patterns, np.ones(3), 100)
-    curvature.py_update(np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int8))
-    assert not curvature.py_solve(1e250, np.ones(3))
-    assert not curvature.py_solve(1.0, np.zeros(3))
+    hessian = HessianVectorProduct(patterns, np.ones(3), 100)
+    hessian.py_update(np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int8))
+    assert not hessian.py_solve(1e250, np.ones(3))
+    assert not hessian.py_solve(1.0, np.zeros(3))
 
 
-def test_products_with_the_hessian_read_no_more_patterns_than_they_may():
+def test_products_with_the_hessian_read_no_more_samples_than_allowed():
     X, y = integers(m=30, d=9)
-    curvature = ImplicitCurvature(patterns_of(X, y, 0.0), np.ones(30), 20)
-    curvature.py_update(np.arange(30, dtype=np.int32), np.arange(30, dtype=np.int8) % 2)
+    hessian = HessianVectorProduct(patterns_of(X, y, 0.0), np.ones(30), 20)
+    hessian.py_update(np.arange(30, dtype=np.int32), np.arange(30, dtype=np.int8) % 2)
     solution = np.random.default_rng(0).normal(size=9)
-    assert curvature.py_solve(1e6, solution)  # as far as it has come
-    assert curvature.n_read == 30  # two products, of 15 patterns each
-    assert not curvature.py_solve(1e6, solution)
-    assert curvature.n_read == 30
+    assert hessian.py_solve(1e6, solution)  # as far as it has come
+    assert hessian.n_read == 30  # two products, of 15 patterns each
+    assert not hessian.py_solve(1e6, solution)
+    assert hessian.n_read == 30

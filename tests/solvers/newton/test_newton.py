@@ -17,15 +17,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins._update import WeightVector
-from margins.certificate import Hinge
+from margins.losses import Hinge, SquaredHinge
+from margins.solvers import auto
+from margins.solvers.base import Problem
 from margins.solvers.driver import Run
 from margins.solvers.newton import newton
-from margins.solvers.newton._dense_hessian import SummedCurvature
+from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import combination, movable, products
+from margins.tuning import TUNING
 
-Mpu = margins.get("mpu")
+Auto = margins.MarginClassifier
 LOSSES = ("squared_hinge", "hinge")
-OTHERS = ("pdm", "pdm-succ", "mpcs", "mpvs")
+PAPERS = ("pdm", "pdm-succ", "mpcs", "mpvs", "mpu")
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 
@@ -46,33 +49,34 @@ def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones
     dual = (members % 3).astype(float)
     assert_array_equal(combination(patterns, members, dual), dual @ some)
     C = (np.arange(12) % 3 + 1.0) ** 2  # whose roots are exact
-    curvature = SummedCurvature(patterns, C)
-    curvature.py_update(members, np.ones(len(members), dtype=np.int8))
-    hessian = (some.T * C[members]) @ some
-    assert_array_equal(curvature.matrix, np.tril(hessian))
+    in_blocks = auto.adds_in_blocks(Problem(patterns, SquaredHinge(1.0)))
+    hessian = DenseHessian(patterns, C, in_blocks)
+    hessian.py_update(members, np.ones(len(members), dtype=np.int8))
+    matrix = (some.T * C[members]) @ some
+    assert_array_equal(hessian.matrix, np.tril(matrix))
     for every in (3, 2, 1):  # a third leaves, then most, the sum of the others afresh, then all
         free = np.arange(len(members)) % every != 0
-        curvature.py_update(members, free.astype(np.int8))
-        hessian = (some[free].T * C[members[free]]) @ some[free]
-        assert_array_equal(curvature.matrix, np.tril(hessian))
+        hessian.py_update(members, free.astype(np.int8))
+        matrix = (some[free].T * C[members[free]]) @ some[free]
+        assert_array_equal(hessian.matrix, np.tril(matrix))
 
 
 def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():
     # w.y: below, at and above the band of 1/2 around 1; dual variables 0, between, and exactly C.
     p = np.repeat([0.25, 0.5, 1.0, 1.5, 1.75], 3)
-    C = np.full(15, 0.1)
+    C, unbounded = np.full(15, 0.1), np.full(15, math.inf)
     dual = np.tile([0.0, 0.05, 0.1], 5)
-    nobody = np.zeros(15, dtype=np.int8)
+    none_included = np.zeros(15, dtype=np.int8)
     settled = (p > 1.5) & (dual == 0)
-    assert_array_equal(movable(p, dual, C, False, nobody, 0.5), np.flatnonzero(~settled))
-    at_most = (p < 0.5) & (dual == C)
-    moves = movable(p, dual, C, True, nobody, 0.5)
-    assert_array_equal(moves, np.flatnonzero(~(settled | at_most)))
+    assert_array_equal(movable(p, dual, unbounded, none_included, 0.5), np.flatnonzero(~settled))
+    at_bound = (p < 0.5) & (dual == C)
+    moves = movable(p, dual, C, none_included, 0.5)
+    assert_array_equal(moves, np.flatnonzero(~(settled | at_bound)))
     assert moves.dtype == np.int32
-    assert_array_equal(movable(p, dual, C, True, nobody, math.inf), np.arange(15))
-    assert_array_equal(movable(p, dual, C, True, nobody + 1, 0.5), np.arange(15))
+    assert_array_equal(movable(p, dual, C, none_included, math.inf), np.arange(15))
+    assert_array_equal(movable(p, dual, C, none_included + 1, 0.5), np.arange(15))
     dual[2] = np.nextafter(0.1, 0)  # just short of C: it may still grow
-    assert 2 in movable(p, dual, C, True, nobody, 0.5)
+    assert 2 in movable(p, dual, C, none_included, 0.5)
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4, 11, 13, 16])
@@ -81,7 +85,7 @@ def test_steps_do_not_start_at_nothing(seed):
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(150, 20))) * 10.0 ** rng.integers(-4, 5, 20)
     y = rng.choice([-1, 1], 150)
-    assert Mpu(loss="hinge", C=1e3, eps=0.01, random_state=0, max_iter=40).fit(X, y).converged_
+    assert Auto(loss="hinge", C=1e3, eps=0.01, random_state=0, max_iter=40).fit(X, y).converged_
 
 
 def sides(classifier, X, y, C, loss, index=0):
@@ -146,7 +150,7 @@ def test_fits_reach_the_optimum_and_prove_it(n_classes, weighted, intercept, C, 
         weight = np.random.default_rng(0).integers(0, 4, len(y)) / 2
         class_weight = {0: 3.0}
     eps = 1e-5
-    classifier = Mpu(
+    classifier = Auto(
         C=C, loss=loss, eps=eps, fit_intercept=intercept, intercept_scaling=scaling,
         class_weight=class_weight, random_state=0,
     ).fit(X, y, weight)  # fmt: skip
@@ -171,7 +175,7 @@ def test_fits_reach_the_optimum_and_prove_it(n_classes, weighted, intercept, C, 
 
 
 def fit(X, y, **params):
-    return Mpu(**{"random_state": 0, "eps": 1e-6, **params}).fit(X, y)
+    return Auto(**{"random_state": 0, "eps": 1e-6, **params}).fit(X, y)
 
 
 @each_loss
@@ -208,7 +212,7 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
     X, y = integers(seed, m=24, d=3)
     X[4:8], X[:, 1] = X[8:12], X[:, 0]  # rows and columns twice
     X, C = X * 10.0**scale, 10.0**C
-    classifier = Mpu(C=C, loss=loss, eps=eps, fit_intercept=intercept, max_iter=60, random_state=0)
+    classifier = Auto(C=C, loss=loss, eps=eps, fit_intercept=intercept, max_iter=60, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier.fit(X, y)
@@ -216,15 +220,27 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
     certificate = classifier.certificates_[0]
     assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
     # Zero weights and another fit's, finer one, are no better than what is proven.
-    tight = Mpu(
-        C=C, loss=loss, eps=1e-9, fit_intercept=intercept, max_iter=60, random_state=1, newton=False
+    tight = Auto(
+        C=C,
+        loss=loss,
+        eps=1e-9,
+        fit_intercept=intercept,
+        max_iter=60,
+        random_state=1,
+        solver="conjugate",
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         other = sides(tight.fit(X, y), X, y, C, loss)[0]
     assert certificate.dual <= min(other, C * len(y)) * (1 + 1e-9)
-    assert dual <= certificate.dual * (1 + 1e-9)
-    assert classifier.converged_ == certificate.proves(eps, loss)
+    # Of long rows that cancel, double precision leaves in |a| this much.
+    rho = 1.0 if intercept else 0.0
+    lengths = np.linalg.norm(oracles.patterns_of(X, y, rho), axis=1)
+    rounding = float(np.finfo(float).eps * (alpha @ lengths))
+    assert dual <= certificate.dual * (1 + 1e-9) + rounding * (float(np.sqrt(a @ a)) + rounding)
+    assert classifier.converged_ == (
+        certificate.fraction >= 1 - eps if loss == "squared_hinge" else certificate.gap <= eps
+    )
 
 
 @quiet
@@ -233,10 +249,10 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
     ("visits", "max_iter"), [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)]
 )
 def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
-    visits, max_iter, loss, capsys, monkeypatch
+    visits, max_iter, loss, capsys, monkeypatch, tuned
 ):
-    monkeypatch.setattr(newton, "MOST_STEPS", 1)
-    monkeypatch.setattr("margins.solvers.newton.stages.need_visits", lambda *_: visits)
+    tuned(newton={"max_steps": 1})
+    monkeypatch.setattr("margins.solvers.auto.needs_visits", lambda *_: visits)
     X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
@@ -264,7 +280,7 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
 
 def tire(monkeypatch, n_steps):
     """From the next Newton step but `n_steps` on there are none; visits begin, as on larger data."""
-    monkeypatch.setattr("margins.solvers.newton.stages.need_visits", lambda *_: True)
+    monkeypatch.setattr("margins.solvers.auto.needs_visits", lambda *_: True)
     left = [n_steps]
 
     class Tired(newton.Objective):
@@ -297,53 +313,57 @@ def test_visits_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
     assert dual == pytest.approx(duals[-1], rel=1e-12)
 
 
-@pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("visits", [True, False])
 @pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
-def test_other_algorithms_prove_by_newton_steps_what_they_prove_by_visits(
-    name, visits, n_classes, weighted, monkeypatch
+def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
+    visits, n_classes, weighted, monkeypatch
 ):
-    monkeypatch.setattr("margins.solvers.newton.stages.need_visits", lambda *_: visits)
+    monkeypatch.setattr("margins.solvers.auto.needs_visits", lambda *_: visits)
     X, y = clouds(m=200, n_classes=n_classes)
     C = np.random.default_rng(0).integers(1, 4, len(y)) * 0.7 if weighted else np.ones(len(y))
-    by = {}
-    for steps in (True, False):
-        by[steps] = margins.get(name)(newton=steps, random_state=0).fit(X, y, C)
-        assert by[steps].converged_
-        for i, certificate in enumerate(by[steps].certificates_):
-            primal, dual, *_ = sides(by[steps], X, y, C, "squared_hinge", i)
+    fits = {name: margins.get(name)(random_state=0).fit(X, y, C) for name in ("auto", *PAPERS)}
+    for fitted in fits.values():
+        assert fitted.converged_
+        for i, certificate in enumerate(fitted.certificates_):
+            primal, dual, *_ = sides(fitted, X, y, C, "squared_hinge", i)
             assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
             best = optimum(X, np.where(y == (i if n_classes > 2 else 1), 1, -1), C, "squared_hinge", 1.0)
             assert dual * (1 - 1e-9) <= certificate.dual <= best * (1 + 1e-8)
             assert certificate.fraction >= 0.99
-    assert by[True].n_visits_ < by[False].n_visits_
-    assert by[True].n_iter_ <= 3
+    by_steps = fits.pop("auto")
+    assert by_steps.solver_ == ("unlearning + newton" if visits else "newton")
+    assert by_steps.n_iter_ <= 3
+    for fitted in fits.values():
+        assert fitted.solver_ == "rules"
+        assert by_steps.n_visits_ < fitted.n_visits_
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@each_loss
 @pytest.mark.parametrize("visits", [True, False])
-def test_other_algorithms_begin_anew_if_newton_steps_do_not_finish(name, visits, monkeypatch):
+def test_visits_begin_anew_if_newton_steps_from_0_do_not_finish(visits, loss, monkeypatch):
     tire(monkeypatch, 0)
-    monkeypatch.setattr("margins.solvers.newton.stages.need_visits", lambda *_: visits)
+    monkeypatch.setattr("margins.solvers.auto.needs_visits", lambda *_: visits)
     X, y = clouds(m=200)
     seen = []
 
-    class Watched(margins.get(name)):
+    class Watched(Auto):
         def phases(self, run):
-            for stage in super().phases(run):
+            for phase in super().phases(run):
                 state = run.weights
-                seen.append((stage.joint is not None, state.dual_sum, state.t, abs(state.weights).max()))
+                seen.append((phase.play().name, state.dual_sum, state.t, abs(state.weights).max()))
                 before = state.n_updates
-                yield stage
+                yield phase
                 assert run.weights.n_updates >= before
 
-    classifier = Watched(random_state=0).fit(X, y)
-    joint = [i for i, (is_joint, *_) in enumerate(seen) if is_joint]
-    assert joint == ([1] if visits else [0, 2])
-    for i in joint:
-        assert seen[i + 1] == (False, 0, 0, 0)
+    classifier = Watched(loss=loss, eps=1e-6, random_state=0).fit(X, y)
+    names = [name for name, *_ in seen]
+    n_before = 0 if visits else 1
+    assert names[:n_before] == ["newton"] * n_before
+    assert seen[n_before] == ("unlearning", 0, 0, 0)
+    assert names[n_before:].count("newton") == 1
+    assert names[names.index("newton", n_before) + 1] == "conjugate"
     assert classifier.converged_
-    primal, dual, *_ = sides(classifier, X, y, 1.0, "squared_hinge")
+    primal, dual, *_ = sides(classifier, X, y, 1.0, loss)
     (certificate,) = classifier.certificates_
     assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
     assert dual * (1 - 1e-9) <= certificate.dual <= primal * (1 + 1e-9)
@@ -365,19 +385,22 @@ def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
 
     monkeypatch.setattr(Run, "bound_dual", note)
 
-    class Watched(Mpu):
+    class Watched(Auto):
         def phases(self, run):
-            for stage in super().phases(run):
+            for phase in super().phases(run):
                 a = np.append(run.weights.weights, run.weights.label_sum)
                 assert_allclose(a, run.weights.dual @ Y, rtol=1e-12, atol=1e-12 * abs(a).max())
                 assert run.weights.dual.max() <= bounds[-1] * (1 + 1e-12)
-                seen.append((stage.joint is not None, run.weights.dual.max(), run.sqradius))
-                yield stage
+                if seen and seen[-1][0] == "newton":
+                    seen.append(("next", run.weights.dual.max(), run.sqradius))
+                name = phase.play().name
+                yield phase
+                if name == "newton":
+                    seen.append((name, run.weights.dual.max(), run.sqradius))
 
     Watched(loss=loss, eps=1e-6, random_state=0).fit(X, y)
-    (index,) = (i for i, (joint, *_) in enumerate(seen) if joint)
     # Newton steps are at the scale of the problem, visits at that of b, 1e6 and more times R**2.
-    (_, before, sqradius), (_, after, _) = seen[index : index + 2]
+    (_, before, sqradius), (_, after, _) = seen
     assert before < 100
     assert 1e5 * sqradius * 1e-3 < after < 1e10 * sqradius
 
@@ -419,14 +442,14 @@ def test_an_optimum_before_the_first_step_is_proven_by_its_own_dual_variables(se
     X, y = np.round(rng.standard_normal((40, 1))), rng.integers(0, 2, 40)
     # With one weight the certificate's line search is at the optimum, be it 0, where visits have left
     # the dual variables far from theirs.
-    one = Mpu(loss=loss, C=30.0, fit_intercept=False, eps=1e-7, random_state=0).fit(X, y)
+    one = Auto(loss=loss, C=30.0, fit_intercept=False, eps=1e-7, random_state=0).fit(X, y)
     assert one.converged_ and one.n_iter_ < 10
 
 
 @each_loss
-@pytest.mark.parametrize("newton", [False, True])
-def test_rows_that_are_all_0_leave_weights_of_0_and_a_proof(newton, loss):
-    one = Mpu(loss=loss, newton=newton, fit_intercept=False).fit(np.zeros((6, 2)), [0, 1] * 3)
+@pytest.mark.parametrize("solver", ["auto", *auto.SOLVERS])
+def test_rows_that_are_all_0_leave_weights_of_0_and_a_proof(solver, loss):
+    one = Auto(loss=loss, solver=solver, fit_intercept=False).fit(np.zeros((6, 2)), [0, 1] * 3)
     assert one.converged_ and not one.coef_.any()
     assert_allclose(one.certificates_[0].dual, 6)
 
@@ -439,14 +462,14 @@ def weighted_clouds(seed):
     return X, y, 10.0 ** rng.uniform(-10, 10, 80)
 
 
-def test_the_proof_is_looked_for_where_it_is_near(monkeypatch):
+def test_the_certificate_is_computed_where_the_gap_may_be_small_enough(tuned):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(3000, 9))
     y = X @ generator.normal(size=9) + generator.normal(size=3000) > 0
     fits = []
-    for far in (math.inf, newton.FAR):
-        monkeypatch.setattr(newton, "FAR", far)
-        fits.append(Mpu(loss="hinge", C=10, eps=1e-6, random_state=0).fit(X, y))
+    for check_ratio in (math.inf, TUNING.newton.check_ratio):
+        tuned(newton={"check_ratio": check_ratio})
+        fits.append(Auto(loss="hinge", C=10, eps=1e-6, random_state=0).fit(X, y))
     always, near = [[epoch.certificate for epoch in fit.learning_curve_[0]] for fit in fits]
     assert len(near) == len(always) > 3 and fits[1].converged_
     assert_array_equal(fits[0].coef_, fits[1].coef_)
@@ -472,7 +495,7 @@ def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
         n_checked[0] += 1
 
     monkeypatch.setattr(Run, "certify", check)
-    classifier = Mpu(C=C, loss="hinge", eps=1e-8, max_iter=60, random_state=0).fit(X, y, weight)
+    classifier = Auto(C=C, loss="hinge", eps=1e-8, max_iter=60, random_state=0).fit(X, y, weight)
     certificates = [epoch.certificate for epoch in classifier.learning_curve_[0]]
     assert n_checked[0] >= sum(certificate is not None for certificate in certificates) > 0
 

@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 import real_data
-from sample_problems import ALL_LAYOUTS, patterns_of
+from sample_problems import ALL_LAYOUTS, patterns_of, tuning_with
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler
 
 import margins
-from margins.certificate import HardMargin, Hinge, SquaredHinge
-from margins.solvers.newton import subsample as newton_sample
-from margins.solvers.newton.subsample import SampledNewtonEpochs, sample_size
+from margins.losses import Hinge, SquaredHinge
+from margins.solvers.auto import subsample_size
+from margins.solvers.base import Problem
+from margins.solvers.newton.subsample import SubsampledNewtonSolver
+from margins.tuning import TUNING
 
-Mpu = margins.get("mpu")
+Auto = margins.MarginClassifier
 
 
 def noisy(m=3000, d=4, seed=0, noise=1.0):
@@ -22,21 +24,20 @@ def noisy(m=3000, d=4, seed=0, noise=1.0):
 
 
 @pytest.fixture
-def small_samples(monkeypatch):
-    """Samples of a thousand patterns. Gets of each how large it was, and if it has told enough."""
-    for name, value in (("PER_FEATURE", 250), ("LEAST", 100), ("MANY", 2)):
-        monkeypatch.setattr(newton_sample, name, value)
-    told, play = [], SampledNewtonEpochs.__call__
+def small_subsamples(monkeypatch, tuned):
+    """Subsamples of a thousand samples. Holds the size of each, and whether it was accepted."""
+    tuned(subsample={"per_feature": 250, "min_size": 100, "min_ratio": 2})
+    accepted, play = [], SubsampledNewtonSolver.epoch
 
     def watched(self, run):
         size = self._size
-        n_changed, n_visits = play(self, run)
+        report = play(self, run)
         if size > 0:
-            told.append((size, n_changed > 0))
-        return n_changed, n_visits
+            accepted.append((size, report.n_changed > 0))
+        return report
 
-    monkeypatch.setattr(SampledNewtonEpochs, "__call__", watched)
-    return told
+    monkeypatch.setattr(SubsampledNewtonSolver, "epoch", watched)
+    return accepted
 
 
 def assert_proven(fit, X, y, C, weight=1.0):
@@ -55,9 +56,8 @@ def assert_proven(fit, X, y, C, weight=1.0):
     assert primal - dual <= fit.eps * dual * (1 + 1e-6)
 
 
-def test_a_sample_pays_where_patterns_are_very_many_beside_the_features(monkeypatch):
-    for name, value in (("PER_FEATURE", 5), ("LEAST", 20), ("SHARE", 0.28), ("MANY", 3)):
-        monkeypatch.setattr(newton_sample, name, value)
+def test_a_sample_pays_where_patterns_are_very_many_beside_the_features():
+    tuning = tuning_with(subsample={"per_feature": 5, "min_size": 20, "min_share": 0.28, "min_ratio": 3})
     for m, d, size in [
         (60, 3, 20),
         (59, 3, 0),
@@ -68,20 +68,21 @@ def test_a_sample_pays_where_patterns_are_very_many_beside_the_features(monkeypa
         (200, 3, 56),
     ]:
         patterns = patterns_of(*noisy(m, d))
-        assert sample_size(patterns, Hinge(1.0)) == size
-        for problem in (SquaredHinge(1.0), HardMargin()):
-            assert sample_size(patterns, problem) == 0
+        assert subsample_size(Problem(patterns, Hinge(1.0)), tuning) == size
+        assert subsample_size(Problem(patterns, SquaredHinge(1.0)), tuning) == 0
     X = sparse.random(300, 20, 0.03, format="csr", random_state=0)  # no small Hessian
-    assert sample_size(patterns_of(X, noisy(300)[1]), Hinge(1.0)) == 0
+    patterns = patterns_of(X, noisy(300)[1])
+    assert subsample_size(Problem(patterns, Hinge(1.0)), tuning) == 0
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("eps", [1e-2, 1e-5])
-def test_a_fit_that_begins_over_a_sample_proves_what_is_asked(small_samples, C, fit_intercept, eps):
+def test_a_fit_that_begins_over_a_sample_proves_what_is_asked(small_subsamples, C, fit_intercept, eps):
     X, y = noisy()
-    fit = Mpu(loss="hinge", C=C, eps=eps, fit_intercept=fit_intercept, random_state=0).fit(X, y)
-    assert small_samples == [(1000, True)]
+    fit = Auto(loss="hinge", C=C, eps=eps, fit_intercept=fit_intercept, random_state=0).fit(X, y)
+    assert small_subsamples == [(1000, True)]
+    assert fit.solver_ == "newton"
     assert_proven(fit, X, y, C)
     first, second = fit.learning_curve_[0][:2]
     assert (first.mistakes, first.certificate) == (1000, None)  # the proof is far
@@ -89,92 +90,107 @@ def test_a_fit_that_begins_over_a_sample_proves_what_is_asked(small_samples, C, 
     assert second.certificate is not None
 
 
-def test_patterns_weigh_what_they_do(small_samples):
+def test_patterns_weigh_what_they_do(small_subsamples):
     X, y = noisy()
     weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
-    fit = Mpu(loss="hinge", C=0.5, eps=1e-4, random_state=0).fit(X, y, weight)
-    assert small_samples == [(1000, True)]
+    fit = Auto(loss="hinge", C=0.5, eps=1e-4, random_state=0).fit(X, y, weight)
+    assert small_subsamples == [(1000, True)]
     assert_proven(fit, X, y, 0.5, weight)
 
 
-def test_layouts_make_no_difference(small_samples):
+def test_layouts_make_no_difference(small_subsamples):
     X = np.random.default_rng(0).integers(-2, 3, (2000, 3)).astype(float)
     y = np.where(X @ [1, -2, 1] + np.random.default_rng(1).normal(size=2000) > 0, 1, -1)
     fits = [
-        Mpu(loss="hinge", C=1, eps=1e-3, random_state=0).fit(layout(X), y)
+        Auto(loss="hinge", C=1, eps=1e-3, random_state=0).fit(layout(X), y)
         for layout in ALL_LAYOUTS.values()
     ]
     for fit in fits[1:]:
         assert fit.n_visits_ == fits[0].n_visits_
         np.testing.assert_allclose(fit.coef_, fits[0].coef_, rtol=1e-9)
-    assert small_samples == [(750, True)] * len(fits)
+    assert small_subsamples == [(750, True)] * len(fits)
 
 
-def test_a_sample_that_misleads_costs_no_more_than_itself(small_samples, monkeypatch):
+def test_a_sample_that_misleads_costs_no_more_than_itself(small_subsamples, tuned):
     X, y = noisy(noise=0.02)  # nearly separable
-    with_sample = Mpu(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
-    assert small_samples == [(1000, False)]
+    with_sample = Auto(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
+    assert small_subsamples == [(1000, False)]
     assert_proven(with_sample, X, y, 1e4)
-    monkeypatch.setattr(newton_sample, "MANY", 1e9)
-    without = Mpu(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
-    assert with_sample.n_visits_ <= 1.5 * without.n_visits_ + 3000 + newton_sample.MOST_STEPS * 1000
+    tuned(subsample={"min_ratio": 1e9})
+    without = Auto(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
+    assert with_sample.n_visits_ <= 1.5 * without.n_visits_ + 3000 + TUNING.subsample.max_steps * 1000
 
 
-def test_what_all_patterns_lose_tells_that_a_sample_misleads(small_samples, monkeypatch):
+def test_what_all_patterns_lose_tells_that_a_sample_misleads(small_subsamples, tuned):
     X, y = noisy()
-    monkeypatch.setattr(newton_sample, "MISLED", 0.5)
-    fit = Mpu(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
-    assert small_samples == [(1000, False)]
+    tuned(subsample={"per_feature": 250, "min_size": 100, "min_ratio": 2, "max_objective_ratio": 0.5})
+    fit = Auto(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
+    assert small_subsamples == [(1000, False)]
     assert fit.learning_curve_[0][0].mistakes == 0
     assert_proven(fit, X, y, 1)
 
 
-def test_a_sample_of_one_class_does_no_harm(small_samples):
+def test_a_sample_of_one_class_does_no_harm(small_subsamples):
     X, y = noisy()
     y[:] = -1
     y[3] = 1
-    fit = Mpu(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
-    assert len(small_samples) == 1
+    fit = Auto(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
+    assert len(small_subsamples) == 1
     assert_proven(fit, X, y, 1)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_long_patterns_that_no_sample_knows_of_are_found(small_samples, seed):
+def test_long_patterns_that_no_sample_knows_of_are_found(small_subsamples, seed):
     X, y = noisy(seed=seed)
     X[[10, 20, 30]] *= 1e5
-    fit = Mpu(loss="hinge", C=1, eps=1e-3, random_state=seed).fit(X, y)
-    assert len(small_samples) == 1
+    fit = Auto(loss="hinge", C=1, eps=1e-3, random_state=seed).fit(X, y)
+    assert len(small_subsamples) == 1
     assert_proven(fit, X, y, 1)
 
 
-def test_the_only_epoch_is_not_over_a_sample(small_samples):
+def test_the_solver_named_newton_starts_on_a_subsample_too(small_subsamples):
     X, y = noisy()
-    fit = Mpu(loss="hinge", C=1, max_iter=1, random_state=0).fit(X, y)
-    assert small_samples == []
+    fit = Auto(loss="hinge", C=1, eps=1e-4, solver="newton", random_state=0).fit(X, y)
+    assert small_subsamples == [(1000, True)]
+    assert_proven(fit, X, y, 1)
+
+
+def test_the_solver_named_newton_goes_on_where_a_subsample_misleads(small_subsamples):
+    X, y = noisy(noise=0.02)
+    fit = Auto(loss="hinge", C=1e4, eps=1e-3, solver="newton", random_state=0).fit(X, y)
+    assert small_subsamples == [(1000, False)]
+    assert fit.solver_ == "newton" and len(fit.phases_[0]) == 2
+    assert_proven(fit, X, y, 1e4)
+
+
+def test_the_only_epoch_is_not_over_a_sample(small_subsamples):
+    X, y = noisy()
+    fit = Auto(loss="hinge", C=1, max_iter=1, random_state=0).fit(X, y)
+    assert small_subsamples == []
     assert fit.certificates_[0].gap < 1
 
 
 @pytest.mark.parametrize(("noise", "share"), [(0.5, 0.9), (2.0, 0.75)])
-def test_fewer_presentations_prove_as_much(monkeypatch, noise, share):
+def test_fewer_presentations_prove_as_much(tuned, noise, share):
     X, y = noisy(m=130_000, d=3, noise=noise)
     visits = []
-    for most in (newton_sample.MANY, 1e9):
-        monkeypatch.setattr(newton_sample, "MANY", most)
-        fit = Mpu(loss="hinge", C=1, eps=1e-3, random_state=0).fit(X, y)
+    for min_ratio in (TUNING.subsample.min_ratio, 1e9):
+        tuned(subsample={"min_ratio": min_ratio})
+        fit = Auto(loss="hinge", C=1, eps=1e-3, random_state=0).fit(X, y)
         assert fit.converged_
         visits.append(fit.n_visits_)
     assert visits[0] <= share * visits[1]
 
 
-def test_real_data_take_fewer_presentations(monkeypatch):
+def test_real_data_take_fewer_presentations(tuned):
     if "skin_nonskin" not in real_data.available():
         pytest.skip(f"{real_data.VARIABLE} does not lead to skin_nonskin: it is not part of the project")
     X, y = real_data.load("skin_nonskin")[1:3]
     X = MaxAbsScaler().fit_transform(X)
     visits = []
-    for most in (newton_sample.MANY, 1e9):
-        monkeypatch.setattr(newton_sample, "MANY", most)
-        fit = Mpu(loss="hinge", C=1, eps=1e-4, fit_intercept=False, random_state=0).fit(X, y)
+    for min_ratio in (TUNING.subsample.min_ratio, 1e9):
+        tuned(subsample={"min_ratio": min_ratio})
+        fit = Auto(loss="hinge", C=1, eps=1e-4, fit_intercept=False, random_state=0).fit(X, y)
         assert fit.converged_
         visits.append(fit.n_visits_)
     assert visits[0] <= 0.95 * visits[1]

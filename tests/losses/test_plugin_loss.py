@@ -1,0 +1,211 @@
+"""A loss of somebody else's, of one file: fitted and certified like those of the library."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import oracles
+import pytest
+from losses import modified_huber
+from losses.modified_huber import ModifiedHuber
+from numpy.testing import assert_allclose
+from sample_problems import ALL_LAYOUTS, clouds, integers
+from scipy.optimize import minimize
+
+import margins
+from margins.losses import Hinge, SquaredHinge
+from margins.solvers.newton import newton
+
+Auto = margins.MarginClassifier
+
+
+def noisy(seed=0, m=300, d=5, noise=3.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    return X, np.where(X @ rng.normal(size=d) + noise * rng.normal(size=m) > 0, 1, -1)
+
+
+def fit(X, y, C=1.0, weight=None, **params):
+    params = {"eps": 1e-6, "random_state": 0, **params}
+    return Auto(loss=ModifiedHuber, C=C, **params).fit(X, y, weight)
+
+
+def objective(w, Y, C):
+    """The primal objective and its gradient, by the definition of the loss."""
+    p = Y @ w
+    losses = np.where(p >= 1, 0, np.where(p >= -1, (1 - p) ** 2, -4 * p))
+    slopes = np.where(p >= 1, 0, np.where(p >= -1, -2 * (1 - p), -4.0))
+    return w @ w / 2 + C @ losses, w + (C * slopes) @ Y
+
+
+@functools.cache
+def optimum(seed, C, weighted=False):
+    """The least objective by L-BFGS on the primal."""
+    X, y = noisy(seed)
+    Y, C = oracles.patterns_of(X, y), C * weights(weighted)
+    scale = C.sum()
+    found = minimize(
+        lambda w: tuple(np.divide(part, scale) for part in objective(w, Y, C)),
+        np.zeros(Y.shape[1]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"ftol": 1e-16, "gtol": 1e-13, "maxiter": 10_000, "maxfun": 100_000},
+    )
+    return objective(found.x, Y, C)[0]
+
+
+def weights(weighted):
+    return np.random.default_rng(1).integers(1, 4, 300) / 2 if weighted else np.ones(300)
+
+
+def test_the_whole_plug_in_is_short():
+    assert len(Path(modified_huber.__file__).read_text(encoding="utf-8").splitlines()) <= 80
+
+
+def test_two_numbers_and_a_value_say_everything_else():
+    loss = ModifiedHuber(np.array([0.5, 2.0]))
+    assert_allclose(loss.diag, [1.0, 0.25])
+    assert_allclose(loss.upper, [2.0, 8.0])
+    assert loss.is_smooth and loss.has_upper_bounds and loss.is_finite
+    assert loss.required_gap(0.01) == 0.01
+    # h is the largest of alpha (1 - p) - D alpha^2 / 2 over 0 <= alpha <= U: its value is theirs.
+    for p in (-7.0, -1.0, -0.5, 0.9, 1.0, 3.0):
+        alpha = np.linspace(0, 1, 100_001)[:, np.newaxis] * loss.upper
+        largest = (alpha * (1 - p) - loss.diag * alpha**2 / 2).max(axis=0).sum()
+        assert loss.value(np.full(2, p)) == pytest.approx(largest, rel=1e-8)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("solver", ["auto", "newton", "dcd", "unlearning"])
+def test_certificates_enclose_the_optimum_of_an_independent_solver(solver, weighted, seed, C):
+    X, y = noisy(seed)
+    in_turn = solver in ("dcd", "unlearning")  # one sample after the other
+    params = {"eps": 1e-3, "max_iter": 5000} if in_turn else {}
+    classifier = fit(X, y, C, weights(weighted) if weighted else None, solver=solver, **params)
+    assert classifier.converged_
+    assert classifier.solver_ == (solver if in_turn else "newton")
+    (certificate,) = classifier.certificates_
+    best = optimum(seed, C, weighted)
+    assert certificate.dual <= best * (1 + 1e-9)
+    assert best <= certificate.primal * (1 + 1e-9)
+    assert certificate.gap <= classifier.eps
+    # Both objectives by hand, from coef_ and dual_coef_ alone.
+    Y, penalty = oracles.patterns_of(X, y), C * weights(weighted)
+    w = np.append(classifier.coef_[0], classifier.intercept_[0])
+    assert objective(w, Y, penalty)[0] == pytest.approx(certificate.primal, rel=1e-9)
+    alpha = classifier.dual_coef_[0]
+    assert (alpha >= 0).all() and (alpha <= 4 * penalty * (1 + 1e-12)).all()
+    a = alpha @ Y
+    dual = alpha.sum() - a @ a / 2 - (alpha**2 / (4 * penalty)).sum()
+    assert dual <= certificate.dual * (1 + 1e-9)
+    assert dual >= certificate.primal * (1 - 2 * classifier.eps)
+
+
+def test_some_dual_variables_are_at_their_bounds():
+    X, y = noisy(0)
+    alpha = fit(X, y).dual_coef_[0]
+    assert (alpha == 4).any() and (alpha == 0).any() and ((alpha > 0) & (alpha < 4)).any()
+
+
+def test_outliers_count_less_than_by_the_squared_hinge():
+    X, y = noisy(0)
+    huber = fit(X, y).certificates_[0].primal
+    squared = Auto(eps=1e-6, random_state=0).fit(X, y).certificates_[0].primal
+    assert huber < squared
+
+
+def test_where_no_margin_is_below_minus_1_it_is_the_squared_hinge():
+    X, y = noisy(0, noise=0.05)
+    huber, squared = fit(X, y), Auto(eps=1e-6, random_state=0).fit(X, y)
+    products = y * squared.decision_function(X)
+    assert products.min() > -1
+    assert_allclose(huber.coef_, squared.coef_, rtol=1e-3, atol=1e-3)
+    assert huber.certificates_[0].dual <= squared.certificates_[0].primal * (1 + 1e-9)
+    assert squared.certificates_[0].dual <= huber.certificates_[0].primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2])
+def test_fits_that_are_cut_short_prove_what_they_say(max_iter, tuned):
+    tuned(newton={"max_steps": 1})
+    X, y = noisy(0)
+    with pytest.warns(match="relative duality gap reached"):
+        short = fit(X, y, 100.0, eps=1e-12, max_iter=max_iter)
+    (certificate,) = short.certificates_
+    assert certificate.dual <= optimum(0, 100.0) * (1 + 1e-9)
+    w = np.append(short.coef_[0], short.intercept_[0])
+    primal = objective(w, oracles.patterns_of(X, y), np.full(300, 100.0))[0]
+    assert primal == pytest.approx(certificate.primal, rel=1e-9)
+
+
+def test_epochs_over_working_sets_know_the_dual_value(monkeypatch, tuned):
+    # Samples outside the working set may be at upper bounds that a diagonal belongs to.
+    tuned(newton={"max_steps": 1})
+    values = []
+
+    class Recorded(newton.Objective):
+        def minimise(self, *arguments):
+            made = super().minimise(*arguments)
+            values.append(self.value)
+            return made
+
+    monkeypatch.setattr(newton, "Objective", Recorded)
+    X, y = noisy(0, m=3000, d=12)
+    classifier = fit(X, y, eps=1e-7)
+    assert classifier.converged_ and classifier.n_iter_ > 2
+    assert values[-1] == pytest.approx(classifier.certificates_[0].dual, rel=1e-6)
+
+
+def test_layouts_and_threads_make_no_difference():
+    X, y = integers(5, m=60)
+    expected = fit(X, y)
+    for layout in ALL_LAYOUTS.values():
+        assert_allclose(fit(layout(X), y).coef_, expected.coef_, rtol=1e-5, atol=1e-7)
+    X, y = clouds(m=200, n_classes=3)
+    one, two = (fit(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert one.converged_
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_a_solver_that_cannot_serve_says_why():
+    X, y = noisy()
+    expected = (
+        r"solver='conjugate' cannot serve here: .*either upper bounds or a diagonal.*'modified_huber' "
+        r"has both\. Allowed here: 'auto', 'newton', 'unlearning', 'dcd'\."
+    )
+    for call in ("fit", "explain"):
+        with pytest.raises(ValueError, match=expected):
+            getattr(Auto(loss=ModifiedHuber, solver="conjugate"), call)(X, y)
+
+
+def test_the_plan_is_explained():
+    explanation = Auto(loss=ModifiedHuber).explain(*noisy())
+    assert explanation.loss == "modified_huber"
+    assert explanation.solver == "newton"
+    assert "modified_huber" in repr(explanation)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_over_a_kernel_it_is_proven_by_dual_coordinate_descent(kernel):
+    X, y = noisy(m=80)
+    classifier = fit(X, y, kernel=kernel, eps=1e-2, max_iter=5000)
+    assert classifier.converged_
+    assert classifier.solver_ == "dcd"
+
+
+def test_with_infinite_C_it_is_the_hard_margin():
+    X, y = noisy(m=40, d=60)
+    one, other = (
+        Auto(loss=loss, C=np.inf, random_state=0).fit(X, y) for loss in (ModifiedHuber, "hinge")
+    )
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+def test_losses_are_given_as_classes():
+    X, y = noisy()
+    for name, loss in (("hinge", Hinge), ("squared_hinge", SquaredHinge)):
+        by_name, by_class = (Auto(loss=given, random_state=0).fit(X, y) for given in (name, loss))
+        np.testing.assert_array_equal(by_name.coef_, by_class.coef_)
+    with pytest.raises(ValueError, match="loss"):
+        Auto(loss=dict).fit(X, y)

@@ -1,0 +1,510 @@
+"""The planner: which phases are planned for which problem, at what cost, and what `explain` says."""
+
+import math
+
+import numpy as np
+import oracles
+import pytest
+from sample_problems import ALL_LAYOUTS, clouds, integers, patterns_of, tuning_with
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins.data.binary_problem import rows_of
+from margins.kernels.kernel import Kernel
+from margins.losses import HardMargin, Hinge, SquaredHinge
+from margins.solvers import auto
+from margins.solvers.auto import (
+    adds_in_blocks,
+    are_few,
+    candidates,
+    has_small_hessian,
+    needs_visits,
+    newton_passes,
+    plan,
+)
+from margins.solvers.base import Problem
+from margins.solvers.newton import newton
+from margins.solvers.newton._hessian_vector import HessianVectorProduct
+from margins.solvers.newton.newton import NewtonSolver
+
+Auto = margins.MarginClassifier
+LOSSES = ("squared_hinge", "hinge")
+PAPERS = ("pdm", "pdm-succ", "mpcs", "mpvs", "mpu")
+OF = {"squared_hinge": SquaredHinge(1.0), "hinge": Hinge(1.0), "hard margin": HardMargin()}
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def alternating(m):
+    return np.where(np.arange(m) % 2, 1, -1)
+
+
+def dense(m, d, loss="squared_hinge", seed=0):
+    """A problem of m samples of d features, all of which are stored."""
+    X = np.random.default_rng(seed).normal(size=(m, d))
+    return Problem(patterns_of(X, alternating(m)), OF[loss])
+
+
+def over_kernel(loss, m=50):
+    X = np.random.default_rng(0).normal(size=(m, 3))
+    patterns = patterns_of(X, alternating(m)).over(Kernel("precomputed").rows(X @ X.T, 200.0))
+    return Problem(patterns, OF[loss])
+
+
+def solvers_of(a_plan):
+    return [phase.solver for phase in a_plan.phases]
+
+
+# ------------------------------------------------------------------------------------------- the plan
+
+ALL = ["unlearning", "conjugate", "unlearning", "newton", "conjugate"]
+
+
+@pytest.mark.parametrize(
+    ("m", "d", "loss", "expected"),
+    [
+        # Few elements: Newton steps from 0, and all the rest in case they do not finish.
+        (200, 4, "squared_hinge", ["newton", "unlearning", "newton", "conjugate"]),
+        (200, 4, "hinge", ["newton", "unlearning", "unlearning", "newton", "conjugate"]),
+        # More than eight features: the hinge loss is visited first.
+        (200, 9, "hinge", ["unlearning", "unlearning", "newton", "conjugate"]),
+        # Many elements: both losses are.
+        (3000, 10, "squared_hinge", ["unlearning", "newton", "conjugate"]),
+        (3000, 10, "hinge", ["unlearning", "unlearning", "newton", "conjugate"]),
+        # Newton steps that cost many passes: conjugate passes may take their place.
+        (3000, 1000, "squared_hinge", ["unlearning", "conjugate", "newton", "conjugate"]),
+        (3000, 1000, "hinge", ALL),
+        # Samples are few beside the features.
+        (50, 200, "squared_hinge", ["conjugate"]),
+        (50, 200, "hinge", ["conjugate"]),
+        (50, 200, "hard margin", ["unlearning"]),
+        (3000, 10, "hard margin", ["unlearning"]),
+        # Samples are very many: a subsample comes first.
+        (32_000, 2, "hinge", ["newton", "unlearning", "unlearning", "newton", "conjugate"]),
+    ],
+)
+def test_size_and_loss_choose_the_phases(m, d, loss, expected):
+    found = plan(dense(m, d, loss), 0.01)
+    assert solvers_of(found) == expected
+    assert found.reason
+
+
+@pytest.mark.parametrize("loss", OF)
+def test_over_a_kernel_no_newton_steps_are_planned(loss):
+    expected = ["unlearning"] if loss == "hard margin" else ["conjugate"]
+    assert solvers_of(plan(over_kernel(loss), 0.01)) == expected
+
+
+def test_a_subsample_is_announced_with_its_size():
+    (first, *_) = plan(dense(32_000, 2, "hinge"), 0.01).phases
+    assert "subsample of 2000 samples" in first.purpose
+    (first, *_) = plan(dense(32_000, 2, "hinge"), 0.01, max_iter=1).phases
+    assert "subsample" not in first.purpose  # the only epoch is over all samples
+    (first, *_) = plan(dense(31_999, 2, "hinge"), 0.01).phases
+    assert "subsample" not in first.purpose
+
+
+def test_phases_that_may_be_left_out_say_when():
+    by_purpose = {
+        phase.purpose: phase.condition for phase in plan(dense(3000, 100, "hinge"), 0.01).phases
+    }
+    assert [condition is None for condition in by_purpose.values()].count(False) >= 1
+    for phase in plan(dense(3000, 100, "hinge"), 0.01).phases:
+        assert (f"[{phase.condition}]" in str(phase)) == (phase.condition is not None)
+    # Without a small Hessian, or with few samples, conjugate passes are tried in any case.
+    conjugate = plan(dense(3000, 1000, "hinge"), 0.01).phases[1]
+    assert (conjugate.solver, conjugate.condition) == ("conjugate", None)
+
+
+@pytest.mark.parametrize("solver", auto.SOLVERS)
+@pytest.mark.parametrize("loss", OF)
+@pytest.mark.parametrize("make", [lambda loss: dense(100, 3, loss), over_kernel])
+def test_a_solver_is_planned_as_named_or_says_why_not(make, loss, solver):
+    problem = make(loss)
+    hard, is_kernel = loss == "hard margin", problem.is_kernel
+    why_not = None
+    if solver == "newton" and (hard or is_kernel):
+        why_not = "a kernel has none to write down" if is_kernel else "no finite objective"
+    elif solver == "conjugate" and hard:
+        why_not = "the hard margin"
+    (candidate,) = (one for one in candidates(problem, 0.01) if one.solver == solver)
+    if why_not is None:
+        assert set(solvers_of(plan(problem, 0.01, solver))) == {solver}
+        assert candidate.passes > 0 and candidate.why_not is None
+        return
+    assert candidate.passes is None and why_not in candidate.why_not
+    with pytest.raises(ValueError, match=f"solver='{solver}' cannot serve here: .*{why_not}") as error:
+        plan(problem, 0.01, solver)
+    serving = [one.solver for one in candidates(problem, 0.01) if one.why_not is None]
+    assert str(error.value).endswith("Allowed here: " + ", ".join(map(repr, ["auto", *serving])) + ".")
+
+
+@pytest.mark.parametrize(
+    ("solver", "params", "why_not"),
+    [
+        ("newton", {"C": math.inf}, "no finite objective"),
+        ("newton", {"kernel": "rbf"}, "a kernel has none"),
+        ("conjugate", {"C": math.inf}, "the hard margin"),
+    ],
+)
+def test_estimators_refuse_solvers_that_cannot_serve(solver, params, why_not):
+    X, y = clouds()
+    for call in ("fit", "explain"):
+        classifier = Auto(solver=solver, **params)
+        with pytest.raises(ValueError, match=why_not):
+            getattr(classifier, call)(X, y)
+        assert not hasattr(classifier, "coef_")
+
+
+@quiet
+@pytest.mark.parametrize("C", [1.0, math.inf])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@each_loss
+def test_every_solver_that_serves_proves_the_same_optimum(loss, kernel, C):
+    X, y = clouds(m=60, d=30)
+    params = {"loss": loss, "kernel": kernel, "C": C, "eps": 1e-3, "max_iter": 5000, "random_state": 0}
+    explanation = Auto(**params).explain(X, y)
+    names = [one.solver for one in explanation.candidates if one.why_not is None]
+    assert {"unlearning", "dcd"} <= set(names)
+    fits = {name: Auto(solver=name, **params).fit(X, y) for name in ("auto", *names)}
+    for name, fitted in fits.items():
+        assert fitted.converged_, name
+        assert fitted.solver_ == name or name == "auto"
+        for other in fits.values():
+            assert fitted.certificates_[0].dual <= other.certificates_[0].primal * (1 + 1e-9)
+
+
+# --------------------------------------------------------------------------------------- sizes and costs
+
+
+def test_visits_come_before_steps_unless_they_cost_more():
+    rng = np.random.default_rng(0)
+    for m, d, squared, bounded in [
+        (2500, 8, False, False),  # 20,000 elements
+        (2501, 8, True, True),
+        (2000, 10, False, True),  # 20,000 elements
+        (2001, 10, True, True),
+        (100, 9, False, True),
+    ]:
+        patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1))
+        assert needs_visits(Problem(patterns, SquaredHinge(1.0))) is squared
+        assert needs_visits(Problem(patterns, Hinge(1.0))) is bounded
+
+
+def test_newton_steps_cost_more_passes_the_more_features_there_are():
+    rng = np.random.default_rng(0)
+    cost, few = {}, {}
+    for m, d in [(3000, 10), (3000, 100), (3000, 1000), (3001, 1000), (1100, 1000)]:
+        patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1), 1.0)
+        problem = Problem(patterns, SquaredHinge(1.0))
+        cost[m, d], few[m, d] = newton_passes(problem), are_few(problem)
+    assert 3 < cost[3000, 10] < cost[3000, 100] < cost[3001, 1000] < cost[3000, 1000] < cost[1100, 1000]
+    assert 10 < cost[3001, 1000] < 60
+    assert list(few.values()) == [False, False, True, False, True]
+    # A sparse pattern's outer product is one of its elements only.
+    y = np.where(np.arange(20_000) % 2, 1, -1)
+    X = sparse.random(20_000, 200, 0.02, format="csr", random_state=0)
+    stored = patterns_of(X.toarray(), y)
+    assert newton_passes(Problem(patterns_of(X, y), SquaredHinge(1.0))) < 5
+    assert newton_passes(Problem(stored, SquaredHinge(1.0))) > 5
+    # Without a small Hessian, steps make passes, those of the hinge loss more of them.
+    X = patterns_of(sparse.random(20_000, 1000, 0.005, format="csr", random_state=0), y)
+    assert 20 < newton_passes(Problem(X, SquaredHinge(1.0))) < newton_passes(Problem(X, Hinge(1.0)))
+
+
+def test_the_hessian_is_small_where_it_is_no_larger_than_the_patterns():
+    X = np.zeros((20, 4))
+    y = np.where(np.arange(20) % 2, 1, -1)
+    X.ravel()[:25] = 1.0  # 25 non-zeros: as many as 5 x 5, intercept counted
+    for layout in ALL_LAYOUTS.values():
+        assert has_small_hessian(Problem(patterns_of(layout(X), y, 1.0), SquaredHinge(1.0)))
+    X[0, 0] = 0.0
+    for layout in ALL_LAYOUTS.values():
+        assert not has_small_hessian(Problem(patterns_of(layout(X), y, 1.0), SquaredHinge(1.0)))
+        assert has_small_hessian(
+            Problem(patterns_of(layout(X), y, 0.0), SquaredHinge(1.0))
+        )  # 24 >= 4 x 4
+
+
+def test_dense_samples_of_more_than_a_few_features_are_added_in_blocks():
+    assert adds_in_blocks(dense(600, 20))
+    assert not adds_in_blocks(dense(600, 5))
+    X = sparse.random(600, 40, 0.1, format="csr", random_state=0)
+    assert not adds_in_blocks(Problem(patterns_of(X, alternating(600)), SquaredHinge(1.0)))
+    assert adds_in_blocks(Problem(patterns_of(X.toarray() + 1, alternating(600)), SquaredHinge(1.0)))
+
+
+def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
+    X, y = np.ones((20, 4)), alternating(20)
+    few = np.eye(12, 4)  # 3 times the features
+    for loss in (SquaredHinge(1.0), Hinge(1.0)):
+        for rows, expected in [
+            (X, True),
+            (X[:6], False),  # 24 elements of few samples
+            (few, False),
+            (np.eye(13, 4), True),  # of 4 elements
+        ]:
+            found = plan(Problem(patterns_of(rows, y[: len(rows)], 1.0), loss), 0.01)
+            assert ("newton" in solvers_of(found)) is expected
+    assert "newton" not in solvers_of(plan(Problem(patterns_of(X, y, 1.0), HardMargin()), 0.01))
+
+
+@pytest.mark.parametrize(
+    ("shape", "density", "expected"),
+    [
+        ((10, 80), 1, True),
+        ((10, 79), 1, False),
+        ((10, 1000), 0.25, True),
+        ((10, 10_000), 0.1, False),
+    ],
+)
+def test_few_samples_of_many_stored_elements_pay_for_a_gram_matrix(shape, density, expected):
+    X = np.ones(shape) if density == 1 else sparse.random_array(shape, density=density, rng=0).tocsr()
+    assert auto.gram_pays(X) is expected
+    other = tuning_with(gram={"min_ratio": math.inf if expected else 0, "min_density": 0.0})
+    assert auto.gram_pays(X, other) is not expected
+
+
+def test_costs_grow_with_the_accuracy():
+    problem = dense(300, 10, "hinge")
+    coarse, fine = ({one.solver: one.passes for one in candidates(problem, eps)} for eps in (1e-1, 1e-6))
+    for name in ("conjugate", "unlearning", "dcd"):
+        assert coarse[name] < fine[name]
+    assert coarse["newton"] == fine["newton"]
+
+
+@pytest.mark.parametrize("layout", ALL_LAYOUTS)
+def test_non_zeros_are_counted_whatever_is_stored(layout):
+    for X, _ in (integers(), integers(ones=True)):
+        rows, count = rows_of(ALL_LAYOUTS[layout](X)), np.count_nonzero(X)
+        # What has been counted is kept from one question to the next.
+        for least in (1, count // 2, count, count + 1, count, 0):
+            assert rows.has_nonzeros(least) == (least <= count)
+
+
+# ---------------------------------------------------------------------------------------- what then runs
+
+
+@each_loss
+def test_steps_that_take_long_are_given_up_without_a_hessian(loss):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array((np.ones(8000), rng.integers(0, 300, 8000), np.arange(0, 8001, 8)), (1000, 300))
+    X.sum_duplicates()
+    y = np.where(X @ rng.normal(size=300) > 0, 1, -1)  # separable
+    fit = Auto(loss=loss, C=1e4, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert fit.n_visits_ < 1000 * (2000 if loss == "hinge" else 700)
+
+
+@each_loss
+def test_many_patterns_of_many_features_are_settled_without_a_hessian(loss, monkeypatch):
+    kinds = []
+    monkeypatch.setattr(
+        newton,
+        "HessianVectorProduct",
+        lambda *given: kinds.append(given) or HessianVectorProduct(*given),
+    )
+    rng = np.random.default_rng(0)
+    X = sparse.random(2000, 300, 0.02, format="csr", random_state=0)
+    y = np.where(X @ rng.normal(size=300) + 0.5 * rng.normal(size=2000) > 0, 1, -1)
+    fit = Auto(loss=loss, C=1e3, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert kinds
+    assert fit.n_visits_ < 2000 * (2000 if loss == "hinge" else 200)
+    # The certificate, from coef_ and dual_coef_ alone.
+    Y = oracles.patterns_of(X.toarray(), y, 1.0)
+    w = np.append(fit.coef_[0], fit.intercept_)
+    slacks = np.maximum(1 - Y @ w, 0)
+    primal = w @ w / 2 + 1e3 * (slacks.sum() if loss == "hinge" else slacks @ slacks)
+    assert primal == pytest.approx(fit.certificates_[0].primal, rel=1e-9)
+    slow = Auto(C=1e3, eps=1e-2, random_state=1, max_iter=10_000, loss=loss)
+    slow.fit(X, y)
+    assert slow.certificates_[0].dual <= primal * (1 + 1e-9)
+    assert fit.certificates_[0].dual <= slow.certificates_[0].primal * (1 + 1e-9)
+
+
+def _with_steps_counted(monkeypatch):
+    """Epochs of Newton steps, appended as they are played."""
+    played, play = [], NewtonSolver.epoch
+
+    def counted(self, run):
+        played.append(run.n_epochs)
+        return play(self, run)
+
+    monkeypatch.setattr(NewtonSolver, "epoch", counted)
+    return played
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize(
+    ("rank", "C", "steps"),
+    [
+        (350, 1.0, False),  # separable, as 360 random patterns of 350 features are
+        (350, 100.0, False),
+        (5, 1e-4, False),  # what visits find left is little
+        (5, 1e3, True),  # not separable: patterns of five dimensions, labelled at random
+    ],
+)
+def test_few_patterns_are_left_to_visits_unless_these_are_outpaced(loss, rank, C, steps, monkeypatch):
+    played = _with_steps_counted(monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(360, 350))
+    X = X if rank == 350 else X[:, :rank] @ X[:rank] / math.sqrt(rank)
+    y = rng.choice([-1, 1], 360)
+    fit = Auto(loss=loss, C=C, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert bool(played) is steps
+    assert fit.solver_.endswith("newton" if steps else "conjugate")
+    if steps:
+        slow = Auto(loss=loss, C=C, eps=1e-3, random_state=0, solver="unlearning", max_iter=100).fit(
+            X, y
+        )
+        assert fit.n_visits_ < slow.n_visits_ / 3
+
+
+@pytest.mark.parametrize(("C", "steps"), [(1e-4, False), (1.0, True)])
+def test_what_visits_have_nearly_settled_is_left_to_them(C, steps, monkeypatch):
+    played = _with_steps_counted(monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 200))
+    y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)
+    fit = Auto(C=C, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert bool(played) is steps
+
+
+@pytest.mark.parametrize("solver", ["auto", *auto.SOLVERS])
+@pytest.mark.parametrize("shape", [(360, 350), (3000, 200)])
+def test_a_threshold_of_zero_is_none_for_passes(shape, solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=shape), rng.choice([-1, 1], shape[0])
+    assert Auto(C=1e-3, eps=1.0, solver=solver, random_state=0).fit(X, y).converged_
+
+
+@quiet
+@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("params", [{}, {"stop": "clean-pass"}, {"C": math.inf}, {"kernel": "rbf"}])
+def test_papers_algorithms_run_their_rules_and_nothing_else(name, params, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("not of this paper")
+
+    for place in ("newton.newton.NewtonSolver", "conjugate.ConjugateSolver", "auto._Planner"):
+        monkeypatch.setattr(f"margins.solvers.{place}.__init__", refuse)
+    X, y = clouds()
+    fitted = margins.get(name)(max_iter=5, eps=0.1, random_state=0, **params).fit(X, y)
+    assert fitted.solver_ == "rules"
+    assert {record.solver for record in fitted.phases_[0]} == {"rules"}
+    assert {epoch.solver for epoch in fitted.learning_curve_[0]} == {"rules"}
+    assert "newton" not in fitted.get_params()
+    with pytest.raises(AssertionError, match="not of this paper"):
+        Auto().fit(X, y)
+
+
+def test_papers_algorithms_have_counts_of_their_own():
+    X, y = clouds(m=300)
+    fits = {name: margins.get(name)(random_state=0).fit(X, y) for name in PAPERS}
+    assert all(fitted.converged_ for fitted in fits.values())
+    assert len({fitted.n_updates_ for fitted in fits.values()}) == len(PAPERS)
+    assert min(fitted.n_updates_ for fitted in fits.values()) > 300
+
+
+@pytest.mark.parametrize(("loss", "most"), [("squared_hinge", 2500), ("hinge", 20_000)])
+def test_of_a_smooth_loss_a_part_is_visited_before_steps(loss, most):
+    X, y = integers(m=20_000, d=20)
+    fit = Auto(loss=loss, eps=1e-6, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert most / 4 < fit.learning_curve_[0][0].mistakes <= most
+    assert fit.phases_[0][0].visits == most
+    # A run of one epoch accesses all samples.
+    with pytest.warns(ConvergenceWarning):
+        short = Auto(loss=loss, eps=1e-6, max_iter=1, random_state=0).fit(X, y)
+    assert short.n_visits_ == 20_000
+
+
+# -------------------------------------------------------------------------------------------- explain
+
+
+def test_explanations_say_what_is_planned_and_what_it_costs():
+    X, y = clouds(m=200, d=4, n_classes=3)
+    X[X < 0] = 0
+    weight = np.where(np.arange(200) % 10, 1.0, 0.0)
+    explanation = Auto(loss="hinge", eps=1e-3, C=2.0).explain(sparse.csr_array(X), y, weight)
+    assert (explanation.n_samples, explanation.n_features, explanation.n_problems) == (180, 4, 3)
+    assert explanation.n_nonzeros == np.count_nonzero(X[weight > 0])
+    assert (explanation.loss, explanation.kernel, explanation.rows) == ("hinge", "linear", "X")
+    assert explanation.eps == explanation.required_gap == 1e-3
+    assert [one.solver for one in explanation.candidates] == list(auto.SOLVERS)
+    assert all(one.passes > 0 for one in explanation.candidates)
+    assert explanation.solver == "newton + unlearning + newton + conjugate"
+    text = repr(explanation)
+    for part in ("180 samples x 4 features", "3 binary problems", "loss='hinge'", "eps=0.001"):
+        assert part in text
+    assert explanation.plan.reason in text
+    for phase in explanation.plan.phases:
+        assert str(phase) in text
+    for name in auto.SOLVERS:
+        assert f"  {name} " in text
+
+
+def test_explanations_say_why_a_candidate_cannot_serve():
+    X, y = clouds()
+    hard = Auto(C=math.inf).explain(X, y)
+    assert hard.loss == "hard margin"
+    assert hard.solver == "unlearning"
+    assert hard.required_gap == pytest.approx(1 / 0.99**2 - 1)
+    why_not = {one.solver: one.why_not for one in hard.candidates}
+    assert why_not["unlearning"] is why_not["dcd"] is None
+    assert why_not["newton"] in repr(hard) and why_not["conjugate"] in repr(hard)
+    over_rbf = Auto(kernel="rbf").explain(X, y)
+    assert (over_rbf.kernel, over_rbf.rows, over_rbf.solver) == ("rbf", "kernel", "conjugate")
+
+
+def test_explanations_say_when_a_gram_matrix_is_read():
+    X, y = clouds(m=10, d=300)
+    explanation = Auto().explain(X, y)
+    assert explanation.rows == "Gram matrix"
+    assert explanation.solver == "conjugate"
+    assert "reads the Gram matrix" in repr(explanation)
+
+
+@pytest.mark.parametrize("solver", ["auto", *auto.SOLVERS])
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_explain_trains_and_changes_nothing(is_fitted, solver, monkeypatch):
+    X, y = clouds()
+    classifier = Auto(solver=solver, random_state=0)
+    if is_fitted:
+        classifier.fit(X, y)
+    before = dict(vars(classifier))
+    monkeypatch.setattr("margins.estimators.base.Run.train", lambda *_: pytest.fail("trained"))
+    classifier.explain(X[:, :2], y)
+    assert vars(classifier).keys() == before.keys()
+    assert all(vars(classifier)[name] is value for name, value in before.items())
+    with pytest.raises(pytest.fail.Exception, match="trained"):
+        clone(classifier).fit(X, y)
+
+
+@pytest.mark.parametrize("bad", [{"C": -1.0}, {"eps": 0.0}, {"solver": "fastest"}])
+def test_explain_checks_parameters_as_fit_does(bad):
+    X, y = clouds()
+    errors = []
+    for call in ("fit", "explain"):
+        with pytest.raises(ValueError) as error:
+            getattr(Auto(**bad), call)(X, y)
+        errors.append(str(error.value))
+    assert errors[0] == errors[1]
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("shape", [(200, 4), (500, 30), (60, 100), (20, 400), (900, 60)])
+def test_what_runs_is_part_of_what_was_explained(shape, loss):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=shape), rng.choice([-1, 1], shape[0])
+    classifier = Auto(loss=loss, eps=1e-4, random_state=0)
+    planned = [phase.solver for phase in classifier.explain(X, y).plan.phases]
+    ran = [record.solver for record in classifier.fit(X, y).phases_[0]]
+    rest = iter(planned)
+    assert all(name in rest for name in dict.fromkeys(ran))

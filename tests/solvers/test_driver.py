@@ -1,0 +1,337 @@
+"""Runs: what phases may do, what is recorded of them, and when a run ends."""
+
+import math
+
+import numpy as np
+import pytest
+from sample_problems import clouds, patterns_of
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins._activeset import Level
+from margins._update import WeightVector
+from margins.losses import HardMargin, Hinge, SquaredHinge
+from margins.rules import Additive, Average, FixedThreshold, Mistake, NoShrink, Rules
+from margins.solvers.base import (
+    EpochReport,
+    EpochSolver,
+    LoopSolver,
+    Phase,
+    PhaseRecord,
+    RulesSolver,
+    Solver,
+    solver_path,
+)
+from margins.solvers.driver import Run, RunOptions
+from margins.solvers.dual_cd import dual_coordinate_descent
+
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+PERCEPTRON = Rules(Mistake(), Additive(), NoShrink())
+
+
+def separable(m=60, d=3):
+    X, y = clouds(m=m, d=d)
+    return X + 3 * np.outer(np.where(y == 1, 1, -1), np.ones(d)), np.where(y == 1, 1, -1)
+
+
+def run_of(X=None, y=None, loss=None, **options):
+    if X is None:
+        X, y = separable()
+    loss = HardMargin() if loss is None else loss
+    patterns = patterns_of(X, y, 1.0, loss.diag if loss.is_smooth else 0.0)
+    return Run(patterns, loss, 0, RunOptions(**{"max_iter": 50, "keep_dual": True, **options}))
+
+
+class Scripted(Solver):
+    """Does nothing to the weight vector, and reports what it is given."""
+
+    name = "scripted"
+
+    def __init__(self, *reports):
+        self.reports, self.started = list(reports), 0
+
+    def start(self, run):
+        self.started += 1
+
+    def epoch(self, run):
+        return self.reports.pop(0)
+
+
+BUSY = EpochReport(n_changed=1, n_visits=5)
+CLEAN = EpochReport(n_changed=0, n_visits=5)
+GIVES_UP = EpochReport(n_changed=1, n_visits=5, is_exhausted=True)
+
+
+# --------------------------------------------------------------------------------------------- phases
+
+
+def test_phases_are_recorded_with_their_epochs_updates_visits_and_seconds():
+    run = run_of(eps=1e-3, loss=SquaredHinge(1.0))
+    run.train([Phase(PERCEPTRON, epochs=2), Phase(solver=dual_coordinate_descent(run))])
+    first, second = run.phases
+    assert (first.solver, first.epochs, first.visits) == ("rules", 2, 2 * 60)
+    assert second.solver == "dcd"
+    assert run.solver_path == "rules + dcd"
+    assert run.converged and run.trouble is None
+    assert first.epochs + second.epochs == run.n_epochs == len(run.history)
+    assert first.updates + second.updates == run.weights.n_updates == run.certificate.n_updates
+    assert first.visits + second.visits == run.n_visits
+    assert min(first.updates, first.seconds, second.seconds) > 0
+    assert [epoch.solver for epoch in run.history] == ["rules"] * 2 + ["dcd"] * second.epochs
+
+
+def test_fitted_classifiers_say_what_ran():
+    X, y = clouds(m=120, n_classes=3)
+    classifier = margins.MarginClassifier(random_state=0).fit(X, y)
+    assert len(classifier.phases_) == 3
+    for phases, curve in zip(classifier.phases_, classifier.learning_curve_, strict=True):
+        assert all(isinstance(record, PhaseRecord) for record in phases)
+        assert sum(record.epochs for record in phases) == len(curve)
+        assert {epoch.solver for epoch in curve} == {record.solver for record in phases}
+    assert classifier.n_visits_ == sum(r.visits for phases in classifier.phases_ for r in phases)
+    assert classifier.solver_ == "newton"
+
+
+def test_paths_name_each_solver_once_where_it_runs_on():
+    def records(*names):
+        return [PhaseRecord(name.strip("-"), 0 if "-" in name else 1, 0, 0, 0.0) for name in names]
+
+    assert solver_path([]) == ""
+    assert solver_path(records("newton")) == "newton"
+    assert solver_path(records("rules", "rules", "newton", "rules")) == "rules + newton + rules"
+    assert solver_path(records("rules", "-dcd", "rules")) == "rules"  # a phase without an epoch
+
+
+def test_a_phase_ends_after_its_epochs():
+    run = run_of(loss=SquaredHinge(1.0), eps=1e-12)
+    first, second = Scripted(*[BUSY] * 9), Scripted(*[BUSY] * 9)
+    run.train([Phase(solver=first, epochs=3), Phase(solver=second, epochs=2)])
+    assert [record.epochs for record in run.phases] == [3, 2]
+    assert (first.started, second.started) == (1, 1)
+    assert not run.converged
+    assert run.trouble == "the algorithm ended before its accuracy was proven"
+
+
+def test_a_solver_that_gives_up_ends_its_phase():
+    run = run_of(loss=SquaredHinge(1.0), eps=1e-12)
+    run.train([Phase(solver=Scripted(BUSY, GIVES_UP)), Phase(solver=Scripted(BUSY, CLEAN))])
+    assert [record.epochs for record in run.phases] == [2, 2]
+
+
+@pytest.mark.parametrize(("is_last", "n_phases"), [(True, 1), (False, 2)])
+def test_a_clean_epoch_ends_a_run_without_an_accuracy_in_its_last_phase(is_last, n_phases):
+    run = run_of(eps=None)
+    phases = [Phase(solver=Scripted(BUSY, CLEAN), is_last=is_last), Phase(solver=Scripted(CLEAN))]
+    run.train(phases)
+    assert len(run.phases) == n_phases
+    assert run.clean and run.converged
+
+
+def test_a_clean_epoch_ends_the_phase_but_no_run_whose_accuracy_is_not_proven():
+    run = run_of(loss=SquaredHinge(1.0), eps=1e-12)
+    run.train([Phase(solver=Scripted(CLEAN)), Phase(solver=Scripted(BUSY, CLEAN))])
+    assert [record.epochs for record in run.phases] == [1, 2]
+    assert not run.converged
+
+
+def test_a_solver_that_decays_is_not_ended_by_a_clean_epoch():
+    solver = Scripted(CLEAN, CLEAN, BUSY)
+    solver.decays = True
+    run = run_of(eps=None, max_iter=3)
+    run.train([Phase(solver=solver)])
+    assert run.n_epochs == 3
+
+
+def test_until_ends_the_run_as_converged():
+    seen = []
+
+    def until(run):
+        seen.append(run.n_epochs)
+        return run.n_epochs == 2
+
+    run = run_of(eps=None)
+    run.train([Phase(solver=Scripted(BUSY, BUSY, BUSY), until=until), Phase(solver=Scripted())])
+    assert seen == [1, 2]
+    assert run.converged and run.trouble is None and len(run.phases) == 1
+
+
+def test_a_reason_why_going_on_cannot_help_ends_the_run():
+    run = run_of(eps=None)
+    infeasible = {1: None, 2: "there is no such margin"}
+    phase = Phase(solver=Scripted(BUSY, BUSY, BUSY), infeasible=lambda run: infeasible[run.n_epochs])
+    run.train([phase, Phase(solver=Scripted())])
+    assert run.n_epochs == 2 and len(run.phases) == 1
+    assert run.trouble == "there is no such margin" and not run.converged
+
+
+@pytest.mark.parametrize("eps", [None, 1e-12])
+@pytest.mark.parametrize("epochs", [None, 2])
+def test_no_phase_begins_after_max_iter(epochs, eps):
+    run = run_of(eps=eps, max_iter=2, loss=SquaredHinge(1.0))
+
+    def phases():
+        yield Phase(solver=Scripted(BUSY, BUSY, BUSY), epochs=epochs)
+        pytest.fail("another phase was prepared")
+
+    run.train(phases())
+    assert run.n_epochs == 2 and not run.converged
+    assert run.trouble == "max_iter=2 full epochs came first"
+    assert run.certificate == run.history[-1].certificate or eps is None
+
+
+@quiet
+@pytest.mark.parametrize("max_iter", range(1, 7))
+@pytest.mark.parametrize("solver", ["auto", "newton", "conjugate", "unlearning", "dcd"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("shape", [(80, 4), (400, 12)])
+def test_what_is_fitted_was_certified_wherever_max_iter_cuts(shape, loss, solver, max_iter, tuned):
+    tuned(newton={"max_steps": 1, "few_elements": 1000})
+    X, y = clouds(m=shape[0], d=shape[1])
+    classifier = margins.MarginClassifier(
+        loss=loss, solver=solver, eps=1e-12, max_iter=max_iter, random_state=0
+    ).fit(X, y)
+    slack = np.maximum(1 - np.where(y == 1, 1, -1) * classifier.decision_function(X), 0)
+    primal = 0.5 * (np.sum(classifier.coef_**2) + classifier.intercept_[0] ** 2)
+    primal += slack.sum() if loss == "hinge" else slack @ slack
+    assert classifier.certificates_[0].primal == pytest.approx(primal, rel=1e-9)
+    assert classifier.learning_curve_[0][-1].certificate == classifier.certificates_[0]
+
+
+def test_what_averages_iterates_belongs_to_its_phase():
+    run = run_of(eps=None)
+    made = []
+
+    def readout(weights):
+        made.append(Average(weights))
+        return made[-1]
+
+    phases = [
+        Phase(PERCEPTRON, epochs=1, readout=readout, is_last=False),
+        Phase(PERCEPTRON),
+    ]
+    seen = []
+    for phase in phases:
+        run.begin_phase(phase)
+        seen.append(run.readout)
+    assert seen == [made[0], None] and len(made) == 1
+
+
+# ------------------------------------------------------------------------------------------- solvers
+
+
+def test_a_phase_of_rules_is_played_by_a_solver_of_rules():
+    level = Level(2, 1.5)
+    solver = Phase(PERCEPTRON, (level,)).play()
+    assert isinstance(solver, RulesSolver)
+    assert (solver.name, solver.rules, solver.levels) == ("rules", PERCEPTRON, (level,))
+    assert solver.why_not(None) is None
+    other = Scripted()
+    assert Phase(solver=other).play() is other
+
+
+def test_a_part_of_the_samples_may_count_as_an_epoch():
+    run = run_of(loss=SquaredHinge(1.0), eps=1e-12)
+    run.train([Phase(Rules(FixedThreshold(1e9), Additive(most=1), NoShrink()), n_samples=7, epochs=1)])
+    assert run.n_visits == run.phases[0].visits == 7
+
+
+def test_loops_of_others_are_solvers():
+    run, orders = run_of(eps=None), []
+
+    def process(order):
+        orders.append(order)
+        return 2 - len(orders)
+
+    run.train([Phase(solver=LoopSolver(process, "own"))])
+    assert run.solver_path == "own"
+    assert [epoch.mistakes for epoch in run.history] == [1, 0]
+    assert sorted(orders[0]) == list(range(60)) and run.n_visits == 120
+
+
+def test_objects_with_a_full_epoch_are_solvers():
+    class Loop:
+        n_visits = n_refused = 0
+
+        def full_epoch(self, patterns, weights, rules, order, full_pass_rules, readout):
+            self.n_visits += 3 * len(order)
+            self.n_refused = 4
+            return 0
+
+    run = run_of(eps=None)
+    run.train([Phase(solver=EpochSolver(PERCEPTRON, Loop(), "own"))])
+    assert (run.n_visits, run.history[0].mistakes, run.solver_path) == (180, 4, "own")
+
+
+# ------------------------------------------------------------------------------------------- options
+
+
+def test_options_have_defaults():
+    options = RunOptions()
+    assert options.eps is None and not options.needs_clean_pass
+    run = Run(patterns_of(*separable()), HardMargin(), 0, options)
+    assert (run.eps, run.max_iter, run.theta, run.keep_dual) == (None, 1000, 0.0, False)
+    assert run.problem.loss is run.loss and run.problem.n_samples == 60
+    assert (run.problem.n_features, run.problem.n_weights) == (3, 4)
+
+
+def test_a_proof_may_have_to_wait_for_a_clean_pass():
+    counts = {}
+    for needs_clean_pass in (False, True):
+        run = run_of(loss=SquaredHinge(1.0), eps=0.1, needs_clean_pass=needs_clean_pass, max_iter=5000)
+        run.train([Phase(solver=dual_coordinate_descent(run))])
+        assert run.converged
+        assert run.clean or not needs_clean_pass
+        counts[needs_clean_pass] = run.n_epochs
+        certified = [epoch.certificate is not None for epoch in run.history]
+        assert sum(certified) == (1 if needs_clean_pass else run.n_epochs)
+    assert counts[False] < counts[True]
+
+
+def test_progress_is_reported_after_every_epoch():
+    lines = []
+    run = run_of(loss=Hinge(1.0), eps=1e-3, report=lines.append)
+    run.train([Phase(solver=dual_coordinate_descent(run))])
+    assert len(lines) == run.n_epochs
+    assert lines[0].startswith("epoch 1 (dcd): ")
+    assert "gap" in lines[-1]
+
+
+def test_new_weights_are_what_is_trained():
+    made = []
+
+    def new_weights(patterns):
+        made.append(WeightVector(patterns.rows.n_features, len(patterns)))
+        return made[-1]
+
+    run = run_of(eps=None, new_weights=new_weights)
+    assert run.weights is made[0]
+
+
+def test_a_part_of_the_samples_may_be_held_out():
+    run = run_of(eps=None, held_out=0.25)
+    run.train([Phase(PERCEPTRON, epochs=1)])
+    assert run.n_visits == 45
+
+
+def test_epochs_without_a_look_for_the_proof_have_no_certificate_but_the_last_has():
+    no_check = EpochReport(n_changed=1, n_visits=5, check_gap=False)
+    run = run_of(loss=SquaredHinge(1.0), eps=1e-12, max_iter=3)
+    run.train([Phase(solver=Scripted(no_check, no_check, no_check))])
+    found = [epoch.certificate for epoch in run.history]
+    assert found[:2] == [None, None]
+    assert found[2] == run.certificate
+
+
+@pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
+def test_stop_is_a_rule_for_the_end_and_steers_nothing_else(stop):
+    X, y = clouds(m=100)
+    params = {"C": 1.0, "eps": 0.05, "random_state": 0}
+    with pytest.warns(ConvergenceWarning):
+        fits = [
+            margins.get("mpu")(stop=kind, max_iter=2, **{**params, "eps": 1e-9}).fit(X, y)
+            for kind in ("certificate", stop)
+        ]
+    np.testing.assert_array_equal(fits[0].coef_ != 0, fits[1].coef_ != 0)
+    assert fits[0].n_updates_ == fits[1].n_updates_
+    assert fits[0].n_visits_ == fits[1].n_visits_
+    assert math.isfinite(fits[1].certificates_[0].gap)
