@@ -5,7 +5,8 @@ import inspect
 from importlib.metadata import entry_points
 
 GROUP = "margins.algorithms"
-OWN_PACKAGE = "margins"
+# The distribution that offers the built-ins. On the package index `margins` is another project.
+OWN_PACKAGE = "scikit-margins"
 
 _registered = {}
 _loaded_built_ins = {}  # reading the metadata of all packages takes milliseconds

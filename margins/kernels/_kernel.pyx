@@ -277,7 +277,7 @@ cdef class PolynomialRows(PointRows):
 
     cdef double value(self, double product, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
         cdef double base = self.gamma * product + self.coef0, result = 1
-        cdef int i, degree = self.degree
+        cdef int degree = self.degree
         while degree:
             if degree & 1:
                 result *= base

@@ -185,8 +185,8 @@ cdef class Losses:
         (w - r).s, `square` |s|^2, and `downwards` the slope at w.
         """
         cdef double low = 0, high = INFINITY, t = 1, now, pull, curvature
-        cdef int i
-        for i in range(MOST_SLOPES):
+        cdef int _
+        for _ in range(MOST_SLOPES):
             self.slope(products, ahead, t, &pull, &curvature)
             now = linear + t * square - pull
             if fabs(now) <= FLAT * fabs(downwards):

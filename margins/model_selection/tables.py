@@ -62,7 +62,7 @@ def frame(rows):
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install margins[frame]") from error
+        raise ImportError("to_frame needs pandas: pip install scikit-margins[frame]") from error
     return pandas.DataFrame(rows)
 
 

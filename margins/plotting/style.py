@@ -23,7 +23,9 @@ def pyplot(caller):
     try:
         import matplotlib.pyplot
     except ImportError as error:
-        raise ImportError(f"plot of {caller} needs matplotlib: pip install margins[plot]") from error
+        raise ImportError(
+            f"plot of {caller} needs matplotlib: pip install scikit-margins[plot]"
+        ) from error
     return matplotlib.pyplot
 
 

@@ -16,6 +16,7 @@ from margins._update cimport Condition, Rules, Shrink, State, Step, Thresholds, 
 
 from scipy import LowLevelCallable
 
+
 def Native(function):
     """A condition, an update or a shrink that is a C function.
 
