@@ -1,49 +1,113 @@
 """Compile the kernels; everything else about the package is in pyproject.toml.
 
 MARGINS_BOUNDSCHECK=1 at build time makes every array access of the kernels check its bounds
-(slow; the tests run once on such a build). A level of optimisation in CFLAGS takes the place of -O3.
+(slow; the tests run once on such a build). A level of optimisation in CFLAGS takes the place of the
+levels chosen here.
+
+What is compiled is kept in build/kernels, one folder for each set of options, and compiled again only
+if its C source has changed: by `pip install`, `pip wheel` and `setup.py build_ext --inplace` alike.
 """
 
+import gc
+import hashlib
 import os
 import re
+import shutil
+import sys
 from pathlib import Path
 
+import setuptools
 from Cython.Build import cythonize
-from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 BOUNDSCHECK = os.environ.get("MARGINS_BOUNDSCHECK", "0") == "1"
 SHARED = "margins._memoryview"  # what Cython would otherwise compile into every kernel
-
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": BOUNDSCHECK,
+    "initializedcheck": BOUNDSCHECK,
+    "wraparound": False,
+    "cdivision": True,
+    "embedsignature": True,
+    "freethreading_compatible": True,
+}
 MACROS = [("MARGINS_BOUNDSCHECK", "1")] if BOUNDSCHECK else []
-ARGUMENTS = []
-if os.name != "nt":
-    # Without contractions two kernels round the same sum in the same way on every processor.
-    ARGUMENTS = ["-g0", "-ffp-contract=off"]
-    if not re.search(r"(^|\s)-O", os.environ.get("CFLAGS", "")):
-        ARGUMENTS.append("-O3")
+# Without contractions two kernels round the same sum in the same way on every processor.
+ARGUMENTS = ["-g0", "-ffp-contract=off"] if os.name != "nt" else []
+ENVIRONMENT = {name: os.environ.get(name, "") for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")}
+C_FILES = Path("build", "cython-checked" if BOUNDSCHECK else "cython")
 
 
-def extension(path):
-    module = ".".join(path.with_suffix("").parts)
-    return Extension(module, [path.as_posix()], define_macros=MACROS, extra_compile_args=ARGUMENTS)
+def optimisation(module):
+    """Arguments of the compiler: list of str. Only loops over samples gain by what -O3 costs."""
+    if os.name == "nt" or re.search(r"(^|\s)-O", ENVIRONMENT["CFLAGS"]):
+        return []
+    if module == SHARED:  # runs where an array enters a kernel
+        return ["-O1"]
+    if re.fullmatch(r"margins\.rules\.[^_].*", module):  # runs once an update
+        return ["-O2"]
+    return ["-O3"]
+
+
+def extension(module, sources):
+    arguments = ARGUMENTS + optimisation(module)
+    return setuptools.Extension(module, sources, define_macros=MACROS, extra_compile_args=arguments)
+
+
+def digest(*contents):
+    """Sixteen digits that differ where the contents do: str."""
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:16]
+
+
+class BuildKernels(build_ext):
+    """Compiles what has changed since it was last compiled with the same options."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+        self.force = True  # setuptools compares times; `build_extension` compares contents
+
+    def run(self):
+        gc.disable()  # Cython's trees are many small objects that live long: a third of its time
+        translated = cythonize(
+            list(self.extensions),
+            build_dir=C_FILES.as_posix(),
+            nthreads=os.cpu_count(),
+            shared_utility_qualified_name=SHARED,
+            compiler_directives=DIRECTIVES,
+        )
+        gc.enable()
+        translated = {extension.name: extension for extension in translated}
+        for extension in self.extensions:
+            vars(extension).update(vars(translated[extension.name]))
+        # The longest first, so that the processors end at about the same time.
+        self.extensions.sort(key=lambda extension: -os.path.getsize(extension.sources[0]))
+        super().run()
+
+    def build_extension(self, extension):
+        options = (sys.version, MACROS, ENVIRONMENT, extension.extra_compile_args)
+        name = self.get_ext_filename(extension.name)
+        folder = Path("build", "kernels", digest(repr(options).encode()), Path(name).parent)
+        sources = [Path(path).read_bytes() for path in [*extension.sources, *extension.depends]]
+        kept = folder / f"{Path(name).name}.{digest(*sources)}"
+        target = Path(self.get_ext_fullpath(extension.name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if kept.exists():
+            shutil.copyfile(kept, target)
+            return
+        super().build_extension(extension)
+        folder.mkdir(parents=True, exist_ok=True)
+        for outdated in folder.glob(f"{Path(name).name}.*"):
+            outdated.unlink()
+        shutil.copyfile(target, kept)
+
+
+def kernels():
+    """The extension modules, as they are written: list of Extension."""
+    paths = sorted(Path("margins").rglob("*.pyx"))
+    modules = [extension(".".join(path.with_suffix("").parts), [path.as_posix()]) for path in paths]
+    return [*modules, extension(SHARED, [])]
 
 
 if __name__ == "__main__":  # the processes of cythonize import this file again
-    setup(
-        ext_modules=cythonize(
-            [*map(extension, sorted(Path("margins").rglob("*.pyx"))), Extension(SHARED, [])],
-            build_dir="build/cython",
-            nthreads=os.cpu_count(),
-            shared_utility_qualified_name=SHARED,
-            compiler_directives={
-                "language_level": 3,
-                "boundscheck": BOUNDSCHECK,
-                "initializedcheck": BOUNDSCHECK,
-                "wraparound": False,
-                "cdivision": True,
-                "embedsignature": True,
-                "freethreading_compatible": True,
-            },
-        ),
-        options={"build_ext": {"parallel": os.cpu_count()}},
-    )
+    setuptools.setup(ext_modules=kernels(), cmdclass={"build_ext": BuildKernels})

@@ -132,8 +132,8 @@ cdef class ActiveSets:
     ) except -1 nogil:
         """Pass over the first n members of a level, and over the levels nested in it."""
         cdef Tally tally
-        cdef Py_ssize_t i
-        for i in range(self.passes[level]):
+        cdef Py_ssize_t _
+        for _ in range(self.passes[level]):
             if n == 0:
                 break
             self._present(patterns, a, rules, readout, self.members[level], n, level + 1, &tally)

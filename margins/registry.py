@@ -17,7 +17,8 @@ if TYPE_CHECKING:  # this module imports neither NumPy nor an algorithm
     from margins.solvers.driver import Epoch
 
 GROUP = "margins.algorithms"
-OWN_PACKAGE = "margins"
+# The distribution that offers the built-ins. On the package index `margins` is another project.
+OWN_PACKAGE = "scikit-margins"
 
 C = TypeVar("C", bound=type[Any])
 

@@ -27,7 +27,7 @@ def test_list_names_every_algorithm_once(capsys):
 def test_describe_says_all_there_is_to_say(name, capsys):
     assert main(["describe", name]) == 0
     text = capsys.readouterr().out
-    assert text.startswith(f"{name}: margins.") and "package: margins" in text
+    assert text.startswith(f"{name}: margins.") and "package: scikit-margins\n" in text
     assert "**Source**" in text and "partial_fit: " in text and "rules" in text
     for parameter in margins.get(name)().get_params():
         assert f"\n  {parameter} = " in text

@@ -42,7 +42,7 @@ def test_line_names_the_class_that_get_returns(name):
 
 
 def test_installed_lines_are_those_of_the_checkout():
-    entries = importlib.metadata.distribution("margins").entry_points
+    entries = importlib.metadata.distribution("scikit-margins").entry_points
     installed = {entry.name: entry.value for entry in entries if entry.group == margins.registry.GROUP}
     assert installed == LINES, "pyproject.toml has changed since the installation: pip install again"
 
@@ -85,6 +85,6 @@ def test_getting_one_algorithm_imports_no_other():
 
 
 def test_one_version():
-    assert importlib.metadata.version("margins") == margins.__version__
+    assert importlib.metadata.version("scikit-margins") == margins.__version__
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## {margins.__version__}" in changelog

@@ -25,7 +25,7 @@ def blocks(language):
 
 
 def built_in():
-    entries = importlib.metadata.distribution("margins").entry_points
+    entries = importlib.metadata.distribution("scikit-margins").entry_points
     return {entry.name for entry in entries if entry.group == margins.registry.GROUP}
 
 

@@ -49,7 +49,7 @@ def test_built_ins_are_available_by_name():
     } <= set(margins.available())
     assert margins.available() == sorted(margins.available())
     assert margins.get("pdm") is DynamicMarginPerceptron
-    assert margins.get("margins:pdm") is DynamicMarginPerceptron
+    assert margins.get("scikit-margins:pdm") is DynamicMarginPerceptron
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
@@ -125,7 +125,7 @@ def test_a_class_can_be_registered_for_this_process(registered):
 
 
 def test_register_refuses_taken_names_and_other_things(registered):
-    with pytest.raises(ValueError, match=r"'pdm' is already offered by package 'margins'\."):
+    with pytest.raises(ValueError, match=r"'pdm' is already offered by package 'scikit-margins'\."):
         margins.register("pdm", DynamicMarginPerceptron)
     with pytest.raises(TypeError, match=r"must be a scikit-learn classifier class\. Got 3"):
         margins.register("three", 3)

@@ -71,12 +71,6 @@ class Stream:
         dual = 0.5 * weights.dual_sum**2 / weights.sqnorm if weights.sqnorm > 0 else 0.0
         return Certificate.from_bounds(math.inf, dual, weights.n_updates, -math.inf)
 
-    @property
-    def phases(self):
-        """What has run: list of one margins.solvers.base.PhaseRecord, its seconds not measured."""
-        updates = self.weights.n_updates
-        return [PhaseRecord("rules", self.n_epochs, updates, self.n_visits, math.nan)]
-
     def present(self, patterns, rules):
         """Present the patterns of a chunk, in order."""
         self.patterns = patterns

@@ -93,10 +93,10 @@ def squared_hinge_minimum(const double[::1] products, const double[:] C, double 
     """
     cdef double best = INFINITY, best_factor = factor, before = INFINITY
     cdef double value, pull, curvature, slope, step
-    cdef int i
+    cdef int _
     cdef bint converged = False
     with nogil:
-        for i in range(MOST_PIECES):
+        for _ in range(MOST_PIECES):
             _squared_hinge_sums(products, C, factor, &value, &pull, &curvature)
             value += 0.5 * factor * factor * sqnorm
             if value >= before:
@@ -180,9 +180,9 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
     cdef double best = INFINITY, best_factor = factor, value, least, meeting, loss, pull
     # Tangents of the loss, at_0 - pull c. Until there is one on the right, 0 stands in.
     cdef double left = -1, left_at_0 = 0, left_pull = 0, right = INFINITY, right_at_0 = 0, right_pull = 0
-    cdef int i
+    cdef int _
     with nogil:
-        for i in range(HINGE_STEPS):
+        for _ in range(HINGE_STEPS):
             _hinge_sums(products, C, factor, &loss, &pull)
             value = 0.5 * (factor * factor) * sqnorm + loss
             if value < best:

@@ -194,8 +194,8 @@ cdef class SmoothLoss:
         (w - r).s, `square` |s|^2, and `slope` the derivative at w.
         """
         cdef double low = 0, high = INFINITY, t = 1, now, first, second
-        cdef int i
-        for i in range(MAX_DERIVATIVES):
+        cdef int _
+        for _ in range(MAX_DERIVATIVES):
             self.derivatives(products, trial, t, &first, &second)
             now = linear + t * square - first
             if fabs(now) <= SLOPE_REDUCTION * fabs(slope):

@@ -205,7 +205,7 @@ cdef class Lockstep:
         self.n_refused, self.n_refused_before = np.zeros((2, len(models)), dtype=np.int64)
         self.since, self.n_refused_since = np.zeros((2, len(models)), dtype=np.int64)
         self.patterns = [model.patterns for model in models]
-        self.readouts = [{} for model in models]
+        self.readouts = [{} for _model in models]
         self.n_readouts = max(len(model.readouts) for model in models)
         self.patterns_of = <void**> PyMem_Calloc(len(models), sizeof(void*))
         self.readout_of = <void**> PyMem_Calloc(max(len(models) * self.n_readouts, 1), sizeof(void*))

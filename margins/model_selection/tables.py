@@ -68,7 +68,7 @@ def frame(rows: list[dict[str, Any]]) -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install margins[frame]") from error
+        raise ImportError("to_frame needs pandas: pip install scikit-margins[frame]") from error
     return pandas.DataFrame(rows)
 
 

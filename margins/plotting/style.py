@@ -30,7 +30,9 @@ def pyplot(caller: str) -> Any:
     try:
         import matplotlib.pyplot
     except ImportError as error:
-        raise ImportError(f"plot of {caller} needs matplotlib: pip install margins[plot]") from error
+        raise ImportError(
+            f"plot of {caller} needs matplotlib: pip install scikit-margins[plot]"
+        ) from error
     return matplotlib.pyplot
 
 

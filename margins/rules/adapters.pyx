@@ -16,6 +16,7 @@ from margins.rules._base cimport Condition, Rules, Shrink, State, Step, Threshol
 
 from scipy import LowLevelCallable
 
+
 def Native(function):
     """A condition, an update or a shrink that is a C function.
 

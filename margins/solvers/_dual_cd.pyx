@@ -72,7 +72,7 @@ cdef class ShrinkingPasses:
         """
         cdef Violations before, now
         cdef Py_ssize_t n_changed
-        cdef Py_ssize_t i, n
+        cdef Py_ssize_t _, n
         if not a.keeps_dual:
             raise ValueError("ShrinkingPasses need dual variables, which this weight vector does not keep.")
         members = np.array(order, dtype=np.int32)
@@ -80,7 +80,7 @@ cdef class ShrinkingPasses:
         before.lowest, before.highest = -INFINITY, INFINITY
         self._pass(patterns, a, rules, len(members), &before, &now)
         n_changed, self.n_refused = now.n_changed, now.n_refused
-        for i in range(self.passes):
+        for _ in range(self.passes):
             n = now.n_kept
             if n == 0 or now.n_changed == 0:
                 break

@@ -289,6 +289,9 @@ class Run:
     def train(self, phases: Iterable[Phase]):
         """Play the phases until the end."""
         for phase in phases:
+            if self.n_epochs >= self.max_iter:
+                self._out_of_epochs()
+                break
             if self._play(phase):
                 break
         self.conclude()
@@ -307,9 +310,11 @@ class Run:
             phase_ends = last <= self.n_epochs or report.is_exhausted
             phase_ends = phase_ends or (self.clean and not solver.decays)
             if not ends_run and self.n_epochs >= self.max_iter:
-                # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
-                self._out_of_epochs()
-                ends_run = True
+                phase_ends = True
+                if not self.finished:
+                    # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
+                    self._out_of_epochs()
+                    ends_run = True
         self.end_phase()
         return ends_run
 

@@ -16,6 +16,7 @@ import sys
 import sysconfig
 import tomllib
 import venv
+import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,25 +36,30 @@ SETUP = """
 import shutil
 from pathlib import Path
 
-import Cython.Build
+import setuptools
 from setuptools.command.build_ext import build_ext
 
-def copy(self, extension):
-    target = Path(self.get_ext_fullpath(extension.name))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile({binaries!r}[extension.name], target)
+class Copy(build_ext):
+    def build_extension(self, extension):
+        target = Path(self.get_ext_fullpath(extension.name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile({binaries!r}[extension.name], target)
 
-build_ext.build_extension = copy
-Cython.Build.cythonize = lambda extensions, **_: extensions
+setup = setuptools.setup
+setuptools.setup = lambda **options: setup(**{{**options, "cmdclass": {{"build_ext": Copy}}}})
 exec(compile(Path("real_setup.py").read_text(encoding="utf-8"), "setup.py", "exec"))
 """
 
 
 def what_is_missing():
     """Why nothing can be compiled and installed here: str or None."""
-    for module in ("Cython", "setuptools", "pip"):
-        if importlib.util.find_spec(module) is None:
-            return f"{module} is not installed."
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of setuptools, if another test has imported distutils before
+        missing = [
+            name for name in ("Cython", "setuptools", "pip") if not importlib.util.find_spec(name)
+        ]
+    if missing:
+        return f"{missing[0]} is not installed."
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     if os.name != "nt" and shutil.which(compiler) is None:
         return f"There is no C compiler: {compiler} is not on the path."
@@ -95,17 +101,21 @@ class Environment:
 
     def pip(self, *arguments):
         """Run pip on it, without an index."""
-        command = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
         options = ["--no-build-isolation", "--no-deps", "--no-index"]
-        result = subprocess.run(
-            [*command, arguments[0], *options, *map(str, arguments[1:])],
+        result = self.try_pip(arguments[0], *options, *arguments[1:])
+        assert result.returncode == 0, result.stdout + result.stderr
+
+    def try_pip(self, *arguments):
+        """Run pip on it, as it is configured: the finished process."""
+        command = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
+        return subprocess.run(
+            [*command, *map(str, arguments)],
             capture_output=True,
             text=True,
             cwd=self.folder,
             env=self.variables,
             timeout=600,
         )
-        assert result.returncode == 0, result.stdout + result.stderr
 
 
 def write_halving(folder):
@@ -128,6 +138,18 @@ def write_other_headers(folder):
         target.write_text(text, encoding="utf-8")
 
 
+def write_checkout(source):
+    """What margins is built from, with the kernels under test in place of a compiler."""
+    shutil.copytree(ROOT / "margins", source / "margins", ignore=LITTER)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copy(ROOT / "setup.py", source / "real_setup.py")
+    kernels = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx")]
+    names = [*(".".join(kernel.parts) for kernel in kernels), "margins._memoryview"]
+    binaries = {name: importlib.import_module(name).__file__ for name in names}
+    (source / "setup.py").write_text(SETUP.format(binaries=binaries), encoding="utf-8")
+
+
 @pytest.fixture(scope="session")
 def wheel_and_environment(tmp_path_factory):
     """The wheel of this checkout, and an environment with it and all plug-ins.
@@ -140,16 +162,8 @@ def wheel_and_environment(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plugins")
     environment = Environment(folder)
 
-    source = folder / "margins"
-    shutil.copytree(ROOT / "margins", source / "margins", ignore=LITTER)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    shutil.copy(ROOT / "setup.py", source / "real_setup.py")
-    kernels = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx")]
-    names = [*(".".join(kernel.parts) for kernel in kernels), "margins._memoryview"]
-    binaries = {name: importlib.import_module(name).__file__ for name in names}
-    (source / "setup.py").write_text(SETUP.format(binaries=binaries), encoding="utf-8")
-    environment.pip("wheel", "--wheel-dir", folder, source)
+    write_checkout(folder / "margins")
+    environment.pip("wheel", "--wheel-dir", folder, folder / "margins")
     (wheel,) = folder.glob("*.whl")
     environment.pip("install", wheel)
 
@@ -234,7 +248,7 @@ import margins
 answer = {}
 for name in (
     "broken", "stale", "twin", "margins-twin-one:pdm", "fresh", "halving", "mpu",
-    "pdm", "margins:pdm", "margins-shadow:pdm", "margins-twin-one:twin", "margins-twin-two:twin",
+    "pdm", "scikit-margins:pdm", "margins-shadow:pdm", "margins-twin-one:twin", "margins-twin-two:twin",
 ):
     try:
         answer[name] = margins.get(name).__module__
@@ -258,7 +272,7 @@ def test_errors_name_the_package_and_hurt_nobody_else(environment):
     assert answer["fresh"] == "fresh" and answer["halving"] == "halving"
     assert answer["mpu"] == "margins.algorithms.mpu"
     # Twins are told apart, and built-ins stay what they are.
-    assert answer["pdm"] == answer["margins:pdm"] == "margins.algorithms.pdm"
+    assert answer["pdm"] == answer["scikit-margins:pdm"] == "margins.algorithms.pdm"
     assert answer["margins-shadow:pdm"] == "shadow"
     assert answer["margins-twin-one:twin"] == "twin_one"
     assert answer["margins-twin-two:twin"] == "twin_two"
@@ -366,6 +380,55 @@ def test_compiled_rules_that_go_wrong_are_told_what_is_wrong(environment):
         assert re.match(f"{name} fails {message}", answer[name]), answer[name]
 
 
+# ------------------------------------------------------------------------- ways to build and to install
+
+FRESH = """
+import fresh_rules, margins
+answer = [margins.__file__, fresh_rules.__file__, margins.get("fresh").__module__]
+answer.append(fresh_rules.FreshMargin(0.5).py_threshold({"sqnorm": 8.0, "t": 2.0}))
+"""
+
+
+def test_a_rule_is_compiled_against_an_editable_installation(tmp_path):
+    reason = what_is_missing()
+    if reason:
+        pytest.skip(reason)
+    environment = Environment(tmp_path)
+    write_checkout(tmp_path / "checkout")
+    environment.pip("install", "--editable", tmp_path / "checkout")
+    shutil.copytree(PLUGINS / "native_rule", tmp_path / "native_rule", ignore=LITTER)
+    environment.pip("install", tmp_path / "native_rule")
+    library, rules, module, threshold = environment.ask(FRESH)
+    assert Path(library) == tmp_path / "checkout/margins/__init__.py"
+    assert environment.packages in Path(rules).parents
+    assert module == "fresh" and threshold == 2.0
+
+
+@pytest.mark.slow
+def test_a_plug_in_is_built_in_isolation_from_an_index_that_offers_the_wheel(tmp_path):
+    """Cython and what margins needs come from the package index that pip is configured with."""
+    reason = what_is_missing()
+    if reason:
+        pytest.skip(reason)
+    environment = Environment(tmp_path)
+    probe = environment.try_pip("download", "--no-deps", "--dest", tmp_path / "probe", "Cython>=3.1")
+    if probe.returncode != 0:
+        pytest.skip(f"No package index can be reached: {probe.stderr.strip().splitlines()[-1]}")
+    index = tmp_path / "index"
+    write_checkout(tmp_path / "checkout")
+    environment.pip("wheel", "--wheel-dir", index, tmp_path / "checkout")
+    shutil.copytree(PLUGINS / "native_rule", tmp_path / "native_rule", ignore=LITTER)
+    built = tmp_path / "built"
+    command = ["wheel", "--no-deps", "--prefer-binary", "--find-links", index, "--wheel-dir", built]
+    result = environment.try_pip(*command, tmp_path / "native_rule")
+    assert result.returncode == 0, result.stdout + result.stderr
+    environment.pip("install", *index.glob("*.whl"), *built.glob("*.whl"))
+    library, rules, module, threshold = environment.ask(FRESH)
+    assert environment.packages in Path(library).parents
+    assert environment.packages in Path(rules).parents
+    assert module == "fresh" and threshold == 2.0
+
+
 # ------------------------------------------------------------------------------------------ the README
 
 
@@ -389,10 +452,15 @@ def test_functions_of_the_readme_are_those_that_are_installed_here():
     assert not [source for source in copied if source not in module]
 
 
-def test_every_plug_in_names_the_package_margins():
-    for name in PACKAGES:
-        project = tomllib.loads((PLUGINS / name / "pyproject.toml").read_text(encoding="utf-8"))
+def test_every_plug_in_depends_on_the_distribution_not_on_the_other_project_named_margins():
+    projects = [tomllib.loads((PLUGINS / name / "pyproject.toml").read_text()) for name in PACKAGES]
+    projects += [tomllib.loads(text) for _, text in blocks("toml")]
+    assert len(projects) > 8
+    for project in projects:
         assert project["project"]["name"].startswith("margins-")
+        requirements = project["project"].get("dependencies", [])
+        requirements += project.get("build-system", {}).get("requires", [])
+        assert "scikit-margins" in requirements and "margins" not in requirements
 
 
 # -------------------------------------------------------------------------------------- the front door

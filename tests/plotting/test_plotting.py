@@ -112,7 +112,8 @@ def test_without_matplotlib_the_error_says_what_to_install(search, pdm, monkeypa
         "CertificateDisplay": lambda: CertificateDisplay.from_estimator(pdm),
     }
     for name, call in draw.items():
-        with pytest.raises(ImportError, match=rf"plot of {name} needs matplotlib: pip install margins"):
+        message = f"plot of {name} needs matplotlib: pip install scikit-margins"
+        with pytest.raises(ImportError, match=message):
             call()
 
 

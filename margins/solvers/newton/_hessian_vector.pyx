@@ -68,14 +68,14 @@ cdef class HessianVectorProduct(Hessian):
 
     cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
         """`vector` is the residual until it is the solution."""
-        cdef Py_ssize_t i, j, n = vector.shape[0]
+        cdef Py_ssize_t i, _, n = vector.shape[0]
         cdef double share, before, inner, enough = RESIDUAL * RESIDUAL * dot_of(&vector[0], &vector[0], n)
         if self.n_read >= self.most_read:
             return 0
         self.solution[:] = 0
         inner = self._scale(factor, vector)
         self.direction[:] = self.scaled
-        for j in range(MOST_PRODUCTS):
+        for _ in range(MOST_PRODUCTS):
             self._multiply(factor)
             share = inner / dot_of(&self.direction[0], &self.image[0], n)
             if not isfinite(share):

@@ -179,8 +179,8 @@ class NewtonSolver(Solver):
         rest = self.alpha.copy()
         rest[working_set] = 0
         value = float(rest.sum())
-        if self.loss.is_smooth:
-            value -= 0.5 * float(rest @ (rest / self.curvature))  # D_k alpha_k^2 / 2 of those at U_k
+        if self.loss.is_smooth and self.loss.has_upper_bounds:
+            value -= 0.5 * float(rest @ (rest / self.curvature))  # D_k alpha_k^2 / 2
         return working_set, combination(self.patterns, self._all, rest), value
 
     def _smooth_loss(self, working_set):
