@@ -37,6 +37,28 @@ class State:
         """Present the patterns of `order`, ndarray of int32: the number of updates."""
         raise NotImplementedError(f"{type(self).__name__} must define present(patterns, order).")
 
+    n_refused = 0  # every misclassified sample makes an update
+    n_visits = 0
+
+    def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):
+        """The interface of `margins.solvers.driver.Stage.presenter`, by `present`.
+
+        Parameters
+        ----------
+        patterns : Patterns
+        order : ndarray of int32
+        weights, rules, full_pass_rules, readout : object
+            For loops of rules; unused here.
+
+        Returns
+        -------
+        int
+            The number of updates.
+        """
+        n_changed = self.present(patterns, order)
+        self.n_visits += len(order)
+        return n_changed
+
     def recompute(self, patterns):
         """Recompute what recursions have collected rounding in."""
 
@@ -110,7 +132,7 @@ class OwnLoopClassifier(OnlineMixin, MarginClassifier):
         state = run.weights = self.new_state(patterns.rows.n_features, n_patterns)
         state.settle(patterns)
         try:
-            yield Stage(loop=lambda order: state.present(patterns, order))
+            yield Stage(presenter=state)
         finally:
             state.release()
 

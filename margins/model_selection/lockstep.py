@@ -379,7 +379,7 @@ def _train_together(models, training_set, seed, shuffle):
     )
     run.orders.shuffle = shuffle
     while lockstep.n_lanes:
-        lockstep.present(run.orders.next())
+        lockstep.full_epoch(run.orders.next())
         run.n_epochs += 1
         for index in lockstep.ended(run.n_epochs):
             # Epochs left after a clean one count as presented: see Run.end_epoch.
