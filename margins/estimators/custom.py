@@ -142,7 +142,7 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
         return options._replace(new_weights=new_weights)
 
     def phases(self, run):
-        state, patterns = run.weights, run.patterns
+        state = run.weights
         try:
             yield Phase(solver=EpochSolver(None, state, "rules"))
         finally:
