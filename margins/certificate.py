@@ -1,8 +1,8 @@
-"""Certificates: what a weight vector proves, over all samples.
+"""Certificates: bounds of the optimum that a weight vector and its dual variables prove.
 
 With a = sum_k alpha_k y_k and every alpha_k >= 0 feasible, each loss (`margins.losses`) has a primal
 objective, which the weight vector attains, and a dual one, which the alpha_k attain. The optimum lies
-between them, so their distance is a proof, at any moment of any fit.
+between them, so their difference bounds the error, at any time of any fit.
 
 Where the problem is that of a maximum margin gamma, the optimum is 1 / (2 gamma^2): a primal value is a
 margin achieved, 1 / sqrt(2 primal), and a dual value bounds the maximum margin from above by
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proven about one binary problem. Every field is a bound, valid also without convergence.
+    """Proven bounds of one binary problem, valid also without convergence.
 
     For the hinge loss `gap` is the field to read: `margin`, `upper_bound` and `fraction` then only
     restate the two objectives.
@@ -40,6 +40,12 @@ class Certificate:
         Relative duality gap, ``primal / dual - 1``.
     n_updates : int
         Updates of the run, multiplicities counted.
+
+    Examples
+    --------
+    >>> certificate = Certificate.from_bounds(primal=2.0, dual=1.9, n_updates=7)
+    >>> certificate.margin, round(certificate.fraction, 3), round(certificate.gap, 3)
+    (0.5, 0.975, 0.053)
     """
 
     margin: float
@@ -52,8 +58,20 @@ class Certificate:
 
     @classmethod
     def from_bounds(cls, primal, dual, n_updates, margin=None):
-        """The certificate of a primal and a dual objective."""
-        # At the optimum rounding can carry one past the other by some units in the last place.
+        """The certificate of a primal and a dual objective.
+
+        Parameters
+        ----------
+        primal, dual : float
+        n_updates : int
+        margin : float, optional
+            Directional margin achieved; None: 1 / sqrt(2 primal).
+
+        Returns
+        -------
+        Certificate
+        """
+        # Rounding can make the dual value exceed the primal one by some units in the last place.
         dual = min(dual, primal)
         if margin is None:
             margin = 1 / math.sqrt(2 * primal)

@@ -1,4 +1,4 @@
-"""Constructor parameters as data: what may be given, and the sentence that says so.
+"""Constructor parameters as data: allowed values, and their description.
 
 An algorithm declares ``eps: float = parameter(Interval(0, 1, "right"), "Accuracy ...", default=0.01)``.
 The constructor, the docstring, the check before a fit and the error it raises all come from that line.
@@ -20,7 +20,7 @@ ClassOrClasses = type[Any] | tuple[type[Any], ...]  # what isinstance takes
 
 
 class Constraint(Protocol):
-    """What a parameter may be: a test of values, and, by ``str``, the words for an error.
+    """The allowed values of a parameter: a test of values, and, by ``str``, their description.
 
     `Interval`, `OneOf`, `InstanceOf` and `AnyOf` are constraints; any class with this method is one.
     """
@@ -43,7 +43,7 @@ class Interval:
     integer: bool = False
 
     def contains(self, value: Any) -> bool:
-        # Of one type most are; asking abstract base classes takes longer.
+        # Most values have this type; abstract base classes are slower.
         if type(value) is not (int if self.integer else float) and (
             isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real)
         ):
@@ -89,7 +89,11 @@ class OneOf:
 
 @dataclasses.dataclass(frozen=True)
 class InstanceOf:
-    """An instance of a type, or of one of several; `name` stands in errors and docstrings."""
+    """An instance of a type, or of one of several; `name` is its text in errors and docstrings.
+
+    >>> str(InstanceOf((bool,), "True or False")), InstanceOf((bool,), "True or False").contains(1)
+    ('True or False', False)
+    """
 
     type: ClassOrClasses
     name: str
@@ -103,7 +107,11 @@ class InstanceOf:
 
 @dataclasses.dataclass(frozen=True)
 class SubclassOf:
-    """A subclass of a type, or the type itself."""
+    """A subclass of a type, or the type itself.
+
+    >>> SubclassOf(Exception).contains(ValueError)
+    True
+    """
 
     type: type
 
@@ -116,7 +124,11 @@ class SubclassOf:
 
 @dataclasses.dataclass(frozen=True)
 class AnyOf:
-    """What any of some constraints allows."""
+    """Values that any of some constraints allows.
+
+    >>> AnyOf(OneOf(None), Interval(0, 1)).contains(None)
+    True
+    """
 
     constraints: tuple[Constraint, ...]
 
@@ -131,7 +143,7 @@ class AnyOf:
 
 
 def optional(constraint: Constraint) -> AnyOf:
-    """`constraint`, or None."""
+    """`constraint`, or None: AnyOf."""
     return AnyOf(OneOf(None), constraint)
 
 
@@ -181,16 +193,16 @@ def check_parameters(estimator: object) -> None:
     """Raise ValueError for the first parameter of `estimator` that is not allowed."""
     values = vars(estimator)
     cls: type[Any] = type(estimator)
-    # mypy takes a class for something without a hash.
+    # mypy considers a class unhashable.
     for name, default, allowed in _declarations(cls):  # type: ignore[arg-type]
         value = values[name]
-        # Most parameters are at their defaults, which are allowed, and fits may be many and short.
+        # Defaults are allowed; skipping their check shortens small fits.
         if value is not default:
             check(name, cls.__name__, value, allowed)
 
 
 def check(name: str, owner: str, value: Any, allowed: Constraint) -> None:
-    """Raise ValueError unless `allowed` contains the value; the sentence names it and its owner."""
+    """Raise ValueError unless `allowed` contains the value; the error names it and its owner."""
     if not allowed.contains(value):
         raise ValueError(f"{name} of {owner} must be {allowed}. Got {value!r}.")
 

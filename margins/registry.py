@@ -24,7 +24,7 @@ C = TypeVar("C", bound=type[Any])
 
 
 class Classifier(Protocol):
-    """What type checkers know of a class that `get` finds by a name known only at run time.
+    """The type of a class that `get` finds by a name known only at run time.
 
     The methods and fitted attributes that all classifiers of this package share. For the built-in
     names, given as literals, `margins.get` returns the class itself, with all its parameters. A
@@ -114,7 +114,7 @@ def get(name: str) -> type[Classifier]:
     Raises
     ------
     ValueError
-        If nobody, or more than one package, offers the name.
+        If no package, or more than one, offers the name.
     ImportError
         If the package that offers it cannot be imported; the error names the package.
 
@@ -142,7 +142,7 @@ def get(name: str) -> type[Classifier]:
     if len(packages) > 1:
         choices = ", ".join(repr(f"{package}:{short}") for package in sorted(packages))
         raise ValueError(
-            f"{len(packages)} packages offer an algorithm named {short!r}. Ask for one of {choices}."
+            f"{len(packages)} packages offer an algorithm named {short!r}. Give one of {choices}."
         )
     return _load(*next(iter(packages.items())))
 
@@ -227,7 +227,7 @@ def _check_classifier(algorithm: object, what: str) -> None:
 def _unknown(name: str) -> str:
     names = available()
     close = difflib.get_close_matches(name, names, n=5)
-    # difflib sees no difference between 'pfm' and 'pdm' for 'pmd'; most slips swap letters.
+    # difflib rates 'pfm' and 'pdm' equally for 'pmd'; most typos swap letters.
     swapped = [other for other in close if sorted(other) == sorted(name)]
     hint = f" Did you mean {(swapped or close)[0]!r}?" if close else ""
     return f"Unknown algorithm {name!r}.{hint} Available: {', '.join(names)}."

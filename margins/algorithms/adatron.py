@@ -7,18 +7,25 @@ from margins.solvers.base import Phase
 
 
 class KernelAdatron(SoftMarginClassifier):
-    """The kernel adatron: a step up the slope of the dual problem, one dual variable at a time.
+    """The kernel adatron: gradient ascent in the dual problem, one dual variable at a time.
 
-    ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which climbs as long as eta is below 2 / R**2.
-    With eta None every pattern has the step ``1 / N`` that is best for it: `dcd` without shrinking.
+    ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which increases the dual objective for eta below
+    2 / R**2. With eta None every sample has its best step, ``1 / N``: `dcd` without shrinking.
 
     **Source**: Friess, Cristianini & Campbell (1998).
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("adatron")(C=1, random_state=0).fit(X, y).converged_
+    True
     """
 
     eta: float | None = parameter(
         optional(Interval(0, 1e240, "neither")),
-        "Step of every pattern, below 2 / R**2, R the longest pattern, augmented and extended. None: "
-        "1 / N for a pattern of squared norm N.",
+        "Step size, below 2 / R**2, R the norm of the longest sample, bias and slack term included. None: "
+        "1 / N for a sample of squared norm N.",
         default=None,
     )
 
@@ -26,7 +33,7 @@ class KernelAdatron(SoftMarginClassifier):
         if self.eta is not None and not self.eta * run.sqradius < 2:
             raise ValueError(
                 f"eta of {type(self).__name__} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
-                f"patterns, or the steps need not lead uphill. Got {self.eta!r}."
+                f"samples, or steps may decrease the dual objective. Got {self.eta!r}."
             )
         if run.loss.has_upper_bounds:
             run.bound_dual(run.loss.upper)

@@ -8,22 +8,29 @@ from margins.solvers.schedules import DEEP
 
 
 class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier):
-    """Aggressive ROMMA: update at every pattern whose product ``a.y`` is at most ``1 - eps``.
+    """Aggressive ROMMA: update at every sample whose product ``a.y`` is at most ``1 - eps``.
 
-    The updates are those of `romma`: the shortest weight vector that gets the pattern right by 1 and
-    keeps what the one before stood for. It is never longer than ``1 / gamma``, gamma the maximum
-    margin, so a full epoch without updates has at least ``1 - eps`` of gamma. On separable data that
-    comes after at most ``(R / (eps gamma))**2`` updates.
+    The updates are those of `romma`: the shortest weight vector with functional margin 1 on
+    the sample that satisfies the constraint of the last one. It is never longer than ``1 / gamma``,
+    gamma the maximum margin, so a full epoch without updates has at least ``1 - eps`` of gamma. On
+    separable data that comes after at most ``(R / (eps gamma))**2`` updates.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm, section 4; its delta is
     eps. A product of ``1 - eps`` exactly counts as too small, so that eps = 1 is `romma`.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("aggressive-romma")(random_state=0).fit(X, y).converged_
+    True
     """
 
     def phases(self, run):
         accuracy = self.eps
         while not run.finished:
             yield Phase(self._rules(accuracy), DEEP)
-            accuracy /= 2  # what rounding has left unproven
+            accuracy /= 2  # if rounding has left eps unproven
 
     def online_rules(self, sqradius):
         return self._rules(self.eps)

@@ -13,13 +13,13 @@ from margins.parameters import Interval, OneOf, parameter
 
 
 class AlmaState(State):
-    """theta = scale * (v, beta_k Delta_k) and the powers of v, by which w = g(theta) is found."""
+    """theta = scale * (v, beta_k Delta_k) and the powers of v, with w = g(theta)."""
 
-    def __init__(self, n_features, n_patterns, p, eps):
+    def __init__(self, n_features, n_samples, p, eps):
         self.p, self.eps = p, eps
         self.v = np.zeros(n_features + 1)
         self.u = self.v if p == 2 else np.zeros(n_features + 1)
-        self.beta = np.zeros(n_patterns) if n_patterns else None
+        self.beta = np.zeros(n_samples) if n_samples else None
         self.scalars = np.zeros(_alma.N)
         self.scalars[_alma.SCALE] = 1
         self.norms = None
@@ -31,8 +31,8 @@ class AlmaState(State):
         self.__dict__ |= state
         self.u = self.v if self.p == 2 else np.sign(self.v) * np.abs(self.v) ** (self.p - 1)
 
-    def settle(self, patterns):
-        super().settle(patterns)
+    def begin(self, patterns):
+        super().begin(patterns)
         parts = np.stack(
             [
                 patterns.rows.pnorms(self.p),
@@ -43,7 +43,7 @@ class AlmaState(State):
         largest = parts.max(axis=0)
         self.norms = largest * np.sum((parts / largest) ** self.p, axis=0) ** (1 / self.p)
 
-    def present(self, patterns, order):
+    def process(self, patterns, order):
         return _alma.present(
             patterns, order, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars
         )
@@ -56,7 +56,7 @@ class AlmaState(State):
 
     @property
     def norm(self):
-        """|theta|_p == |w|_q, private coordinates included."""
+        """|theta|_p == |w|_q, slack terms included."""
         return self._scalar(_alma.SCALE) * self._scalar(_alma.POWER) ** (1 / self.p)
 
     @property
@@ -83,8 +83,8 @@ class AlmaState(State):
         return int(self._scalar(_alma.UPDATES))
 
     def normalised_certificate(self, patterns=None):
-        """What is proven of patterns / |pattern|_p; without patterns, of those that have come."""
-        # Both bounds hold at any time: weak duality, and the theorem, read backwards.
+        """The certificate of samples / |sample|_p; with None, of those of the stream so far."""
+        # Both bounds hold at any time: weak duality, and the bound of the number of updates.
         bound = math.sqrt(8 * (self.p - 1) / (self.n_updates + 1)) / self.eps
         total = self._scalar(_alma.SHARE_SUM)
         bound = min(bound, self.norm / total) if total > 0 else bound
@@ -100,25 +100,32 @@ class AlmaState(State):
 
 
 class ApproximateLargeMarginClassifier(OwnLoopClassifier):
-    """ALMA: the perceptron with p-norms, for weight vectors of which few coordinates matter.
+    """ALMA: the perceptron with p-norms, for sparse weight vectors.
 
-    Patterns are divided by their p-norms, added up, and the sum is bent into the weight vector, whose
-    q-norm is what counts, ``1/p + 1/q = 1``. With ``p=2`` both are Euclid's; with p near
-    2 ln(n_features) q is near 1, and features that do not matter cost little. On separable data (and
-    with C < inf all data are) it ends, with a clean epoch at the latest, and then has ``1 - eps`` of the
-    maximum margin *of the normalised patterns in that norm*, of which a fit leaves a proof:
+    Samples are divided by their p-norms and added up; a link function maps the sum to the weight vector,
+    whose q-norm is bounded, ``1/p + 1/q = 1``. With ``p=2`` both are the Euclidean norm; with p near
+    2 ln(n_features) q is near 1, and irrelevant features cost little. On separable data (all data, with
+    C < inf) it ends, after an epoch without updates at the latest, and then has ``1 - eps`` of the
+    maximum margin *of the normalised samples in that norm*, which a fit proves:
 
-    - `normalised_certificates_`: a list of Certificate, about the patterns divided by their p-norms
-      (bias and private coordinates included), so without a unit. `margin` is the least product of such a
-      pattern with w / |w|_q, `upper_bound` exceeds what any w can have; `primal` and `dual` only restate
+    - `normalised_certificates_`: a list of Certificate, about the samples divided by their p-norms
+      (bias and slack terms included), so without a unit. `margin` is the least product of such a
+      sample with w / |w|_q, `upper_bound` is at least that of any w; `primal` and `dual` only restate
       them. `fraction` is at least ``1 - eps`` if the fit has converged.
-    - `certificates_`: as everybody's, about the patterns as they are, in the 2-norm and in units of X.
-      True, and comparable, but not what the algorithm strives for; its `fraction` may be small.
+    - `certificates_`: as of all classifiers, about the samples as they are, in the 2-norm and in units
+      of X. Valid and comparable, but not what the algorithm optimises; `fraction` may be small.
 
     `dual_coef_`, with a finite C, belongs to `certificates_`; `coef_` is proportional to the sum of
-    alpha_k y_k x_k with ``p=2``, and otherwise bent.
+    alpha_k y_k x_k only with ``p=2``.
 
     **Source**: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Theorem 3.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("alma")(p=4, random_state=0).fit(X, y).converged_
+    True
     """
 
     p: float = parameter(
@@ -126,21 +133,20 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     )
     eps: float = parameter(
         Interval(0, 1, "right"),
-        "Accuracy, the paper's alpha: the margin of the normalised patterns in the q-norm is to be "
-        "1 - eps of its maximum. The number of updates may grow as 1 / eps**2, and does: this is no "
-        "algorithm for small eps.",
+        "Accuracy, the paper's alpha: the margin of the normalised samples in the q-norm is to be at "
+        "least 1 - eps of its maximum. The number of updates grows as 1 / eps**2.",
         default=0.5,
     )
 
     stop: Literal["certificate", "clean-pass"] = parameter(
         OneOf("certificate", "clean-pass"),
         "When a fit ends: as soon as `normalised_certificates_` prove eps, or, as in the paper, only "
-        "when a full epoch has changed nothing.",
+        "after a full epoch without updates.",
         default="certificate",
     )
 
-    def new_state(self, n_features, n_patterns):
-        return AlmaState(n_features, n_patterns, float(self.p), float(self.eps))
+    def new_state(self, n_features, n_samples):
+        return AlmaState(n_features, n_samples, float(self.p), float(self.eps))
 
     def phases(self, run):
         # The margin may be proven while samples are still within the threshold.

@@ -7,16 +7,23 @@ from margins.parameters import AnyOf, Interval, OneOf, parameter
 
 
 class AlphaBoundPerceptron(NoiseTolerantClassifier):
-    """The perceptron with the alpha-bound: no pattern is added more than alpha_bound times.
+    """The perceptron with the alpha-bound: no sample is added more than alpha_bound times.
 
-    What errs again and again is taken for noise, as an upper bound on the dual variables does in the
-    L1-SVM. Mistakes beyond the bound count neither as updates nor as votes.
+    Samples misclassified again and again are taken for noise; the bound acts as the upper bounds of the
+    dual variables in the L1-SVM. Mistakes beyond the bound count neither as updates nor as votes.
 
     **Source**: Khardon & Wachman (2007), section 2.3 and Figure 2.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("alpha-bound")(alpha_bound=5, random_state=0).fit(X, y).converged_
+    True
     """
 
     alpha_bound: float = parameter(
         AnyOf(OneOf(math.inf), Interval(1, 2**53, integer=True)),
-        "A pattern is added at most so many times.",
+        "Maximum number of updates of a sample.",
         default=20,
     )

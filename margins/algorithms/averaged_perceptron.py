@@ -7,9 +7,16 @@ from margins.parameters import OneOf, parameter
 class AveragedPerceptron(NoiseTolerantClassifier):
     """The averaged perceptron: the mean of all hypotheses, weighted as in voting.
 
-    One weight vector that behaves much like the voted perceptron's many.
+    One weight vector that approximates the votes of the voted perceptron.
 
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("averaged-perceptron")(random_state=0).fit(X, y).converged_
+    True
     """
 
     readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="averaged")

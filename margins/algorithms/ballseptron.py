@@ -13,28 +13,35 @@ from margins.solvers.schedules import EASY_EPOCHS
 
 
 class Ballseptron(OnlineMixin, BaseMarginClassifier):
-    """The Ballseptron: a ball around every pattern has to be on the right side.
+    """The Ballseptron: a ball around every sample must be classified correctly.
 
-    A pattern on the wrong side is added; one that is nearer to the hyperplane than `radius` is
+    A misclassified sample is added; one that is nearer to the hyperplane than `radius` is
     replaced by the nearest point of its ball, ``y - radius a / |a|``, and that is added. With a radius
     below the maximum margin gamma it ends, with a margin above the radius, after at most
     ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S`` may
-    fall below it one day, which proves it: the fit ends and says so.
+    fall below it, which proves that it is: the fit ends with a warning.
 
     **Source**: Shalev-Shwartz & Singer (2005), A new perspective on an old perceptron algorithm. The
     number of updates is our derivation.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("ballseptron")(radius=0.5, random_state=0).fit(X, y).converged_
+    True
     """
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
-        "separable.",
+        "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "
+        "margin.",
         default=math.inf,
     )
     radius: float | None = parameter(
         optional(Interval(0, 1e60)),
         "Of the balls, in the units of X; 0: the perceptron. None: with C < inf half the margin that "
-        "private coordinates alone ensure; with C = inf twice the margin that a perceptron achieves, "
+        "slack terms alone ensure; with C = inf twice the margin that a perceptron achieves, "
         "then twice the margin that this achieves, and so on while that takes no more than "
         f"{EASY_EPOCHS} epochs each time; then 0.99 times the last one achieved.",
         default=None,

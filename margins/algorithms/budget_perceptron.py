@@ -6,23 +6,30 @@ from margins.solvers.custom._budget import Cache
 
 
 class BudgetPerceptron(BudgetClassifier):
-    """The budget perceptron: keep few patterns, and drop those that have become easy.
+    """The budget perceptron: keep few samples, and remove those that have become easy.
 
-    A pattern with a product of at most beta is added. Then, while some pattern in the cache would still
-    be right by more than beta if it had never been added, the one that has most is removed. On separable
-    data the cache never holds more than ``(R**2 + 2 beta) / gamma**2`` patterns, however many come. With
-    a `size` nothing is removed before the cache is full, and then the easiest.
+    A sample with a product of at most beta is added. Then, while some sample in the cache would have a
+    product above beta without itself, the one with the largest such product is removed. On separable
+    data the cache never holds more than ``(R**2 + 2 beta) / gamma**2`` samples. With a `size` nothing is
+    removed before the cache is full, and then the easiest sample.
 
     `cache_` lists, for each binary problem, the samples in the cache, the oldest first; a stream keeps
-    their rows, and nothing else. That epochs end without an update is not promised, nor expected.
+    only their rows. An epoch without updates is not guaranteed.
 
     **Source**: Crammer, Kandola & Singer (2003); the bound: Panagiotakopoulos & Tsampouka (2010),
     Remark 3.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("budget-perceptron")(size=2, random_state=0).fit(X, y).converged_
+    True
     """
 
     size: int | None = parameter(
         optional(Interval(1, 2**31 - 1, integer=True)),
-        "Patterns in the cache at most. None: no bound but that of the data.",
+        "Maximum number of samples in the cache. None: no limit.",
         default=None,
     )
 

@@ -9,48 +9,53 @@ from margins.rules import FallingMargin, NormalisedStep, NoShrink, Rules
 from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP
 
-# After so many full epochs at most a stage looks at what is proven.
+# Maximum number of full epochs between two certificates.
 EPOCHS = 3
-# What a stage that starts at the upper bound makes of the share of the margin that is unproven.
+# Rate and exponent of a phase, in units of the unproven share of the margin.
 RATE = 0.5
 FALL = 0.25
 
 
 class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
-    """CRAMMA: a weight vector of length 1, a margin demanded that falls, a constant rate.
+    """CRAMMA: a normalised weight vector, a falling margin threshold, a constant rate.
 
-    A pattern is misclassified when ``u.y <= beta t**-exponent``, t the updates so far; then
-    ``u <- u + eta y``, and u is normalised again. Were beta t**-exponent to stay just below the maximum
-    margin, and eta small, the solution would be as good as one likes; both depend on the data.
+    A sample is misclassified when ``u.y <= beta t**-exponent``, t the updates so far; then
+    ``u <- u + eta y``, and u is normalised again. With beta t**-exponent just below the maximum
+    margin, and eta small, the solution is arbitrarily good; both depend on the data.
 
-    Certificates tell. After every clean full pass, and after a few others, the run goes on in a new
-    phase: the margin demanded is at most the upper bound that is proven, and eta and the exponent are
-    at most in proportion to the share of it that is unproven. A run ends when eps is proven; it is not
-    known how many updates that takes.
+    Certificates estimate them. After every full pass without updates, and after a few others, a new
+    phase begins: the threshold is at most the proven upper bound of the margin, and eta and the
+    exponent are at most proportional to the share of it that is unproven. A run ends when eps is
+    proven; no bound on the number of updates is known.
 
     **Source**: Tsampouka & Shawe-Taylor (2006), Constant rate approximate maximum margin algorithms.
     The phases are ours.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("cramma")(random_state=0).fit(X, y).converged_
+    True
     """
 
-    beta: float = parameter(
-        Interval(0, 1e60), "Sets the margin demanded to start with, in units of R.", default=1.0
-    )
+    beta: float = parameter(Interval(0, 1e60), "Initial margin threshold, in units of R.", default=1.0)
     eta: float = parameter(
-        Interval(1e-20, 1e20), "Learning rate to start with, in units of 1 / R.", default=0.1
+        Interval(1e-20, 1e20), "Initial learning rate, in units of 1 / R.", default=0.1
     )
     exponent: float | None = parameter(
         optional(Interval(0, 2)),
-        "How fast the margin demanded falls. None: 1/2 in a stream and to start with, then as above.",
+        "Decay exponent of the threshold. None: 1/2 in a stream and at first, then as above.",
         default=None,
     )
     radius: float | None = parameter(
         optional(Interval(1e-60, 1e60)),
-        "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
-        "chunk.",
+        "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its "
+        "first chunk.",
         default=None,
     )
 
-    # By what power of 1 / t the learning rate falls.
+    # Decay exponent of the learning rate.
     _falling_rate = 0.0
 
     def phases(self, run):
@@ -61,16 +66,16 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
             bound = min(run.certificate.upper_bound, math.sqrt(run.sqradius))
             unproven = max(1 - run.certificate.fraction, self.eps)
             t = max(run.weights.t, 1.0)
-            demanded = bound if run.clean else min(beta * t**-exponent, bound)
+            threshold = bound if run.clean else min(beta * t**-exponent, bound)
             eta = min(eta, RATE * unproven * bound / run.sqradius)
             if self.exponent is None:
                 exponent = min(FALL * unproven, 0.5)
-            beta = demanded * t**exponent
-            # eta is the rate at the stage's first update.
+            beta = threshold * t**exponent
+            # eta is the rate at the phase's first update.
             yield self._phase(beta, exponent, eta * t**self._falling_rate)
 
     def _start(self, sqradius):
-        """beta, eta and the exponent to start with, the first two in the units of X."""
+        """The initial beta, eta and exponent, the first two in the units of X."""
         radius = math.sqrt(sqradius) if self.radius is None else self.radius
         exponent = 0.5 if self.exponent is None else float(self.exponent)
         return self.beta * radius, self.eta / radius, exponent

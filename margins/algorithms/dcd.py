@@ -7,21 +7,28 @@ from margins.solvers.dual_cd import dual_coordinate_descent
 
 
 class DualCoordinateDescent(SoftMarginClassifier):
-    """Dual coordinate descent: set one dual variable after the other to its best value.
+    """Dual coordinate descent: optimise one dual variable after the other.
 
-    Every visit solves the dual problem for one alpha, the others held, by
+    Every coordinate update solves the dual problem for one alpha, the others fixed, by
     ``alpha <- alpha + (1 - a.y) / N`` within its bounds. This is LIBLINEAR's algorithm, and the problem
-    that of `LinearSVC`; but the fit ends with the proof of its accuracy, and not by a tolerance of the
+    that of `LinearSVC`; but the fit ends when its accuracy is proven, not by a tolerance of the
     gradient.
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3; Fan, Chang, Hsieh,
     Wang & Lin (2008), LIBLINEAR.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("dcd")(loss="hinge", random_state=0).fit(X, y).converged_
+    True
     """
 
     shrinking: bool = parameter(
         BOOLEAN,
-        "Between two full passes, pass over those patterns only whose dual variables are not held at "
-        "their bounds.",
+        "Between two full passes, pass only over the samples whose dual variables are not expected to "
+        "stay at their bounds.",
         default=True,
     )
 

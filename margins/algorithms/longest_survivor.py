@@ -5,11 +5,18 @@ from margins.parameters import OneOf, parameter
 
 
 class LongestSurvivorPerceptron(NoiseTolerantClassifier):
-    """The longest survivor: the hypothesis that was right most often before its first mistake.
+    """The longest survivor: the hypothesis with the most correct classifications before a mistake.
 
-    Of equals the first. Without a margin this is Gallant's pocket algorithm.
+    The first one of equals. Without a margin this is Gallant's pocket algorithm.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("longest-survivor")(random_state=0).fit(X, y).converged_
+    True
     """
 
     readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="longest")

@@ -8,20 +8,27 @@ from margins.solvers.base import Phase
 
 
 class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
-    """The perceptron with margin: add every pattern whose product ``a.y`` is at most b.
+    """The perceptron with margin: add every sample whose product ``a.y`` is at most b.
 
     On separable data it ends after at most ``(R**2 + 2 b) / gamma**2`` updates with more than
     ``b / (R**2 + 2 b)`` of the maximum margin: up to one half, however large b.
 
     **Source**: Duda & Hart (1973); Panagiotakopoulos & Tsampouka (2010), (11) and (17) without
     unlearning.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("margin-perceptron")(b=2, random_state=0).fit(X, y).converged_
+    True
     """
 
     b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),
-        "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
-        "chunk.",
+        "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its "
+        "first chunk.",
         default=None,
     )
 

@@ -7,16 +7,23 @@ from margins.parameters import Interval, parameter
 class MistakeControlledRule(ConstantRateMargin):
     """MICRA: as CRAMMA, with a learning rate that also falls with the number of updates.
 
-    A pattern is misclassified when ``u.y <= beta t**-exponent``, t the updates so far; then
-    ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`, whose phases take the
-    run to eps here, too: eta is then the rate at the start of a stage, and falls within it.
+    A sample is misclassified when ``u.y <= beta t**-exponent``, t the updates so far; then
+    ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`, whose phases are
+    used here, too: eta is then the rate at the start of a phase, and falls within it.
 
     **Source**: Tsampouka & Shawe-Taylor (2007), Approximate maximum margin algorithms with rules
     controlled by the number of mistakes. The phases are ours.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("micra")(random_state=0).fit(X, y).converged_
+    True
     """
 
     zeta: float = parameter(
-        Interval(0, 2), "How fast the learning rate falls: like t to the power -zeta.", default=0.3
+        Interval(0, 2), "Decay exponent of the learning rate: proportional to t**-zeta.", default=0.3
     )
 
     @property

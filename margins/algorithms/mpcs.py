@@ -8,18 +8,25 @@ from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOW
 
 
 class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
-    """The margin perceptron with constant shrinking: forget at a steady rate.
+    """The margin perceptron with constant shrinking: shrink the weight vector at a constant rate.
 
     Every update first shrinks the weight vector by ``1 - lam``. With
     ``kappa = lam (R**2 + 2 b) / ((2 - lam) gamma**2) < 1``, gamma the maximum margin, it ends with more
-    than ``(1 + kappa) * b / (R**2 + 2 b)`` of gamma: the larger kappa, the better, but beyond 1 the
-    guarantee to end is lost.
+    than ``(1 + kappa) * b / (R**2 + 2 b)`` of gamma: the larger kappa, the better, but
+    above 1 termination is not guaranteed.
 
-    Gamma need not be known. One full epoch without shrinking gives a margin achieved, a lower bound
-    of gamma; lam is chosen for it, and again for the better one whenever a clean full pass does not
-    prove eps and b is doubled.
+    Gamma need not be known: one full epoch without shrinking gives a margin achieved, a lower bound
+    of gamma; lam is chosen for it, and again for the better one whenever a full pass without
+    updates does not prove eps and b is doubled.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.1, Remarks 2 and 3.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("mpcs")(random_state=0).fit(X, y).converged_
+    True
     """
 
     kappa: float = parameter(
@@ -28,11 +35,11 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
         default=0.999,
     )
     lam: float | None = parameter(
-        optional(Interval(0, 1, "left")), "Shrinking rate itself. None: from `kappa`.", default=None
+        optional(Interval(0, 1, "left")), "Shrinking rate. None: from `kappa`.", default=None
     )
     b: float | None = parameter(
         optional(NON_NEGATIVE),
-        "Threshold to start with, in units of R**2, R the longest pattern. None: from eps.",
+        "Initial threshold, in units of R**2, R the norm of the longest sample. None: from eps.",
         default=None,
     )
 

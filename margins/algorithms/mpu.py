@@ -9,19 +9,24 @@ from margins.tuning import TUNING
 class UnlearningMarginPerceptron(SoftMarginClassifier):
     """The margin perceptron with unlearning: learn below b, unlearn what was learned above b + delta_b.
 
-    Unlike other perceptrons it takes back: a sample that was added when it was hard and has become
-    easy is subtracted again. With bounded dual variables it solves the L1-SVM, which has no hard
-    margin to be reached.
+    Unlike other perceptrons it unlearns: a sample that was added when it was hard and has become easy is
+    subtracted again. With bounded dual variables it solves the L1-SVM.
 
     Runs start with b chosen so that the accuracy is guaranteed before the run; if the certificate
-    should not confirm eps, b is doubled and the run goes on from where it is. Nested active sets decide
-    the order in which samples are visited.
+    does not confirm eps, b is doubled and the run continues. Samples are accessed in nested active sets.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
 
     See Also
     --------
-    margins.MarginClassifier : The same problems by the fastest solver.
+    MarginClassifier : The same problems by the fastest solver.
 
-    **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("mpu")(C=1, eps=0.05, random_state=0).fit(X, y).converged_
+    True
     """
 
     before_run: float | None = parameter(
@@ -41,5 +46,7 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         if accuracy is None:
             accuracy = accuracy_before_run(run.loss, self.eps)
         accuracy = max(accuracy, TUNING.unlearning.finest_accuracy)
-        delta_b = self.delta_b * (run.sqradius or 1.0)  # 0: all rows are, which the hinge loss allows
+        delta_b = self.delta_b * (
+            run.sqradius or 1.0
+        )  # R = 0: only zero rows, which the hinge loss allows
         yield from unlearning_phases(run, threshold(run.loss, self.C, accuracy, delta_b), delta_b)

@@ -9,37 +9,44 @@ from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
 from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 
-LARGEST_N = 1000
+MAX_N = 1000
 
 
 class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
-    """The margin perceptron with variable shrinking: forget the early patterns, less and less.
+    """The margin perceptron with variable shrinking: shrink by a factor that tends to 1.
 
     Before update t + 1 the weight vector shrinks by ``(t / (t + 1))**n``, so that in the end the
-    pattern of the t-th update weighs in proportion to ``t**n``. A solution has more than
-    ``(2 n + 1) / (n + 1) * b / (R**2 + 2 b)`` of the maximum margin, without knowing anything of it.
+    sample of the t-th update has a weight proportional to ``t**n``. A solution has more than
+    ``(2 n + 1) / (n + 1) * b / (R**2 + 2 b)`` of the maximum margin, which need not be known.
 
-    That guarantee is far below what a run reaches, so it starts with modest n and b; whenever a clean
-    full pass does not prove eps, b is doubled, n (unless given) raised by one, and the run goes on.
+    Runs reach much more than that guarantee, so n and b are small at first; whenever a full pass without
+    updates does not prove eps, b is doubled, n (unless given) raised by one, and the run continues.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("mpvs")(random_state=0).fit(X, y).converged_
+    True
     """
 
     n: int | None = parameter(
-        optional(Interval(0, LARGEST_N, integer=True)),
+        optional(Interval(0, MAX_N, integer=True)),
         "Exponent of the shrinking factor; 0: the margin perceptron, which reaches about half the "
-        "maximum margin. None: from eps, raised as needed.",
+        "maximum margin. None: from eps, raised if necessary.",
         default=None,
     )
     b: float | None = parameter(
         optional(NON_NEGATIVE),
-        "Threshold to start with, in units of R**2. None: from eps.",
+        "Initial threshold, in units of R**2. None: from eps.",
         default=None,
     )
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),
-        "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
-        "chunk.",
+        "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its "
+        "first chunk.",
         default=None,
     )
 
@@ -51,13 +58,13 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
             # What was misclassified below the old b is below the new one: the run stays valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:
-                n = min(n + 1, LARGEST_N)
+                n = min(n + 1, MAX_N)
 
     def _start(self, sqradius):
-        """The n and b to start with."""
+        """The initial n and b."""
         if self.radius is not None:
             sqradius = self.radius**2
-        n = min(math.ceil(0.2 / math.sqrt(self.eps)), LARGEST_N) if self.n is None else self.n
+        n = min(math.ceil(0.2 / math.sqrt(self.eps)), MAX_N) if self.n is None else self.n
         return n, (0.02 / self.eps if self.b is None else self.b) * sqradius
 
     def online_rules(self, sqradius):

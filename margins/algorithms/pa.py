@@ -8,29 +8,36 @@ from margins.rules import Average, MarginError, NoShrink, PassiveAggressive, Rul
 
 
 class PassiveAggressiveClassifier(StepClassifier):
-    """The passive-aggressive algorithm: the smallest change that gives the pattern functional margin 1.
+    """The passive-aggressive algorithm: the smallest change that gives the sample functional margin 1.
 
-    A pattern with ``a.y >= 1`` changes nothing, a tie included; from any other as much is added as its
-    loss ``1 - a.y`` asks for, ``c = loss / |y|**2``.
+    A sample with ``a.y >= 1`` makes no update, a tie included; of any other ``c = loss / |y|**2`` is
+    added, with the loss ``1 - a.y``.
 
-    On data of maximum margin gamma the squared losses of all presentations sum to at most
+    On data of maximum margin gamma the squared losses of all accesses sum to at most
     ``(R / gamma)**2``. So the epochs end after at most ``(R / (gamma tol))**2`` updates, and then with
     at least ``(1 - tol) / 2`` of gamma, because a never leaves the ball of radius 1 / gamma around the
-    weight vector of maximum margin. Nothing is promised of other data.
+    weight vector of maximum margin. There is no guarantee for other data.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 2.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("pa")(random_state=0).fit(X, y).converged_
+    True
     """
 
     tol: float = parameter(
         Interval(0, 1, "left"),
-        "Losses up to it are passed over. 0: none, as in the paper; but then repeated epochs come ever "
-        "closer to losses of 0 on separable data without an end.",
+        "Losses up to it make no update. 0: as in the paper; but then the losses of repeated epochs only "
+        "converge to 0 on separable data, and epochs do not end.",
         default=1e-9,
     )
     readout: Literal["last", "averaged"] = parameter(
         OneOf("last", "averaged"),
-        "What the run leaves as its model: the last weight vector, or the mean of all, each weighted by "
-        "the presentations that it saw.",
+        "The model of a fit: the last weight vector, or the mean of all, each weighted by the number of "
+        "samples that it classified.",
         default="last",
     )
 

@@ -9,19 +9,25 @@ from margins.rules import PassiveAggressive
 class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     """PA-I: the passive-aggressive algorithm, but no update adds more than its aggressiveness.
 
-    ``c = min(aggressiveness / R**2, loss / |y|**2)``: a mislabelled pattern can do only so much.
+    ``c = min(aggressiveness / R**2, loss / |y|**2)``: this limits the effect of mislabelled samples.
 
     In one pass over any sequence it predicts wrongly at most
     ``max(R**2, 1 / c_max) (|u|**2 + 2 c_max sum of u's losses)`` times, for any weight vector u, with
     ``c_max = aggressiveness / R**2``.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 4.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("pa-i")(aggressiveness=0.5, random_state=0).fit(X, y).converged_
+    True
     """
 
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),
-        "The paper's C, in units of 1 / R**2: the most that one update adds. Not the `C` of the soft "
-        "margin.",
+        "The paper's C, in units of 1 / R**2: the largest step. Not the `C` of the soft margin.",
         default=1.0,
     )
     radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)

@@ -5,18 +5,25 @@ from margins.parameters import Interval, parameter
 
 
 class PerceptronWithMargin(NoiseTolerantClassifier):
-    """The perceptron algorithm with margins: a score must be right by more than tau theta_init.
+    """The perceptron algorithm with margins: scores must exceed tau theta_init.
 
-    The noise-tolerant variant that pays most: of all that Khardon & Wachman tried, tau improves the last
-    hypothesis most, and hardly anything improves on it. On separable data, with theta learned in steps
-    of C = R**2, its margin is at least ``tau / (sqrt(8) (eta R**2 + tau))`` of the maximum, tau taken
-    absolutely.
+    Of all noise-tolerant variants that Khardon & Wachman tried, tau improves the last hypothesis most,
+    and little improves on it. On separable data, with theta learned in steps
+    of C = R**2, its margin is at least ``tau / (sqrt(8) (eta R**2 + tau))`` of the maximum, with tau in
+    absolute units.
 
     **Source**: Krauth & Mezard (1987); Khardon & Wachman (2007), section 2.4, "PAM".
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("pam")(random_state=0).fit(X, y).converged_
+    True
     """
 
     tau: float = parameter(
         Interval(0, 1e60),
-        "Margin, in units of theta_init: a presentation is a mistake if l (score) <= tau theta_init.",
+        "Margin, in units of theta_init: a sample is misclassified if l (score) <= tau theta_init.",
         default=1.0,
     )

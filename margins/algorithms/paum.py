@@ -7,33 +7,41 @@ from margins.parameters import Interval, parameter
 
 
 class UnevenMarginPerceptron(ReadoutClassifier):
-    """The perceptron with uneven margins: one margin for each label, for classes of uneven size.
+    """The perceptron with uneven margins: one margin for each label, for imbalanced classes.
 
     On separable data it ends, and class j has a margin of at least
     ``tau_j / (sqrt(8) (eta + max(tau_positive, tau_negative)))`` of the maximum. In one-vs-rest the
     positive samples are those of the class.
 
     **Source**: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002).
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("paum")(tau_negative=0.5, random_state=0).fit(X, y).converged_
+    True
     """
 
     tau_positive: float = parameter(
-        Interval(0, 1e60), "Margin of positive patterns, in units of R**2, R the longest x.", default=1.0
+        Interval(0, 1e60),
+        "Margin of positive samples, in units of R**2, R the largest |x|.",
+        default=1.0,
     )
     tau_negative: float = parameter(
-        Interval(0, 1e60), "Margin of negative patterns, likewise.", default=0.1
+        Interval(0, 1e60), "Margin of negative samples, in units of R**2.", default=0.1
     )
     eta: float = parameter(
-        Interval(1e-60, 1e60), "Learning rate; only tau / eta matters to decisions.", default=1.0
+        Interval(1e-60, 1e60), "Learning rate; decisions depend only on tau / eta.", default=1.0
     )
     intercept_scaling: float | None = parameter(
         ReadoutClassifier.SCALINGS,
-        "By the square of which an update moves the threshold. None: R, for a stream that of its first "
-        "chunk.",
+        "An update moves the threshold by its square. None: R, for a stream that of its first chunk.",
         default=None,
     )
 
-    def _settle(self, sqnorms):
-        super()._settle(sqnorms)
+    def _prepare_scales(self, sqnorms):
+        super()._prepare_scales(sqnorms)
         self.sqradius_ = float(np.max(sqnorms))
 
     def _default_sqrho(self, sqnorms):

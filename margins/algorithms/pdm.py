@@ -11,13 +11,20 @@ from margins.solvers.schedules import DEEP, DEEP_OPENING
 
 
 class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
-    """The perceptron with dynamic margin: demand ``1 - eps`` of the margin that may still be possible.
+    """The perceptron with dynamic margin: require ``1 - eps`` of the upper bound of the margin.
 
-    A pattern is misclassified when ``a.y <= (1 - eps) |a|**2 / t``, since after t updates ``|a| / t``
-    bounds the maximum margin from above. On separable data (and with C < inf all data are) it ends,
-    with any share ``1 - eps`` of the maximum margin that is asked for, knowing nothing of the data.
+    A sample is misclassified when ``a.y <= (1 - eps) |a|**2 / t``, since after t updates ``|a| / t``
+    bounds the maximum margin from above. On separable data (and with C < inf all data are) it ends
+    with at least ``1 - eps`` of the maximum margin, without prior knowledge of the data.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8), Theorem 3.2, section 4.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("pdm")(eps=0.05, random_state=0).fit(X, y).converged_
+    True
     """
 
     successive: bool = parameter(
@@ -62,6 +69,13 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     As `DynamicMarginPerceptron` with ``successive=True``.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), section 4, "PDM-succ".
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("pdm-succ")(eps=0.05, random_state=0).fit(X, y).converged_
+    True
     """
 
     successive: bool = parameter(

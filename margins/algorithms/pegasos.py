@@ -24,22 +24,29 @@ from margins.solvers.base import EpochSolver, Phase
 
 
 class Pegasos(OnlineMixin, BaseMarginClassifier):
-    """Pegasos: stochastic subgradient steps on the L1-SVM, from patterns drawn with replacement.
+    """Pegasos: stochastic subgradient steps on the L1-SVM, on samples drawn with replacement.
 
-    The t-th step draws k patterns. With ``lam = 1 / (m C)`` it shrinks the weight vector by
-    ``1 - 1 / t``, adds ``1 / (k lam t)`` of every drawn pattern with ``a.y < 1``, and brings the result
-    back into the ball of radius ``1 / sqrt(lam)``, in which the optimum lies.
+    The t-th step draws k samples. With ``lam = 1 / (m C)`` it shrinks the weight vector by
+    ``1 - 1 / t``, adds ``1 / (k lam t)`` of every drawn sample with ``a.y < 1``, and projects the result
+    onto the ball of radius ``1 / sqrt(lam)``, in which the optimum lies.
 
     The objective ``lam / 2 |a|**2 + mean hinge loss`` of a random one of the first T weight vectors
     exceeds the optimum, in expectation, by at most ``(sqrt(lam) + R)**2 (1 + ln T) / (2 lam T)``,
-    whatever m. The steps never come to rest: `converged_` stays False, and the certificate, the duality
-    gap of the L1-SVM, says what was reached.
+    for any m. The steps do not converge: `converged_` stays False, and the certificate has the duality
+    gap of the L1-SVM that was reached.
 
-    With C = inf only its limit is left, a perceptron on random draws, which adds patterns with
-    ``a.y <= 0``. A stream has no size, so `partial_fit` needs `lam`, takes each pattern as its draw, and
-    its certificate, the |a| / S that no margin exceeds, is one about the hard margin.
+    C = inf is the limit, a perceptron on random draws, which adds samples with ``a.y <= 0``. A stream
+    has no size, so `partial_fit` needs `lam`, takes each sample as a draw, and its certificate, the
+    upper bound |a| / S, is about the hard margin.
 
     **Source**: Shalev-Shwartz, Singer & Srebro (2007), Figure 1, Theorem 1.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("pegasos")(max_iter=20, random_state=0).fit(X, y).converged_
+    True
     """
 
     C: float = parameter(
@@ -49,18 +56,18 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     lam: float | None = parameter(
         optional(Interval(1e-60, 1e60)),
         "Regularisation; given, it takes the place of C, as C = 1 / (m lam). None: 1 / (m C), with the "
-        "sum of the C of all patterns for m C if they differ; and there is no `partial_fit`.",
+        "sum of the C of all samples for m C if they differ; and there is no `partial_fit`.",
         default=None,
     )
     batch_size: int = parameter(
         Interval(1, 2**31 - 1, integer=True),
-        "k, the patterns of a step. What an epoch, of m draws, leaves over begins the next. 1 for "
+        "k, the samples of a step. Draws left over by an epoch of m draws begin the next one. 1 for "
         "streams.",
         default=1,
     )
-    project: bool = parameter(BOOLEAN, "Come back into the ball after every step.", default=True)
+    project: bool = parameter(BOOLEAN, "Project onto the ball after every step.", default=True)
     max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True), "Epochs: so many times m draws.", default=100
+        Interval(1, math.inf, "left", integer=True), "Epochs of m draws each.", default=100
     )
 
     _keeps_dual = True
@@ -69,19 +76,19 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     def _online(self):
         return self.lam is not None and self.batch_size == 1
 
-    def _settle(self, sqnorms):
-        self._n_patterns = len(sqnorms)
+    def _prepare_scales(self, sqnorms):
+        self._n_samples = len(sqnorms)
 
     def _penalties(self, weight):
         self._weight = weight  # of the chunk, if this is a stream
         if self.lam is None:
             return super()._penalties(weight)
         with np.errstate(over="ignore", under="ignore"):
-            C = weight / (float(self.lam) * self._n_patterns)
+            C = weight / (float(self.lam) * self._n_samples)
         for value in (np.min(C), np.max(C)):
             if not SMALLEST_C <= value <= LARGEST_C:
                 raise ValueError(
-                    f"lam of Pegasos must leave every 1 / (m lam), times the weight of the pattern, in "
+                    f"lam of Pegasos must leave every 1 / (m lam), times the weight of the sample, in "
                     f"[{SMALLEST_C:g}, {LARGEST_C:g}]. Got {value}."
                 )
         return C
@@ -101,15 +108,15 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
 
     def _rules(self, run):
         if not run.loss.is_finite:
-            # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. Of single patterns t times
-            # the limit is their plain sum, in which ties are not rounded away.
+            # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. With batch_size 1, t times
+            # the limit is a plain sum, in which ties are exact.
             if self.batch_size == 1:
                 return Rules(Mistake(), Additive(most=1), ConstantDecay(0.0))
             return Rules(Mistake(), SubgradientStep(1.0), HarmonicDecay())
         C = of_each(run.loss.C, len(run.patterns))
         mean = float(np.mean(C))
         weight = None if np.all(mean == C) else C / mean
-        # The mean, because |w|^2 <= sum_k C_k is what is known of the optimum.
+        # The mean, because the optimum has |w|^2 <= sum_k C_k.
         step = SubgradientStep(1 / (mean * len(C)), self.project, weight)
         return Rules(MarginError(), step, HarmonicDecay())
 
@@ -118,4 +125,4 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         return Rules(MarginError(), SubgradientStep(self.lam, self.project, weight), HarmonicDecay())
 
     def _warn(self, runs):
-        """It has no end of its own, and nobody expects it."""
+        """No warning: the algorithm does not converge."""

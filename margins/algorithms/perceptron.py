@@ -1,4 +1,4 @@
-"""The perceptron, and all that makes it bear noise."""
+"""The perceptron, with the options of its noise-tolerant variants."""
 
 import math
 from typing import Literal
@@ -8,17 +8,24 @@ from margins.parameters import Interval, OneOf, parameter
 
 
 class Perceptron(NoiseTolerantClassifier):
-    """The classical perceptron: add every pattern that is on the wrong side.
+    """The classical perceptron: add every misclassified sample.
 
     On separable data it ends, with a full epoch without mistakes, after at most ``(R / gamma)**2``
-    updates. It reaches some margin, not a guaranteed share of the maximum; its certificate says which.
+    updates. The margin reached, which its certificate states, is no guaranteed share of the maximum.
 
-    By its parameters it is also every noise-tolerant variant of Khardon & Wachman: a margin, the
-    lambda-trick, a bound on the updates of each pattern, a learned threshold that starts anywhere, and
-    any way of reading a model out of the run. The names for these variants are presets of this class.
+    Its parameters include every noise-tolerant variant of Khardon & Wachman: a margin, the
+    lambda-trick, a bound on the updates of each sample, a learned threshold with any initial value, and
+    averaging or selection over iterates. The names of these variants are presets of this class.
 
     **Source**: Rosenblatt (1958); Novikoff (1962), Theorem 1 of the lecture on linear separators;
     Khardon & Wachman (2007), Figures 1 and 2.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("perceptron")(random_state=0).fit(X, y).converged_
+    True
     """
 
     eta: float = parameter(Interval(1e-60, 1e60), NoiseTolerantClassifier.ABOUT_ETA, default=1.0)
@@ -35,4 +42,4 @@ class Perceptron(NoiseTolerantClassifier):
         Interval(1, math.inf, "left", integer=True), "Full epochs at most.", default=1000
     )
 
-    _asks_for_convergence = True
+    _warns = True

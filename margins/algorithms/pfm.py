@@ -17,26 +17,33 @@ from margins.solvers.schedules import DEEP
 
 
 class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
-    """The perceptron with fixed margin condition: demand ``a.y > (1 - eps) gamma |a|``.
+    """The perceptron with fixed margin condition: require ``a.y > (1 - eps) gamma |a|``.
 
     Given a margin gamma that the data are known to have, it ends with a margin of at least
     ``(1 - eps) gamma``, after at most ``2 (R / (eps gamma))**2 + 2 R / (eps gamma)`` updates. If gamma
-    is too large, ``|a| / S`` falls below ``(1 - eps) gamma`` one day, which proves it: the fit ends
-    and says so.
+    is too large, ``|a| / S`` falls below ``(1 - eps) gamma``, which proves that it is: the fit ends with
+    a warning.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (7) and Theorem 3.1; Margin
     Perceptron(gamma), Theorem 2 of the lecture on linear separators, which has eps = 1/2.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("pfm")(gamma=0.5, C=float("inf"), random_state=0).fit(X, y).converged_
+    True
     """
 
     gamma: float | None = parameter(  # type: ignore[assignment]  # a margin, not a kernel's
         optional(POSITIVE),
-        "Margin that the data are known to have, in the extended space if C < inf. None: the margin "
-        "that the private coordinates alone ensure, (sum_k 2 C_k)**-0.5; not for C = inf.",
+        "Margin that the data are known to have, the soft margin if C < inf. None: the margin that the "
+        "slack terms alone ensure, (sum_k 2 C_k)**-0.5; not for C = inf.",
         default=None,
     )
     eps: float = parameter(
         Interval(0, 1, "right"),
-        "How much of gamma may be missing: the margin demanded is (1 - eps) gamma.",
+        "The margin required is (1 - eps) gamma.",
         default=0.5,
     )
 

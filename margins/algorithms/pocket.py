@@ -5,13 +5,20 @@ from margins.parameters import OneOf, parameter
 
 
 class PocketPerceptron(NoiseTolerantClassifier):
-    """The pocket algorithm with ratchet: a longer survivor must also be better.
+    """The pocket algorithm with ratchet: a longer survivor must also classify better.
 
     A hypothesis that survives longer than the one in the pocket replaces it only if it classifies more
     training samples correctly. ``longest-survivor`` is the pocket without the ratchet. In a stream these
-    samples are those of the chunk, so that here alone the result depends on how it is cut.
+    samples are those of the chunk, so the result depends on the chunks, as of no other algorithm.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("pocket")(random_state=0).fit(X, y).converged_
+    True
     """
 
     readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="pocket")

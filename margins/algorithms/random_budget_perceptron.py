@@ -6,20 +6,27 @@ from margins.solvers.custom._budget import Cache
 
 
 class RandomBudgetPerceptron(BudgetClassifier):
-    """The randomized budget perceptron: when the cache is full, a random pattern makes room.
+    """The randomized budget perceptron: when the cache is full, a random sample is removed.
 
-    A perceptron with at most `size` patterns. Cheaper than looking for the easiest of them, and it has a
-    bound on the expected number of mistakes against any vector that is short enough for the size.
+    A perceptron with at most `size` samples. Cheaper than finding the easiest of them, and with a bound
+    on the expected number of mistakes, relative to any weight vector that is short enough for the size.
 
     `cache_` lists, for each binary problem, the samples in the cache, the oldest first; a stream keeps
-    their rows, and nothing else. That epochs end without an update is not promised, nor expected.
+    only their rows. An epoch without updates is not guaranteed.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), the randomized budget perceptron.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("random-budget-perceptron")(size=2, random_state=0).fit(X, y).converged_
+    True
     """
 
     size: int = parameter(
         Interval(1, 2**31 - 1, integer=True),
-        "Patterns in the cache at most (the paper's B).",
+        "Maximum number of samples in the cache (the paper's B).",
         default=100,
     )
 

@@ -10,20 +10,27 @@ from margins.solvers.base import Phase
 
 
 class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
-    """ROMMA: at every mistake, the shortest weight vector that gets the pattern right by 1.
+    """ROMMA: at every mistake, the shortest weight vector with functional margin 1.
 
-    All earlier patterns together are represented by one constraint, ``a'.a >= |a|**2``. The new vector
-    has a closed form without a learning rate, and there is nothing to choose. On separable data it ends
+    All earlier samples are represented by one constraint, ``a'.a >= |a|**2``. The new vector
+    has a closed form without a learning rate, and has no parameters. On separable data it ends
     after at most ``(R / gamma)**2`` updates, gamma the maximum margin; `aggressive-romma` also has
     a guarantee of the margin.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("romma")(random_state=0).fit(X, y).converged_
+    True
     """
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
-        "separable.",
+        "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "
+        "margin.",
         default=math.inf,
     )
 

@@ -10,17 +10,24 @@ from margins.solvers.base import Phase
 
 
 class ServedioAverage(OnlineMixin, BaseMarginClassifier):
-    """Servedio's average algorithm: every pattern is added once, whatever the prediction.
+    """Servedio's average algorithm: every sample is added once, whatever the prediction.
 
-    The weight vector is the sum of all patterns. One pass, nothing to choose, and under isotropic
-    distributions, even with noise, it learns half-spaces.
+    The weight vector is the sum of all samples. One pass, no parameters; under isotropic distributions
+    it learns half-spaces, also with noise.
 
     **Source**: Servedio (1999); Khardon & Wachman (2007), section 1.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("servedio-average")(random_state=0).fit(X, y).converged_
+    True
     """
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Only what the certificate is about: see `perceptron`.",
+        "Soft margin of the certificate only: updates have no slack terms.",
         default=math.inf,
     )
     fit_intercept: bool = parameter(
@@ -35,7 +42,7 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
         return Rules(FixedThreshold(math.inf), Additive(most=1), NoShrink())
 
     def phases(self, run):
-        yield Phase(self.online_rules(run.sqradius), until=lambda run: True)  # one pass is all
+        yield Phase(self.online_rules(run.sqradius), until=lambda run: True)  # one pass
 
     def _scale(self, run):
         return 1.0

@@ -10,25 +10,32 @@ from margins.solvers.base import Phase
 
 
 class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
-    """The shifting perceptron: every mistake is mixed in, and what was learned long ago fades.
+    """The shifting perceptron: a weighted mean of the mistakes, with weights that grow.
 
-    At the mistake after t mistakes ``a <- (t a + lam y) / (lam + t)``, so the pattern of the j-th one
-    weighs about in proportion to ``j**(lam - 1)``. lam = 1 makes the perceptron's updates, lam = 2
-    those of `mpvs` with n = 1 and b = 0. It was made for targets that drift; on separable data it ends
+    At the mistake after t mistakes ``a <- (t a + lam y) / (lam + t)``, so the sample of the j-th one
+    has a weight of about ``j**(lam - 1)``, up to a factor. lam = 1 makes the perceptron's updates, lam
+    = 2 those of `mpvs` with n = 1 and b = 0. It is for drifting targets; on separable data it ends
     after at most ``lam**2 / (2 lam - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if
     lam > 1/2.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple
     budget perceptron, section 3. The number of updates is our derivation.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("spa")(lam=1.5, random_state=0).fit(X, y).converged_
+    True
     """
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
-        "separable.",
+        "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "
+        "margin.",
         default=math.inf,
     )
-    lam: float = parameter(POSITIVE, "How fast it forgets; 1: not at all.", default=2.0)
+    lam: float = parameter(POSITIVE, "Weight of recent mistakes; 1: all weigh the same.", default=2.0)
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))

@@ -5,13 +5,20 @@ from margins.parameters import OneOf, parameter
 
 
 class VotedPerceptron(NoiseTolerantClassifier):
-    """The voted perceptron: every hypothesis of the run votes, as often as it was right.
+    """The voted perceptron: hypotheses vote with their numbers of correct predictions.
 
     The model is the list of mistakes, not a weight vector: a prediction costs one product with every
-    distinct mistaken pattern, and one addition a mistake. ``decision_function`` gives the votes for
-    minus the votes against; a hypothesis whose score is 0 abstains.
+    distinct misclassified sample, and one addition per mistake. ``decision_function`` gives the votes
+    for minus the votes against; a hypothesis whose score is 0 abstains.
 
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("voted-perceptron")(random_state=0).fit(X, y).converged_
+    True
     """
 
     readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="voted")

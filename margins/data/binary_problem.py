@@ -1,7 +1,7 @@
-"""From X and y to patterns: what the kernels read, made without copying X.
+"""From X and y to the samples of binary problems, without copying X.
 
-A matrix becomes `Rows` (its arrays, looked at row by row) and the squared norms of its rows, once
-for all classes; a binary problem adds labels -1/+1, the augmentation and the extension.
+A matrix becomes `Rows` (its arrays, accessed by rows) and the squared norms of its rows, once for all
+classes; a binary problem adds labels -1/+1, the constant feature of the intercept, and the diagonal D_k.
 """
 
 import functools
@@ -12,7 +12,7 @@ from scipy import sparse
 from margins._sparse import Rows, all_ones, stores_twice
 from margins.data._binary_problem import LARGEST_SQNORM, SMALLEST_SQNORM, Patterns
 
-MOST_PATTERNS = 2**31 - 1  # orders and active sets hold int32
+MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 
 
 def rows_of(X):
@@ -31,7 +31,7 @@ def rows_of(X):
     m, d = X.shape
     if sparse.issparse(X):
         data, columns, starts = csr_arrays(X)
-        # Any order of columns will do, but an element stored twice would spoil the squared norms.
+        # Any order of columns is allowed, but duplicates would falsify the squared norms.
         if not X.has_canonical_format and stores_twice(columns, starts, d):
             X = X.copy()
             X.sum_duplicates()
@@ -61,18 +61,18 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
         |x_k|^2.
     sqrho : float
     hard_margin : bool
-        True: there are no private coordinates.
+        True: there are no slack terms.
     zero_rows : bool
-        True: nobody asks for a margin that a zero row could not have.
+        True: zero rows, which have no positive margin, are allowed.
 
     Raises
     ------
     ValueError
-        If there are too many rows, if one is too long for double arithmetic, or if the margin is to be
-        hard and one is 0, or all are too short: then no margin can exist, or be computed.
+        If there are too many rows, if one is too long for double arithmetic, or, with a hard margin, if
+        one is 0 or all are too short: then no margin exists, or can be computed.
     """
-    if len(sqnorms) > MOST_PATTERNS:
-        raise ValueError(f"X must have at most {MOST_PATTERNS} samples. Got {len(sqnorms)}.")
+    if len(sqnorms) > MAX_SAMPLES:
+        raise ValueError(f"X must have at most {MAX_SAMPLES} samples. Got {len(sqnorms)}.")
     largest = check_lengths(sqnorms)
     if hard_margin and 0 < largest < SMALLEST_SQNORM:
         raise ValueError(
@@ -102,7 +102,7 @@ def check_lengths(sqnorms):
 
 
 def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):
-    """The patterns of one binary problem.
+    """The samples of one binary problem.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):
         From `augmented_sqnorms`.
     positive : ndarray of bool, shape (m,)
     sqrho : float
-        Square of the augmentation, 0 for none.
+        Square of the constant feature, 0 for none.
     extension : float or ndarray of float64, shape (m,)
-        Delta_k^2.
+        D_k.
     upper : float or ndarray of float64, shape (m,)
         Upper bounds of the dual variables.
 
@@ -127,7 +127,7 @@ def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):
 
 
 def of_each(value, m):
-    """What is the same for all patterns, or is given for each.
+    """A value for all samples, or one for each, as an array.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def of_each(value, m):
     Returns
     -------
     ndarray of float64, shape (m,)
-        Not copied: with stride 0, if the value is the same for all.
+        Not copied: with stride 0, if it is one value for all.
     """
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value
@@ -153,7 +153,7 @@ def array_of_each(value, m):
 
 @functools.lru_cache
 def _same_for_all(value, m):
-    # As np.broadcast_to does it, in a tenth of the time, which small fits feel; bytes stay as they are.
+    # np.broadcast_to takes longer, which shows in small fits; the buffer is immutable bytes.
     return np.ndarray((m,), buffer=np.float64(value).tobytes(), strides=(0,))
 
 

@@ -1,15 +1,12 @@
-"""Random orders of the patterns.
+"""Random orders of the samples.
 
-A permutation of data that outgrow the cache waits for memory at every pattern, although rows are asked
-for in advance: on Covertype 260 ns a visit, by tiles 90, in file order 30. But neighbours in a file are
-alike, and any fixed order converges slowly: where plain epochs in permuted order prove 99 % of the
-maximum margin on Covertype after 9 of them, and after 10 by tiles, 60 in file order prove next to
-nothing.
+A permutation of data larger than the cache waits for memory at every sample, although rows are
+prefetched. But file order converges slowly, since neighbours in a file are alike.
 
-So an order of large data goes by tiles: chunks of consecutive rows are permuted, and a tile, many
-chunks from all over the data that fit into the cache together, is presented in random order. A chunk
-is longer than what memory delivers at once, and its rows are alike, but between two of them come many
-others. Active sets inherit the order.
+So large data are permuted in blocks: chunks of consecutive rows are permuted, and a block, many chunks
+from all over the data that fit into the cache together, is accessed in random order. A chunk is longer
+than one memory access, and its rows are alike, but many others come between two of them. Active sets
+inherit the order.
 """
 
 import functools
@@ -24,18 +21,18 @@ PERMUTATION = TUNING.permutation
 
 
 class Orders:
-    """The orders in which a run presents its patterns.
+    """The orders in which a run accesses its samples.
 
     Parameters
     ----------
     n : int
-        How many patterns there are.
+        Number of samples.
     rows : Rows
-        Theirs: large data go by tiles.
+        Their rows: large data are permuted in blocks.
     seed : int
     proven : bool
-        True: a proof ends the run, so that orders are a matter of speed alone: blocks of large data, and
-        a permutation that need not be NumPy's.
+        True: a proof ends the run, so that orders affect only speed: large data are permuted in blocks,
+        by a faster permutation than NumPy's.
     shuffle : {"epochs", "once", "never", "draws"}
         When the order is permuted; "draws": an epoch is as many draws with replacement as there are
         samples.
@@ -47,13 +44,13 @@ class Orders:
         self.shuffle, self.n_held_out = shuffle, n_held_out
         self._n, self._seed, self._proven = n, seed, proven
         self._is_first = True
-        self.look_at(rows)
+        self.use(rows)
 
-    def look_at(self, rows):
-        """From now on, the patterns are these rows."""
+    def use(self, rows):
+        """Use these rows of the samples from now on."""
         self._chunk = rows_per_chunk(rows)
 
-    # Made when first asked for: Newton steps need neither, and small fits feel it.
+    # Made on demand: Newton steps need neither, and they take longer than some small fits.
 
     @functools.cached_property
     def _order(self):
@@ -65,16 +62,16 @@ class Orders:
 
     @property
     def held_out(self):
-        """The patterns that are never presented: ndarray of int32, shape (n_held_out,)."""
+        """The samples that are never accessed: ndarray of int32, shape (n_held_out,)."""
         return self._order[: self.n_held_out]
 
     def next(self, size=None):
-        """The order of the next full epoch, or of one of `size` patterns only: ndarray of int32."""
+        """The order of the next full epoch, or of one of only `size` samples: ndarray of int32."""
         if self.shuffle == "draws":
             return self._generator.integers(self._n, size=self._n, dtype=np.int32)
         if self._proven and self.shuffle == "epochs" and self.n_held_out == 0:
             if self._chunk > 1:
-                return by_tiles(self._generator, self._n, self._chunk, size)
+                return in_blocks(self._generator, self._n, self._chunk, size)
             if size is not None and size < self._n:
                 return spread(self._generator, self._n, size)
             mix(self._generator, self._order)
@@ -88,7 +85,7 @@ class Orders:
         return order
 
     def of(self, some):
-        """Some patterns in a random order that is a matter of speed alone: ndarray of int32.
+        """Some samples in a random order, for runs that end by a proof: ndarray of int32.
 
         Parameters
         ----------
@@ -96,24 +93,24 @@ class Orders:
             Ascending.
         """
         if self._chunk > 1:
-            return some[by_tiles(self._generator, len(some), self._chunk)]
+            return some[in_blocks(self._generator, len(some), self._chunk)]
         order = some.copy()
         mix(self._generator, order)
         return order
 
     def sample(self, size):
-        """Some patterns, at most `size`, from all over the data: ndarray of int32, ascending."""
+        """Some samples, at most `size`, spread over the data: ndarray of int32, ascending."""
         return np.unique(spread(self._generator, self._n, size))
 
 
 class _Seed(ISeedSequence):
-    """What a bit generator asks of the seed sequence of an integer, computed once."""
+    """The seed sequence of an integer, with the words of a bit generator computed once."""
 
     def __init__(self, seed):
         self._words = SeedSequence(seed).generate_state(4, np.uint64)
 
     def generate_state(self, n_words, dtype=np.uint32):
-        """The words, which are those that PCG64 asks for."""
+        """The words of PCG64."""
         return self._words
 
 
@@ -121,18 +118,18 @@ _seed = functools.lru_cache(_Seed)
 
 
 def generator_of(seed):
-    """``numpy.random.default_rng(seed)`` of an integer, in half of the time, which small fits feel."""
+    """``numpy.random.default_rng(seed)`` of an integer, with a cached seed sequence."""
     return np.random.Generator(np.random.PCG64(_seed(seed)))
 
 
 def shuffle(generator, order):
-    """``generator.shuffle(order)``, in less time.
+    """``generator.shuffle(order)``, faster.
 
     Parameters
     ----------
     generator : numpy.random.Generator
     order : ndarray of int32
-        Shuffled in place. NumPy swaps elements as wide as a pointer in two thirds of the time.
+        Shuffled in place. NumPy is faster on elements as wide as a pointer.
     """
     wide = order.astype(np.intp)
     generator.shuffle(wide)
@@ -140,7 +137,7 @@ def shuffle(generator, order):
 
 
 def mix(generator, order):
-    """Put an order that is a matter of speed alone into random order, a few times as fast as NumPy does.
+    """Permute an order at random, faster than NumPy, for runs that end by a proof.
 
     Parameters
     ----------
@@ -153,10 +150,10 @@ def mix(generator, order):
 
 
 def spread(generator, n, size):
-    """Some of n patterns, spread evenly over them, in random order: ndarray of int32, shape (size,).
+    """Some of n samples, spread evenly over them, in random order: ndarray of int32, shape (size,).
 
     One out of each of `size` parts, so that no part of a sorted file is left out; neighbouring parts
-    may share a pattern.
+    may share a sample.
 
     Parameters
     ----------
@@ -173,8 +170,8 @@ def spread(generator, n, size):
     return order
 
 
-def by_tiles(generator, n, rows_per_chunk, size=None):
-    """A random order in tiles, of all patterns or of some: ndarray of int32, shape (n,) or (size,).
+def in_blocks(generator, n, rows_per_chunk, size=None):
+    """A random order in blocks, of all samples or of some: ndarray of int32, shape (n,) or (size,).
 
     Parameters
     ----------
@@ -193,17 +190,17 @@ def by_tiles(generator, n, rows_per_chunk, size=None):
     if n % rows_per_chunk:
         order = order[order < n]
     order = order[:size]
-    # One order for all tiles: their patterns are others, and drawing costs more than presenting.
+    # One order for all blocks: drawing costs more than accessing samples.
     block = PERMUTATION.block_samples
     n_full = size - size % block
-    tiles = order[:n_full].reshape(-1, block)
-    order[:n_full] = np.take(tiles, generator.permutation(block), axis=1).ravel()
+    blocks = order[:n_full].reshape(-1, block)
+    order[:n_full] = np.take(blocks, generator.permutation(block), axis=1).ravel()
     mix(generator, order[n_full:])
     return order
 
 
 def rows_per_chunk(rows):
-    """How many rows a chunk holds; 1 if a permutation serves as well."""
+    """The number of rows in a chunk; 1: permute without blocks."""
     if rows.nbytes < PERMUTATION.min_bytes:
         return 1
     rows_of_chunk = PERMUTATION.chunk_bytes * rows.n_rows // rows.nbytes

@@ -1,4 +1,4 @@
-"""What is trained on: the samples of positive weight, and by what the C of each is multiplied."""
+"""The samples of positive weight, and the factors of their C."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class Samples(NamedTuple):
     kept : ndarray of int, shape (m,)
         Their indices among all samples.
     n_samples : int
-        How many samples there were.
+        Number of all samples.
     """
 
     X: object
@@ -29,7 +29,7 @@ class Samples(NamedTuple):
 
 
 def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=False, all_classes=True):
-    """Leave out the samples of weight 0.
+    """Remove the samples of weight 0.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=Fals
         The method's, ``Classifier.fit``, for errors.
     X : ndarray or CSR matrix, shape (m, d)
     codes, classes, sample_weight, class_weight
-        As for `pattern_weights`.
+        As for `sample_weights`.
     pairwise : bool
         True: the columns of X are the samples too.
     all_classes : bool
@@ -50,10 +50,10 @@ def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=Fals
     Raises
     ------
     ValueError
-        See `pattern_weights`; and if a class is left without a sample, but must not be.
+        See `sample_weights`; and if a class is left without a sample, but must not be.
     """
     n_samples = X.shape[0]
-    weight = pattern_weights(name, X, codes, classes, sample_weight, class_weight)
+    weight = sample_weights(name, X, codes, classes, sample_weight, class_weight)
     if not isinstance(weight, np.ndarray) or weight.all():
         return Samples(X, codes, weight, np.arange(n_samples), n_samples)
     kept = np.flatnonzero(weight)
@@ -69,7 +69,7 @@ def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=Fals
     return Samples(X, codes, weight, kept, n_samples)
 
 
-def pattern_weights(name, X, codes, classes, sample_weight, class_weight):
+def sample_weights(name, X, codes, classes, sample_weight, class_weight):
     """Sample weights times class weights.
 
     Parameters
@@ -82,8 +82,8 @@ def pattern_weights(name, X, codes, classes, sample_weight, class_weight):
     classes : ndarray, shape (n_classes,)
     sample_weight : array-like of float, shape (m,), or None
     class_weight : mapping of labels to weights, "balanced" or None
-        Classes that a mapping leaves out weigh 1. "balanced" makes the patterns of all classes weigh
-        the same together, sample weights counted.
+        Classes that a mapping leaves out weigh 1. "balanced" gives all classes the same total
+        weight, sample weights included.
 
     Returns
     -------

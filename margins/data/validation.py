@@ -1,7 +1,7 @@
-"""What is trained on and predicted for, validated.
+"""Validation of X and y, by scikit-learn.
 
-scikit-learn does it. Where the data already are what it would make of them, as in every fit of a study,
-asking takes longer than many a small fit: then what can be seen at a glance is enough.
+For data that need no conversion, as in the fits of a study, its validation takes longer than a small
+fit: then a few checks of types and shapes, and that X is finite, suffice.
 """
 
 import numpy as np
@@ -60,7 +60,7 @@ def validate_samples(estimator, X, y):
 def _classes(y):
     """The distinct labels, sorted, and their index for each label."""
     if y.dtype.kind in "biuf":
-        # Two of them are seen at a glance; looking for any number takes 20 times as long.
+        # Two labels are found much faster than any number of them.
         first = y[0]
         is_second = y != first
         second = y[is_second.argmax()]
@@ -69,7 +69,7 @@ def _classes(y):
                 return np.array([first, second]), is_second.astype(np.intp)
             return np.array([second, first]), np.logical_not(is_second).astype(np.intp)
     classes = np.unique(y)
-    return classes, np.searchsorted(classes, y)  # np.unique would sort y for indices
+    return classes, np.searchsorted(classes, y)  # np.unique with indices would sort y
 
 
 def validate_points(estimator, X):
@@ -96,7 +96,7 @@ def validate_points(estimator, X):
 
 
 def _is_ready(X):
-    """True if X needs no conversion, and surely is finite and not empty."""
+    """True if X needs no conversion, is finite and not empty."""
     if type(X) is np.ndarray:
         values = X
     elif type(X) in (sparse.csr_matrix, sparse.csr_array):
@@ -106,6 +106,6 @@ def _is_ready(X):
     if X.dtype not in DTYPES or X.ndim != 2 or 0 in X.shape:
         return False
     if values.ndim == 1 and values.flags.c_contiguous and all_ones(values):
-        return True  # of other data the first number that is not 1 tells: only binary ones are read here
+        return True  # finite; of other data only the numbers before the first one that is not 1 are read
     with np.errstate(all="ignore"):
-        return bool(np.isfinite(values.sum()))  # a sum that overflows is none of all finite numbers
+        return bool(np.isfinite(values.sum()))  # an overflow only causes a full validation

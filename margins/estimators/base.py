@@ -54,18 +54,21 @@ from margins.registry import name_of
 from margins.solvers.base import Phase, solver_path
 from margins.solvers.driver import Run, RunOptions
 
-# Between these, 1 / (2 C) keeps its digits beside the squared norms that double arithmetic bears.
+# Between these, adding 1 / (2 C) to a squared norm within double range keeps precision.
 SMALLEST_C = 1e-100
 LARGEST_C = 1e100
 
 
 class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, BaseEstimator):
-    """The base of all classifiers here. It ends a fit by a full epoch that changes nothing."""
+    """The base class of all classifiers: a fit ends with a full epoch without updates.
+
+    A subclass declares its parameters and defines `phases`.
+    """
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, as LinearSVC's: a private coordinate of size "
-        "1 / sqrt(2 C) for every pattern. inf: the hard margin.",
+        "Penalty of the 2-norm soft margin, as LinearSVC's: slack terms with D_k = 1 / (2 C). inf: the "
+        "hard margin.",
         default=1.0,
     )
     fit_intercept: bool = parameter(
@@ -78,7 +81,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
         AnyOf(OneOf(None, "balanced"), MAPPING),
-        "Multiplies C of every pattern of a class; 'balanced': by m / (n_classes * class count).",
+        "Multiplies C of every sample of a class; 'balanced': by m / (n_classes * class count).",
         default=None,
     )
     max_iter: int = parameter(
@@ -91,7 +94,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
                 InstanceOf(np.random.RandomState, "a numpy.random.RandomState"),
             )
         ),
-        "Seed of the permutations.",
+        "Seed of the permutations of samples.",
         default=None,
     )
     n_jobs: int | None = parameter(
@@ -114,7 +117,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
     _accuracy = None
     loss = "squared_hinge"
     stop = "certificate"
-    # True if the rules read dual variables even without private coordinates.
+    # True if the rules read dual variables even without slack terms.
     _keeps_dual = False
 
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
@@ -126,7 +129,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
     )
 
     def phases(self, run: Run) -> Iterator[Phase]:
-        """Yield the phases of one binary problem; every algorithm's own.
+        """Yield the phases of one binary problem.
 
         Parameters
         ----------
@@ -140,17 +143,17 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
 
     @with_callbacks
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train, and prove.
+        """Train, and compute certificates.
 
         Parameters
         ----------
         X : array-like or sparse matrix, shape (n_samples, n_features)
-            float32, float64 and CSR are used as they are, in any memory layout; anything else is
+            float32, float64 and CSR are used without a copy, in any memory layout; anything else is
             converted.
         y : array-like, shape (n_samples,)
             Labels of any type, of at least two classes.
         sample_weight : array-like of float, shape (n_samples,), optional
-            Multiplies C of every pattern. Samples of weight 0 are left out.
+            Multiplies C of every sample. Samples of weight 0 are left out.
 
         Returns
         -------
@@ -164,15 +167,15 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         Warns
         -----
         ConvergenceWarning
-            If the fit ends without its proof; it states the certificate reached.
+            If the fit ends before its accuracy is proven; it states the certificate reached.
         """
         self._check_parameters()
-        with kept_if_refused(self):
+        with restored_on_error(self):
             self._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X, y, sample_weight):
-        self.__dict__.pop("_streams", None)  # over features and classes that may be others now
+        self.__dict__.pop("_streams", None)  # of other features and classes, perhaps
         X, y, codes = validate_samples(self, X, y)
         samples = self._weigh(X, codes, sample_weight)
         self.kernel_ = kernel_of(self, samples.X)
@@ -237,7 +240,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         check_parameters(self)
 
     def _penalties(self, weight):
-        """C of every pattern: a float, or an array if they differ."""
+        """C of every sample: a float, or an array if they differ."""
         if isinstance(weight, float):
             C = float(self.C) * weight
         else:
@@ -246,7 +249,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         for value in (C,) if isinstance(C, float) else (C.min(), C.max()):
             if not (SMALLEST_C <= value <= LARGEST_C or math.isinf(self.C)):
                 raise ValueError(
-                    f"C of {type(self).__name__}, times the weight of a pattern, must be in "
+                    f"C of {type(self).__name__}, times the weight of a sample, must be in "
                     f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. Got {value}."
                 )
         return C
@@ -261,7 +264,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         return HardMargin() if math.isinf(self.C) else loss_of(self.loss, C)
 
     def _options(self, rows):
-        """What is asked of every run over these rows: RunOptions."""
+        """The options of every run over these rows: RunOptions."""
         return RunOptions(
             eps=self._accuracy,
             needs_clean_pass=self.stop == "clean-pass",
@@ -272,7 +275,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         )
 
     def _reporter(self):
-        """What prints a line of progress, under the registered name."""
+        """A function that prints a line of progress, under the registered name."""
         name = name_of(type(self)) or type(self).__name__
         return lambda line: print(f"{name}: {line}")
 
@@ -294,35 +297,35 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         )
 
     def _rows(self, X):
-        """The rows that a run presents: of X, or of its kernel matrix."""
+        """The rows that a run accesses: of X, or of its kernel matrix."""
         return self.kernel_.rows(X, self.cache_size)
 
-    # True: a zero row is no error, also without augmentation and private coordinates.
+    # True: a zero row is no error, also without intercept and slack terms.
     _takes_zero_rows = False
-    # The threshold of the first hypothesis, in units of updates; the rules know it.
+    # The threshold of the first hypothesis, in units of updates.
     _theta = 0.0
 
-    def _settle(self, sqnorms):
-        """Settle what depends on |x_k|^2, ndarray of float64, shape (m,)."""
+    def _prepare_scales(self, sqnorms):
+        """Compute what depends on |x_k|^2, ndarray of float64, shape (m,)."""
 
     @property
     def _sqrho(self):
-        """The square of the augmentation."""
+        """The square of `intercept_scaling`; 0 without intercept."""
         return float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
 
     def _run_maker(self, samples, fit):
-        """How a run is made: ``make(index, seed)``, in the thread that trains it."""
+        """A function ``make(index, seed)`` that makes a run, in the thread that trains it."""
         rows = self._rows(samples.X)
         features = rows_of(samples.X) if rows.is_kernel and self.kernel_ == LINEAR else None
         sqnorms = rows.sqnorms()
-        self._settle(sqnorms)
+        self._prepare_scales(sqnorms)
         sqrho = self._sqrho
         sqnorms = augmented_sqnorms(sqnorms, sqrho, math.isinf(self.C), self._takes_zero_rows)
         loss = self._loss(self._penalties(samples.weight))
         options = self._options(rows)
         codes = positive_codes(len(self.classes_))
-        # A cache of kernel rows is not for two threads. How many there are is not asked: joblib's
-        # answer, in a daemonic process for one, is not always what it then does.
+        # A cache of kernel rows for each thread. joblib's number of threads is not used: in a daemonic
+        # process, for one, it is not always right.
         caches, first = threading.local(), [rows]
 
         def make(index, seed):
@@ -353,11 +356,11 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         return one_vs_rest(train, seeds, self.n_jobs)
 
     def _scale(self, run):
-        """By what a hypothesis is multiplied when it becomes a row of `coef_`."""
+        """The factor from a hypothesis to a row of `coef_`."""
         return run.primal_scale
 
     def _forget(self):
-        """Drop what an earlier fit has found, and this one may not have."""
+        """Delete fitted attributes that the next fit may not set."""
         for name in (
             "coef_",
             "intercept_",
@@ -382,7 +385,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         self.converged_ = all(run.converged for run in runs)
 
     def _collect_model(self, runs, samples):
-        """Set what predictions need."""
+        """Set the fitted attributes that predictions use."""
         hypotheses = [run.hypothesis for run in runs]
         scales = [self._scale(run) for run in runs]
         self.intercept_ = np.array(
@@ -407,7 +410,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         )
         if runs[0].keep_dual and self._leaves_dual:
             self.dual_coef_ = np.zeros((len(runs), samples.n_samples))
-            # Not by indices where they are all: that takes longer than many a Newton step.
+            # A slice where all samples are kept: indices take longer than a Newton step of a small fit.
             kept = slice(None) if len(samples.kept) == samples.n_samples else samples.kept
             for row, run, hypothesis in zip(self.dual_coef_, runs, hypotheses, strict=True):
                 row[kept] = run.dual_scale * hypothesis.dual
@@ -418,7 +421,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         self.support_vectors_ = samples.X[:0, :0] if self._is_precomputed else samples.X[support]
 
     def _warn(self, runs):
-        """Warn of what is not proven."""
+        """Warn if an accuracy is not proven."""
         for index, run in enumerate(runs):
             if not run.converged:
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
@@ -430,8 +433,8 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
 
 
 @contextmanager
-def kept_if_refused(estimator):
-    """Leave an estimator as it was if what is done within fails."""
+def restored_on_error(estimator):
+    """Restore the attributes of an estimator if the body raises an error."""
     before = estimator.__dict__.copy()
     try:
         yield
@@ -442,7 +445,7 @@ def kept_if_refused(estimator):
 
 
 def _reached(run):
-    """What a fit without its proof has proven, in a sentence or two."""
+    """The bounds that a fit without convergence has proven, in a sentence or two."""
     certificate = run.certificate
     if not isinstance(run.loss, MaximumMarginLoss):
         return f"The relative duality gap reached is {certificate.gap:.3g}."
@@ -452,20 +455,20 @@ def _reached(run):
     )
     if math.isinf(certificate.primal) and not run.loss.is_finite:
         sentence += (
-            " The classes are not separated; an upper bound that falls towards 0 says that no "
+            " The classes are not separated; an upper bound that falls towards 0 means that no "
             "hyperplane separates them. A finite C allows for that."
         )
     return sentence
 
 
 def display_name(estimator):
-    """How messages name an estimator: by its registered name and its class: str."""
+    """The name of an estimator in messages, its registered name and its class: str."""
     name = name_of(type(estimator))
     return f"{name} ({type(estimator).__name__})" if name else type(estimator).__name__
 
 
 def _common_path(phases):
-    """The solvers of all binary problems, each path once: str."""
+    """The solver paths of all binary problems, each once: str."""
     if len(phases) == 1:
         return solver_path(phases[0])
     return ", ".join(dict.fromkeys(map(solver_path, phases)))

@@ -1,4 +1,4 @@
-"""Perceptrons on a budget: what makes a cache of patterns a classifier, and a stream of one."""
+"""Perceptrons on a budget: a cache of samples as a classifier, for fits and streams."""
 
 import math
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from margins.solvers.custom._budget import Cache
 
 @dataclass
 class BudgetStream(Stream):
-    """One binary problem of a stream of which the members of a cache are kept.
+    """One binary problem of a stream that keeps the samples of a cache.
 
     Attributes
     ----------
     cache : Cache
     X : ndarray or CSR matrix, shape (n_members, n_features), or None
-        The members' rows, the oldest first.
+        The rows in the cache, the oldest first.
     signs, extension, indices : ndarray, shape (n_members,)
-        Their labels, -1.0 or 1.0; their Delta_k^2; and where in the stream they came.
+        Their labels, -1.0 or 1.0; their D_k; and their indices in the stream.
     """
 
     cache: Cache | None = None
@@ -40,8 +40,8 @@ class BudgetStream(Stream):
         """The samples in the cache, the oldest first: ndarray of int64, shape (n_members,)."""
         return self.indices
 
-    def present_rows(self, X, signs, extension, indices, sqrho, rules):
-        """Present the patterns of a chunk, in order, and keep those that end in the cache."""
+    def process_rows(self, X, signs, extension, indices, sqrho, rules):
+        """Process the samples of a chunk, in order, and keep those that are then in the cache."""
         n_kept = len(self.indices)
         if n_kept:
             X = stack_rows(self.X, X)
@@ -62,29 +62,29 @@ class BudgetStream(Stream):
 
 
 class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
-    """A perceptron whose weight vector is the sum of the patterns in a cache.
+    """A perceptron whose weight vector is the sum of the samples in a cache.
 
-    A subclass says how large the cache may be, and if members leave it at random.
+    A subclass defines the size of the cache, and whether samples are removed at random.
     """
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C).",
+        "Penalty of the 2-norm soft margin. inf: the hard margin.",
         default=math.inf,
     )
     beta: float = parameter(
         Interval(0, 1e60),
-        "Margin, in units of R**2: a pattern is added if its product a.y is at most that. R is the "
-        "length of the longest pattern, augmented and extended; for a stream, of its first chunk.",
+        "Margin, in units of R**2: a sample is added if its product a.y is at most that. R is the norm of "
+        "the longest sample, bias and slack term included; for a stream, of its first chunk.",
         default=0.0,
     )
     max_iter: int = parameter(
         Interval(1, math.inf, "left", integer=True),
-        "Epochs. A fit ends earlier if one adds nothing.",
+        "Epochs. A fit ends earlier after an epoch without updates.",
         default=100,
     )
 
-    # Nobody asks these for a separating hyperplane, which a zero row could not have.
+    # No separating hyperplane, which zero rows would rule out, is required.
     _takes_zero_rows = True
     _keeps_dual = True
 
@@ -104,9 +104,9 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         cache = self._cache(_generator(seed))
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
-    def _present(self, stream, patterns, rules, samples):
+    def _process_chunk(self, stream, patterns, rules, samples):
         extension = self._loss(self._penalties(samples.weight)).diag
-        stream.present_rows(
+        stream.process_rows(
             samples.X,
             patterns.signs,
             of_each(extension, len(patterns)),
@@ -126,9 +126,9 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         ]
 
     def _warn(self, runs):
-        """Nothing was promised."""
+        """No warning: there is no guarantee of convergence."""
 
 
 def _generator(seed):
-    """Of what a cache loses: not that of the orders of presentation."""
+    """The generator of removals, independent of that of the orders."""
     return np.random.default_rng((seed, 1))

@@ -1,8 +1,8 @@
-"""Callbacks: who is told of a fit's epochs, by scikit-learn's protocol where it has one.
+"""Callbacks of a fit's epochs, by scikit-learn's protocol where it has one.
 
 With scikit-learn 1.9 or later every classifier here has `set_callbacks`. A fit is a task; its subtasks
 are the full epochs or, with more than two classes, the binary problems, whose subtasks are the epochs.
-With two classes a callback may ask for the estimator as it would be if the fit had stopped there, with
+With two classes a callback may request the estimator as it would be if the fit had stopped there, with
 its `learning_curve_` so far.
 """
 
@@ -30,7 +30,7 @@ else:
 
 
 class Watch:
-    """Tells callbacks of the epochs of one binary problem.
+    """Calls the callbacks for the epochs of one binary problem.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Watch:
         X, y and metadata, as callbacks are given them.
     fitted : callable or None
         ``fitted(run)`` gives the attributes of the estimator as it would be now. None: the task is
-        that of one class of many, ends with its run, and leaves no estimator.
+        that of one class of many; it ends with its run, and has no estimator.
     """
 
     def __init__(self, estimator, context, data, fitted):
@@ -57,7 +57,7 @@ class Watch:
         self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def end_epoch(self, run):
-        """An epoch has ended; True: a callback asks to stop."""
+        """An epoch has ended; True: a callback requests to stop."""
         fitted = self._fitted
         return self._epoch.call_on_fit_task_end(
             estimator=self._estimator,
@@ -74,7 +74,7 @@ class Watch:
 
 
 class Fit:
-    """Tells callbacks of one fit; does nothing if there are none.
+    """Calls the callbacks for one fit; does nothing without callbacks.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Fit:
             self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def watch(self, index):
-        """What tells of the epochs of binary problem `index`: Watch, or None."""
+        """The observer of binary problem `index`: Watch, or None."""
         if self._context is None:
             return None
         if len(self._estimator.classes_) == 2:
@@ -120,7 +120,7 @@ class Fit:
             )
 
     def _fitted(self, run):
-        run = copy.copy(run)  # who looks on changes nothing
+        run = copy.copy(run)  # callbacks must not change the run
         run.leave_gram()
         run.certify()
         estimator = copy.copy(self._estimator)

@@ -1,10 +1,10 @@
-"""Algorithms outside the mould: a compiled loop of their own, everything else as for all others.
+"""Algorithms with a custom compiled loop in place of rules.
 
-Their state is more than one weight vector that patterns are added to, so rules cannot say what they do.
-Such an algorithm declares its parameters and makes a `State`, which presents patterns by a loop of its
-own; epochs, permutations, one-vs-rest, streams, callbacks and certificates are the common ones. What is
-common to the states: every update adds a pattern with a positive coefficient to one vector,
-theta = sum_k alpha_k y_k, so |theta| / S bounds the maximum margin from above, whatever predicts.
+Their state is more than one weight vector that samples are added to. Such an algorithm declares its
+parameters and makes a `State`, which processes samples in its own loop; epochs, permutations,
+one-vs-rest, streams, callbacks and certificates are the common ones. In every state an update adds a
+sample with a positive coefficient to one vector, theta = sum_k alpha_k y_k, so |theta| / S bounds the
+maximum margin from above, whatever predicts.
 """
 
 import math
@@ -19,30 +19,28 @@ from margins.solvers.base import EpochSolver, Phase
 
 
 class State:
-    """What a run of an algorithm with a loop of its own has in place of a `WeightVector`.
-
-    The arrays belong to the subclass; what it must have:
+    """The state of a run with a custom loop, in place of a `WeightVector`; a subclass has:
 
     Attributes
     ----------
     coordinates : ndarray of float64, shape (n_features + 1,)
-        The weight vector that predicts; last, the augmentation's weight.
+        The weight vector that predicts; last, the weight of the constant feature.
     dual : ndarray of float64, shape (m,), or None
-        alpha, where it is kept.
+        alpha, if it is kept.
     dual_sum, sqnorm : float
-        S and |theta|^2, bias and private coordinates included.
+        S and |theta|^2, bias and slack terms included.
     n_updates : int
     """
 
-    def present(self, patterns, order):
-        """Present the patterns of `order`, ndarray of int32: the number of updates."""
-        raise NotImplementedError(f"{type(self).__name__} must define present(patterns, order).")
+    def process(self, patterns, order):
+        """Process the samples of `order`, ndarray of int32; return the number of updates."""
+        raise NotImplementedError(f"{type(self).__name__} must define process(patterns, order).")
 
     n_refused = 0  # every misclassified sample makes an update
     n_visits = 0
 
     def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):
-        """The interface of `margins.solvers.driver.Stage.presenter`, by `present`.
+        """One full epoch, by `process`, with the interface of `margins.solvers.base.EpochSolver`.
 
         Parameters
         ----------
@@ -56,18 +54,18 @@ class State:
         int
             The number of updates.
         """
-        n_changed = self.present(patterns, order)
+        n_changed = self.process(patterns, order)
         self.n_visits += len(order)
         return n_changed
 
     def recompute(self, patterns):
-        """Recompute what recursions have collected rounding in."""
+        """Recompute values in which updates have accumulated rounding."""
 
     def release(self):
-        """Drop what only further updates would need."""
+        """Free the memory that only further updates need."""
 
-    def settle(self, patterns):
-        """Settle what depends on the patterns that are about to be presented."""
+    def begin(self, patterns):
+        """Compute what depends on the samples, before these are processed."""
         self.rho = math.sqrt(patterns.sqrho)
 
     @property
@@ -81,7 +79,7 @@ class State:
         return float(self.coordinates[-1]) / self.rho if self.rho > 0 else 0.0
 
     def products(self, patterns):
-        """w.y_k, private coordinates left out: ndarray of float64, shape (m,)."""
+        """w.y_k, without slack terms: ndarray of float64, shape (m,)."""
         coordinates = self.coordinates
         return patterns.signs * (patterns.rows.products(coordinates) + self.rho * coordinates[-1])
 
@@ -92,37 +90,36 @@ class State:
 
 
 class OwnLoopStream(Stream):
-    """A stream whose patterns are presented by the state itself."""
+    """A stream whose samples are processed by the loop of its state."""
 
-    def present(self, patterns, rules):
+    def process(self, patterns, rules):
         self.patterns = patterns
-        self.weights.settle(patterns)
+        self.weights.begin(patterns)
         order = np.arange(len(patterns), dtype=np.int32)
-        self.end_chunk(len(order), self.weights.present(patterns, order))
+        self.end_chunk(len(order), self.weights.process(patterns, order))
 
 
 class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
-    """A linear classifier that presents its patterns by a loop of its own."""
+    """A linear classifier with a custom loop over its samples."""
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, by a private coordinate of size 1 / sqrt(2 C) for every "
-        "pattern. inf: the hard margin.",
+        "Penalty of the 2-norm soft margin, by slack terms with D_k = 1 / (2 C). inf: the hard margin.",
         default=math.inf,
     )
     kernel: Literal["linear"] = parameter(
         OneOf("linear"),
-        "Only 'linear', and so the parameters of kernels mean nothing.",
+        "Only 'linear'; the parameters of kernels are unused.",
         default="linear",
     )
 
-    def new_state(self, n_features, n_patterns):
-        """The state before the first pattern.
+    def new_state(self, n_features, n_samples):
+        """The state before the first sample.
 
         Parameters
         ----------
-        n_features, n_patterns : int
-            n_patterns 0: the dual variables are not kept.
+        n_features, n_samples : int
+            n_samples 0: dual variables are not kept.
 
         Returns
         -------
@@ -134,9 +131,9 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
         options = super()._options(rows)
 
         def new_weights(patterns):
-            n_patterns = len(patterns) if options.keep_dual else 0
-            state = self.new_state(patterns.rows.n_features, n_patterns)
-            state.settle(patterns)
+            n_samples = len(patterns) if options.keep_dual else 0
+            state = self.new_state(patterns.rows.n_features, n_samples)
+            state.begin(patterns)
             return state
 
         return options._replace(new_weights=new_weights)

@@ -1,6 +1,7 @@
 """How declared parameters become the constructor and the docstring of an estimator."""
 
 import inspect
+import re
 from dataclasses import dataclass
 from typing import Any, dataclass_transform
 
@@ -20,7 +21,7 @@ certificates_ : list of Certificate
 dual_coef_ : ndarray of float64, shape (1, n_samples) or (n_classes, n_samples)
     With ``kernel="linear"``: the dual variables alpha_k >= 0, scaled to be feasible (with C < inf,
     or where the algorithm keeps them). `coef_` is proportional to the sum of alpha_k y_k x_k, and
-    after Newton steps close to it.
+    after Newton steps approximately so.
     With another kernel, as SVC's: shape (1, n_support) or (n_classes, n_support), the coefficients
     of K(support vector, x) in the scores, signed by the labels.
 support_ : ndarray of int, shape (n_support,)
@@ -54,11 +55,14 @@ feature_names_in_ : ndarray of str, shape (n_features,)
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 class Declared:
-    """Turns declared parameters into the constructor and the docstring of every subclass."""
+    """Makes the constructor and the docstring of every subclass from its declared parameters."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclass(kw_only=True, repr=False, eq=False)(cls)
         if cls.__doc__ and not cls.__name__.startswith("_"):
             text = inspect.cleandoc(cls.__doc__)
-            cls.__doc__ = "\n\n".join([text, describe_parameters(cls), ATTRIBUTES.strip()])
+            # numpydoc's order: See Also and Examples follow the attributes.
+            head, tail = (*re.split(r"\n\n(?=(?:See Also|Examples)\n-)", text, maxsplit=1), "")[:2]
+            sections = [head, describe_parameters(cls), ATTRIBUTES.strip(), tail]
+            cls.__doc__ = "\n\n".join(filter(None, sections))

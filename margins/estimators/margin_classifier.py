@@ -1,4 +1,4 @@
-"""The flagship: maximum margins and support vector machines, by the solver that proves them soonest."""
+"""The flagship: maximum margins and support vector machines, by the fastest solver."""
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class MarginClassifier(BaseMarginClassifier):
     the optimum: half of the squared distance of `coef_` from the sum of alpha_k y_k is at most the
     difference of their objectives.
 
+    **Source**: the docstrings of the solvers, in `margins.solvers`.
+
     See Also
     --------
     margins.get : The published algorithms, each by its own rules.
@@ -43,8 +45,6 @@ class MarginClassifier(BaseMarginClassifier):
     True
     >>> classifier.solver_
     'newton'
-
-    **Source**: the docstrings of the solvers, in `margins.solvers`.
     """
 
     loss: str | type[Loss] = parameter(
@@ -107,7 +107,7 @@ class MarginClassifier(BaseMarginClassifier):
         Raises
         ------
         ValueError
-            As `fit` does, also if `solver` cannot serve.
+            As `fit` does, also if `solver` is not applicable.
 
         Examples
         --------
@@ -118,7 +118,7 @@ class MarginClassifier(BaseMarginClassifier):
         'unlearning + conjugate + unlearning + newton + conjugate'
         """
         self._check_parameters()
-        # On a clone: what a fit sets would be set, and what an earlier fit has found would be lost.
+        # On a clone, so that fitted attributes are neither set nor lost.
         return type(self)(**self.get_params(deep=False))._explain(X, y, sample_weight)
 
     def _explain(self, X, y, sample_weight):

@@ -75,9 +75,8 @@ def _n_threads(n_jobs):
 def _in_threads(train, seeds, n_threads):
     """Train in threads, this one among them, each of which takes the next problem when one is finished.
 
-    Not by joblib.Parallel, which looks only every 10 ms if they are done: small fits are by then. This
-    one trains too, not only waits: a thread less is to be started. (Fits with two threads: iris 0.92 of
-    the time, digits 0.97, four times as many digits 0.87 to 0.93, text of 1000 documents 0.8.)
+    Not by joblib.Parallel, which polls every 10 ms, longer than a small fit takes. The
+    calling thread trains, too, so one thread less is started.
     """
     left, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
 
@@ -101,7 +100,7 @@ def _in_threads(train, seeds, n_threads):
         for thread in others:
             thread.join()
     finally:
-        left.clear()  # Ctrl-C: nobody waits for the problems that others have begun, and no other is
+        left.clear()  # Ctrl-C: no further problem is begun, and running ones are not awaited
     if errors:
         raise errors[min(errors)]
     return results

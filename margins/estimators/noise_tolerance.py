@@ -1,4 +1,4 @@
-"""The noise-tolerant perceptrons: one training loop with options, times readouts.
+"""The noise-tolerant perceptrons: one training loop with options, and averaging over its iterates.
 
 The loop of Khardon & Wachman (2007), Figure 2, for weights w, a threshold theta and labels l = -1, +1:
 
@@ -6,12 +6,12 @@ The loop of Khardon & Wachman (2007), Figure 2, for weights w, a threshold theta
     if l_k (SUM - theta) <= tau theta_init, and k has been added less than alpha_bound times:
         w <- w + eta l_k x_k,   theta <- theta - eta l_k C
 
-Here it is the loop of all other algorithms. The threshold is an augmentation of size sqrt(C) whose
+Here it is the loop of all other algorithms. The threshold is a constant feature of size sqrt(C) whose
 weight starts at -theta_init / sqrt(C); divided by eta, with a = sum_k alpha_k y_k starting at 0,
 
     misclassified iff  a.y_k + bonus_k <= (tau theta_init + l_k theta_init) / eta
 
-(their figures add eta l_k C to theta, which moves it the wrong way, and which their results rule out).
+(Their figures add eta l_k C to theta, which has the wrong sign and contradicts their results.)
 
 Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm.
 """
@@ -47,34 +47,36 @@ VOTING = ("voted", "tail")
 
 
 class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
-    """A perceptron that adds patterns singly, in a fixed number of epochs, and a way to read it out."""
+    """A perceptron with a fixed number of epochs, and averaging or selection over its iterates."""
 
-    ABOUT_ETA = "Learning rate: what an update adds. Only thresholds in units of it matter to decisions."
+    ABOUT_ETA = (
+        "Learning rate: the step of an update. Decisions depend only on thresholds in units of it."
+    )
     ABOUT_SCALING = (
         "Square root of C, by eta times which an update moves the threshold. None: C is the mean of "
         "K(x, x) over the training set, for a stream over its first chunk. 0: the threshold stays."
     )
     SCALINGS = optional(Interval(0, 1e60))
     ABOUT_SHUFFLE = (
-        "When the patterns are permuted: before every epoch, once, or never (the order of X). A stream "
-        "is taken as it comes."
+        "When the samples are permuted: before every epoch, once, or never (the order of X). Streams are "
+        "processed in order."
     )
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Finite: every pattern has a private coordinate of size 1 / sqrt(2 C), which makes any data "
-        "separable. The lambda-trick is an approximation of it.",
+        "Penalty of the 2-norm soft margin, whose slack terms make any data separable; inf: the hard "
+        "margin. The lambda-trick is an approximation of it.",
         default=math.inf,
     )
     eta: float = parameter(Interval(1e-60, 1e60), ABOUT_ETA, default=0.1)
     lam: float = parameter(
         Interval(0, 1e60),
-        "The lambda-trick: once a pattern has been added, lam K(x, x) is added to its own l (score).",
+        "The lambda-trick: once a sample has been added, lam K(x, x) is added to its own l (score).",
         default=0.0,
     )
     alpha_bound: float = parameter(
         AnyOf(OneOf(math.inf), Interval(1, 2**53, integer=True)),
-        "A pattern is added at most so many times.",
+        "Maximum number of updates of a sample.",
         default=math.inf,
     )
     intercept_scaling: float | None = parameter(  # type: ignore[assignment]  # None too
@@ -82,20 +84,20 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
     )
     readout: ReadoutName = parameter(
         OneOf(*READOUTS),
-        "What the run leaves as its model: the last hypothesis; the one that was right longest; the "
-        "votes of all, each with the number of its right presentations; their average; the pocket with "
-        "ratchet, the longest survivor that also gets more training samples right than the one before; "
-        "or the votes of the tail of hypotheses that errs least on patterns held out (our definition). "
-        "With votes the certificate is that of the last hypothesis.",
+        "Averaging or selection over iterates: the last hypothesis; the longest survivor; the votes of "
+        "all, each weighted by its number of correct predictions; their average; the pocket with "
+        "ratchet, the longest survivor that also classifies more training samples correctly than the "
+        "one before; or the votes of the tail of hypotheses with the fewest errors on samples held out "
+        "(our definition). With votes the certificate is that of the last hypothesis.",
         default="last",
     )
     weighting: Literal["votes", "presentations"] = parameter(
         OneOf("votes", "presentations"),
-        "Of readout='averaged': by right presentations, or by all presentations.",
+        "Weights of readout='averaged': numbers of correct predictions, or of all predictions.",
         default="votes",
     )
     validation_fraction: float = parameter(
-        Interval(0, 1, "neither"), "Of readout='tail': the share of the samples held out.", default=0.1
+        Interval(0, 1, "neither"), "The share of the samples held out, with readout='tail'.", default=0.1
     )
     shuffle: Literal["epochs", "once", "never"] = parameter(
         OneOf("epochs", "once", "never"), ABOUT_SHUFFLE, default="once"
@@ -106,13 +108,13 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         default=100,
     )
 
-    # Nobody asks these for a separating hyperplane, which a zero row could not have.
+    # No separating hyperplane, which zero rows would rule out, is required.
     _takes_zero_rows = True
-    # True: a fit is expected to end by an epoch without updates, and warns if it does not.
-    _asks_for_convergence = False
+    # True: a fit warns if it does not end with an epoch without updates.
+    _warns = False
 
     def _thresholds(self):
-        """What scores of negative and of positive patterns must exceed, in units of updates."""
+        """The thresholds of scores of negative and of positive samples, in units of updates."""
         raise NotImplementedError(f"{type(self).__name__} must define _thresholds().")
 
     @property
@@ -128,7 +130,7 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
     def _keeps_dual(self):
         return self.lam > 0 or self.alpha_bound < math.inf
 
-    def _settle(self, sqnorms):
+    def _prepare_scales(self, sqnorms):
         if not self.fit_intercept:
             self.sqrho_ = 0.0
         elif self.intercept_scaling is None:
@@ -180,7 +182,7 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         return patterns
 
     def _train_all(self, samples, fit):
-        """Train all binary problems, in one order: one thread takes them through the data together."""
+        """Train all binary problems in the same order; with one thread, all in each pass over the data."""
         make = self._run_maker(samples, fit)
         seeds = seeds_of(self.random_state, 1)
         seeds *= len(positive_codes(len(self.classes_)))
@@ -203,11 +205,11 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         if self.readout not in VOTING:
             super()._collect_model(runs, samples)
             return
-        self._first_theta = self._theta  # eta may be another when the votes are counted
+        self._first_theta = self._theta  # eta may have changed when votes are counted
         support = np.unique(np.concatenate([run.readout.mistakes for run in runs]))
         mistakes = [np.searchsorted(support, run.readout.mistakes).astype(np.int32) for run in runs]
         votes = [run.readout.votes for run in runs]
-        if hasattr(self, "votes_"):  # of the chunks before
+        if hasattr(self, "votes_"):  # of earlier chunks
             before = self.support_, self.support_vectors_, self._support_codes
             n_before = len(self.support_)
             self._set_support(samples, support)
@@ -218,7 +220,7 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
                 np.concatenate([old, np.int32(n_before) + new])
                 for old, new in zip(self.mistakes_, mistakes, strict=True)
             ]
-            # The hypothesis in force has gone on collecting votes.
+            # The current hypothesis has collected more votes.
             self.votes_ = [
                 np.concatenate([old[:-1], new]) for old, new in zip(self.votes_, votes, strict=True)
             ]
@@ -230,13 +232,15 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
             self._choose_tails(runs, samples)
 
     def _choose_tails(self, runs, samples):
-        """Leave votes only to the tail of hypotheses that errs least on the patterns held out."""
+        """Keep only the votes of the tail of hypotheses with the fewest errors on the samples held out."""
         for index, run in enumerate(runs):
             held_out = run.orders.held_out
             truth = run.patterns.signs[held_out]
             errors = np.zeros(len(self.votes_[index]), dtype=np.int64)
             X = samples.X[held_out]
-            support = np.searchsorted(samples.kept, self.support_)  # a precomputed X is cut both ways
+            support = np.searchsorted(
+                samples.kept, self.support_
+            )  # of a precomputed X both rows and columns are selected
             for batch, products in self.kernel_.blocks(X, self.support_vectors_, support):
                 errors += tail_errors(
                     products,
@@ -246,7 +250,7 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
             self.votes_[index][: int(np.argmin(errors))] = 0  # of equals, the longest tail
 
     def _list_of_mistakes(self, index):
-        """What `count_votes` takes, beside the products, for one binary problem."""
+        """The arguments of `count_votes` after the products, for one binary problem."""
         positive = self._support_codes == positive_codes(len(self.classes_))[index]
         labels = np.where(positive, 1.0, -1.0)
         return self.mistakes_[index], labels, self.votes_[index], self._first_theta, self.sqrho_
@@ -274,11 +278,11 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         if self.readout == "tail":
             raise ValueError(
                 f"readout of {type(self).__name__}.partial_fit must not be 'tail', which is chosen on "
-                "patterns held out of a training set. Got 'tail'."
+                "samples held out of a training set. Got 'tail'."
             )
 
     def _warn(self, runs):
-        if self._asks_for_convergence:
+        if self._warns:
             super()._warn(runs)
 
 
@@ -293,7 +297,7 @@ class NoiseTolerantClassifier(ReadoutClassifier):
 
     tau: float = parameter(
         Interval(0, 1e60),
-        "Margin, in units of theta_init: a presentation is a mistake if l (score) <= tau theta_init.",
+        "Margin, in units of theta_init: a sample is misclassified if l (score) <= tau theta_init.",
         default=0.0,
     )
     theta_init: float | None = parameter(THETAS, ABOUT_THETA, default=None)
@@ -306,8 +310,8 @@ class NoiseTolerantClassifier(ReadoutClassifier):
                 f"theta_init is 0. Got tau={self.tau!r}. Give theta_init=None or a positive number."
             )
 
-    def _settle(self, sqnorms):
-        super()._settle(sqnorms)
+    def _prepare_scales(self, sqnorms):
+        super()._prepare_scales(sqnorms)
         self.theta_init_ = float(np.mean(sqnorms) if self.theta_init is None else self.theta_init)
 
     @property

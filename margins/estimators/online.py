@@ -1,8 +1,8 @@
-"""Streams: learning from patterns that come once, in chunks, and are not kept.
+"""Streams: learning from samples that are accessed once, in chunks, and not kept.
 
-An algorithm that can learn so says by which rules (`online_rules`). A chunk is one mini-epoch in the
-order given; between chunks only the weight vectors and what the readouts keep stay. So a stream gives
-bit for bit the same in whatever chunks it comes.
+An algorithm with streams defines their rules (`online_rules`). A chunk is one epoch in the order given;
+between chunks only weight vectors and averages are kept. The result is bit for bit the same for any
+division into chunks.
 """
 
 import math
@@ -22,7 +22,7 @@ from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows
 from margins.data.types import MatrixLike
 from margins.data.validation import DTYPES
 from margins.estimators._typed import available_if
-from margins.estimators.base import kept_if_refused
+from margins.estimators.base import restored_on_error
 from margins.estimators.multiclass import positive_codes
 from margins.kernels import LINEAR
 from margins.rules import Journal
@@ -34,7 +34,7 @@ from margins.solvers.driver import Epoch
 class Stream:
     """One binary problem of a stream, between two chunks.
 
-    What it shares with `margins.solvers.driver.Run` has the same names: a model is read out of either.
+    Attributes that it shares with `margins.solvers.driver.Run` have the same names.
     """
 
     weights: WeightVector
@@ -61,34 +61,34 @@ class Stream:
 
     @property
     def primal_scale(self):
-        """Functional margin 1 would need a pass over patterns that are gone."""
+        """1: functional margin 1 would need another pass over the samples."""
         return 1.0
 
     @property
     def certificate(self):
-        """What is proven of patterns that are gone: |a| / S, which their margin does not exceed."""
+        """The bound |a| / S of the margin of all samples so far; no margin achieved is known."""
         weights = self.weights
         dual = 0.5 * weights.dual_sum**2 / weights.sqnorm if weights.sqnorm > 0 else 0.0
         return Certificate.from_bounds(math.inf, dual, weights.n_updates, -math.inf)
 
-    def present(self, patterns, rules):
-        """Present the patterns of a chunk, in order."""
+    def process(self, patterns, rules):
+        """Process the samples of a chunk, in order."""
         self.patterns = patterns
         if isinstance(self.readout, Journal):
-            self.readout.forget()  # the mistakes of the chunk before are the model's by now
+            self.readout.forget()  # the model has the mistakes of the chunk before
         sets = ActiveSets((), len(patterns))
         order = np.arange(len(patterns), dtype=np.int32)
         n_changed = sets.full_epoch(patterns, self.weights, rules, order, None, self.readout)
         self.end_chunk(len(order), n_changed + sets.n_refused)
 
     def end_chunk(self, n_visits, n_mistakes):
-        """Take stock after a chunk."""
+        """Record a chunk."""
         self.n_epochs += 1
         self.n_visits += n_visits
         self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
 
     def __getstate__(self):
-        return {**self.__dict__, "patterns": None}  # somebody else's arrays
+        return {**self.__dict__, "patterns": None}  # the caller's arrays
 
 
 class OnlineMixin:
@@ -100,7 +100,7 @@ class OnlineMixin:
         Parameters
         ----------
         sqradius : float
-            R^2, the largest squared norm of a pattern of the first chunk.
+            R^2, the largest squared norm of a sample of the first chunk.
 
         Returns
         -------
@@ -109,10 +109,10 @@ class OnlineMixin:
         raise NotImplementedError(f"{type(self).__name__} must define online_rules(sqradius).")
 
     def online_readout(self, weights: WeightVector) -> Readout | None:
-        """What chooses among the hypotheses, given the weight vector before the first pattern."""
+        """Averaging or selection over iterates, given the weight vector before the first sample."""
         return None
 
-    # False: the parameters ask for more than one look at a pattern, and there is no `partial_fit`.
+    # False: the parameters need more than one pass, so there is no `partial_fit`.
     _online = True
 
     @available_if(lambda self: self._online)
@@ -123,10 +123,10 @@ class OnlineMixin:
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Present the samples once, in order, and go on from where the last call ended.
+        """Process the samples once, in order, continuing from the last call.
 
-        A stream gives the same in whatever chunks it comes, provided that no parameter is left to be
-        settled by the first chunk. The first call, and the first after `fit`, begins a new stream.
+        The result does not depend on the division into chunks, unless a parameter depends on the first
+        chunk. The first call, and the first after `fit`, begins a new stream.
 
         Parameters
         ----------
@@ -145,11 +145,11 @@ class OnlineMixin:
         ------
         ValueError
             If a parameter or the data are not allowed, if `classes` are missing or change, or with a
-            kernel: a stream keeps no samples to evaluate it on. The stream is as it was before.
+            kernel: a stream keeps no samples to evaluate it on. The stream is then unchanged.
         """
         self._check_parameters()  # type: ignore[attr-defined]  # of the classifier
         self._check_stream()
-        with kept_if_refused(self):
+        with restored_on_error(self):
             self._partial_fit(X, y, classes, sample_weight)
         return self
 
@@ -167,12 +167,12 @@ class OnlineMixin:
         rows = rows_of(samples.X)
         sqnorms = rows.sqnorms()
         if streams is None:
-            self._settle(sqnorms)
+            self._prepare_scales(sqnorms)
         sqrho = self._sqrho
         sqnorms = augmented_sqnorms(sqnorms, sqrho, hard_margin=False)
         extension = self._loss(self._penalties(samples.weight)).diag
         positives = positive_codes(len(self.classes_))
-        if streams is None:  # nothing can be refused any more
+        if streams is None:  # no error is raised from here on
             self._forget()
             self.kernel_ = LINEAR
             self._sqradius = float(np.max(sqnorms + extension))
@@ -182,14 +182,14 @@ class OnlineMixin:
             positive = samples.codes == code
             patterns = binary_patterns(rows, sqnorms, positive, sqrho, extension, math.inf)
             begin = time.perf_counter()
-            self._present(stream, patterns, rules, samples)
+            self._process_chunk(stream, patterns, rules, samples)
             stream.seconds += time.perf_counter() - begin
         self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
         self._n_seen += samples.n_samples
 
-    def _present(self, stream, patterns, rules, samples):
-        """Present the patterns of a chunk, made of `samples`, to one binary problem."""
-        stream.present(patterns, rules)
+    def _process_chunk(self, stream, patterns, rules, samples):
+        """Process the samples of a chunk in one binary problem."""
+        stream.process(patterns, rules)
 
     def _forget(self):
         super()._forget()
@@ -204,11 +204,11 @@ class OnlineMixin:
                 f"Got {self.classes_.tolist()}."
             )
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        strange = np.flatnonzero(self.classes_[codes] != y)
-        if len(strange):
+        unknown = np.flatnonzero(self.classes_[codes] != y)
+        if len(unknown):
             raise ValueError(
                 f"y of {type(self).__name__}.partial_fit must hold classes of the stream, "
-                f"{self.classes_.tolist()}. Got {y[strange[0]].item()!r}."
+                f"{self.classes_.tolist()}. Got {y[unknown[0]].item()!r}."
             )
         return codes
 
@@ -217,7 +217,7 @@ class OnlineMixin:
         return Stream(weights, self.online_readout(weights), self._theta)
 
     def _check_stream(self):
-        """Raise ValueError for parameters that a stream cannot do with."""
+        """Raise ValueError for parameters that streams do not allow."""
         if not (isinstance(self.kernel, str) and self.kernel == "linear"):
             raise ValueError(
                 f"kernel of {type(self).__name__}.partial_fit must be 'linear': a stream keeps no "

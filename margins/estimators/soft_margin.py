@@ -1,4 +1,4 @@
-"""Classifiers that offer both soft margins: of squared slacks, and of slacks."""
+"""Classifiers with both soft margins, the squared hinge loss and the hinge loss."""
 
 from typing import Literal
 

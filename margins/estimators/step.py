@@ -1,7 +1,7 @@
-"""Online algorithms that take one step against the loss of each pattern, of a size to be chosen.
+"""Online algorithms with one step per sample along the negative gradient of its loss.
 
-Sizes of steps have the units of 1 / |x|^2, so they are given in units of 1 / R^2: then they mean the
-same for all data, and a change of the units of X changes nothing.
+Step sizes have the units of 1 / |x|^2, so they are given in units of 1 / R^2: then they do not depend on
+the units of X.
 """
 
 import math
@@ -13,24 +13,24 @@ from margins.parameters import Interval, optional, parameter
 from margins.solvers.base import Phase
 
 ABOUT_RADIUS = (
-    "R. None: the length of the longest pattern, augmented and extended; for a stream, of its first "
-    "chunk. 1: the numbers are those of the paper."
+    "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its first "
+    "chunk. 1: step sizes in the paper's units."
 )
 RADII = optional(Interval(1e-60, 1e60))
 
 
 class StepClassifier(OnlineMixin, BaseMarginClassifier):
-    """An online algorithm that is played for a fixed number of epochs; `coef_` is its weight vector."""
+    """An online algorithm that runs a fixed number of epochs; `coef_` is its weight vector."""
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, as LinearSVC's: finite, every pattern has a private "
-        "coordinate of size 1 / sqrt(2 C), which makes any data separable.",
+        "Penalty of the 2-norm soft margin, as LinearSVC's: its slack terms make any data "
+        "separable. inf: the hard margin.",
         default=math.inf,
     )
     max_iter: int = parameter(
         Interval(1, math.inf, "left", integer=True),
-        "Epochs. A fit ends earlier if one changes nothing.",
+        "Epochs. A fit ends earlier after an epoch without updates.",
         default=100,
     )
 
@@ -46,10 +46,10 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
         return 1.0
 
     def _warn(self, runs):
-        """Nobody asks these for a separating hyperplane."""
+        """No warning: a separating hyperplane is not required."""
 
     def _square(self, sqradius):
-        """R^2, as chosen or as found."""
+        """R^2, as given or computed."""
         if self.radius is not None:
             return float(self.radius) ** 2
-        return sqradius if sqradius >= SMALLEST_SQNORM else 1.0  # zero rows give no unit
+        return sqradius if sqradius >= SMALLEST_SQNORM else 1.0  # only zero rows: no unit

@@ -1,11 +1,10 @@
 # cython: language_level=3
-"""Sums of terms that a loop without branches has stored.
+"""Sums of arrays, for loops without branches.
 
-Which slacks are positive nobody can predict, so a branch for each costs more than the arithmetic of
-both sides; and additions to one sum wait for each other. A loop that chooses terms without branching
-and stores them is one of which compilers take several at a time; the terms are then summed by eights.
-Over blocks of BLOCK, whose sums are added: rounding then is that of hundreds of additions, not of
-millions.
+Branches on the sign of a slack are mispredicted, which costs more than the arithmetic of both sides; and
+additions to one sum are serial. So kernels compute terms without branches and store them, which compilers
+vectorise; the terms are then added to eight partial sums, in blocks of BLOCK terms: rounding is that of
+hundreds of additions, not of millions.
 """
 
 cdef enum:
@@ -32,7 +31,7 @@ cdef inline double sum_of(const double* terms, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline double dot_of(const double* x, const double* y, Py_ssize_t n) noexcept nogil:
-    """The sum of x_i y_i: as `sum_of`, additions wait for none but the eighth before them."""
+    """The sum of x_i y_i: with partial sums, as `sum_of`."""
     cdef double a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0
     cdef Py_ssize_t i = 0
     while i + 7 < n:
@@ -54,7 +53,7 @@ cdef inline double dot_of(const double* x, const double* y, Py_ssize_t n) noexce
 cdef inline double weighted_dot_of(
     const double* weights, const double* x, const double* y, Py_ssize_t n
 ) noexcept nogil:
-    """The sum of weights_i x_i y_i, likewise."""
+    """The sum of weights_i x_i y_i, with four partial sums."""
     cdef double a = 0, b = 0, c = 0, d = 0
     cdef Py_ssize_t i = 0
     while i + 3 < n:

@@ -1,4 +1,4 @@
-"""Losses: what is minimised, what is feasible in the dual problem, and what proves an accuracy."""
+"""Losses: the primal objective, the feasible dual variables, and the gap that proves an accuracy."""
 
 from margins.losses.base import Bounds, Loss, MaximumMarginLoss
 from margins.losses.hard_margin import HardMargin
@@ -11,7 +11,7 @@ LOSSES = {loss.name: loss for loss in (SquaredHinge, Hinge)}
 
 
 def loss_of(name, C):
-    """The loss of a name and a penalty.
+    """The loss of a name, with its penalties.
 
     Parameters
     ----------
@@ -22,5 +22,10 @@ def loss_of(name, C):
     Returns
     -------
     Loss
+
+    Examples
+    --------
+    >>> loss_of("hinge", C=2.0).upper
+    2.0
     """
     return (LOSSES[name] if isinstance(name, str) else name)(C)

@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""Slacks: Python functions only; nothing here is called from other kernels."""
+"""Losses at multiples of a weight vector: nothing for other kernels."""

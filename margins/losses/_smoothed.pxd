@@ -11,7 +11,7 @@ cdef class SmoothLoss:
     cdef readonly bint is_smoothed
     cdef bint has_upper_bounds
 
-    cdef void sharpen(self, const double[::1] dual) noexcept nogil
+    cdef void reduce_smoothing(self, const double[::1] dual) noexcept nogil
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total
     ) noexcept nogil

@@ -1,11 +1,11 @@
-"""Smooth losses of some samples, which Newton steps minimise: dual variables, and slopes along a step.
+"""Smooth losses of a working set, for Newton steps: dual variables, and derivatives along a step.
 
 The problem: given a centre c_k >= 0, sigma_k > 0 and an upper bound U_k (inf: none), the loss of a
 sample with slack s = 1 - w.y_k is
 
     h_k(s) = max over 0 <= alpha <= U_k of alpha s - (alpha - c_k)^2 / (2 sigma_k)
 
-It is convex, differentiable and piecewise quadratic. The alpha that attains it is the dual variable,
+It is convex, differentiable and piecewise quadratic. The maximising alpha is the dual variable,
 
     alpha_k(s) = min(max(c_k + sigma_k s, 0), U_k)      its derivative
     sigma_k                                             its second one, where alpha_k is free: 0 < alpha_k < U_k
@@ -13,7 +13,7 @@ It is convex, differentiable and piecewise quadratic. The alpha that attains it 
 With c = 0 and sigma_k = 1 / D_k it is a smooth loss itself: with sigma_k = 2 C_k and no upper bounds the
 squared hinge loss, with U_k = 4 C_k besides the modified Huber loss. A loss that is not smooth has D = 0:
 the hinge loss, U_k = C_k, is smoothed around an estimate c of its dual variables (its Moreau envelope;
-the augmented Lagrangian of the problem), the less so the larger sigma. All sigma_k grow together: each
+the augmented Lagrangian of the problem), the closer the larger sigma. All sigma_k grow together: each
 is `factor` times a `curvature` of its own.
 
 Loops over samples are written without branches (margins/linalg/_sums.pxd), so that compilers vectorise
@@ -29,15 +29,15 @@ from margins.linalg._sums cimport BLOCK, sum_of
 
 import numpy as np
 
-# By what the `factor` of smoothed losses grows.
+# Growth of the `factor` of smoothed losses.
 cdef double GROWTH = 2
 
 # A line search ends when the derivative is this share of the one at its start.
 cdef double SLOPE_REDUCTION = 0.1
 cdef int MAX_DERIVATIVES = 30
 
-# Samples with U_k |y_k|^2 more than so many times the median have a wider smoothing.
-cdef double STEEPEST = 100
+# Samples with U_k |y_k|^2 above so many times the median have a wider smoothing.
+cdef double MAX_CURVATURE_RATIO = 100
 
 
 def smoothing_curvature(upper not None, sqnorms not None):
@@ -45,7 +45,7 @@ def smoothing_curvature(upper not None, sqnorms not None):
 
     It is U_k: then alpha_k goes from 0 to U_k over the same slack for all samples. For samples much longer
     than most it is less, and the slack in proportion to their length: otherwise the line search ends at
-    their kinks, and no other sample counts.
+    their kinks, which outweigh all other samples.
 
     Parameters
     ----------
@@ -57,19 +57,19 @@ def smoothing_curvature(upper not None, sqnorms not None):
     ndarray of float64, shape (m,)
     """
     cdef const double[::1] C = upper, square = sqnorms
-    cdef Py_ssize_t k, n_long = 0, n_steep = 0
-    cdef double largest = 0, steep
+    cdef Py_ssize_t k, n_positive = 0, n_large = 0
+    cdef double largest = 0, product
     with nogil:
         for k in range(C.shape[0]):
             largest = max(largest, C[k] * square[k])
         for k in range(C.shape[0]):
-            steep = C[k] * square[k]
-            n_long += steep > 0
-            n_steep += STEEPEST * steep >= largest
-    if 2 * n_steep > n_long:  # the median is among them
+            product = C[k] * square[k]
+            n_positive += product > 0
+            n_large += MAX_CURVATURE_RATIO * product >= largest
+    if 2 * n_large > n_positive:  # the median is among them
         return upper
     products = upper * sqnorms
-    largest_allowed = STEEPEST * np.median(products[products > 0])
+    largest_allowed = MAX_CURVATURE_RATIO * np.median(products[products > 0])
     return upper * np.sqrt(largest_allowed / np.maximum(products, largest_allowed))
 
 
@@ -79,7 +79,7 @@ cdef inline double _positive(double x) noexcept nogil:
 
 
 cdef inline double _clipped(double alpha, double upper) noexcept nogil:
-    """alpha, or the bound that it is beyond: 0 or `upper`."""
+    """alpha clipped to [0, upper]."""
     alpha = _positive(alpha)
     return upper if alpha >= upper else alpha
 
@@ -94,7 +94,7 @@ cdef class SmoothLoss:
     Parameters
     ----------
     centre : ndarray of float64, shape (m,)
-        c_k; changed by `sharpen`. 0 for a loss that is smooth itself.
+        c_k; changed by `reduce_smoothing`. 0 for a loss that is smooth itself.
     upper : ndarray of float64, shape (m,)
         U_k, inf where there is none.
     curvature : ndarray of float64, shape (m,)
@@ -110,15 +110,15 @@ cdef class SmoothLoss:
         self.factor, self.is_smoothed = factor, is_smoothed
         self.has_upper_bounds = upper.shape[0] > 0 and isfinite(upper[0])
 
-    cdef void sharpen(self, const double[::1] dual) noexcept nogil:
-        """Smooth less, around these dual variables."""
+    cdef void reduce_smoothing(self, const double[::1] dual) noexcept nogil:
+        """Smooth less, with these dual variables as the centre."""
         self.centre[:] = dual
         self.factor *= GROWTH
 
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total
     ) noexcept nogil:
-        """Compute the dual variables that belong to a weight vector, and say which are free.
+        """The dual variables that belong to a weight vector, and which of them are free.
 
         `products` are w.y_k. `dual` gets alpha_k, `free` 1 where it is free, else 0, and `total` what
         the alpha_k add to the dual objective. Returned is the complementarity residual of a smoothed

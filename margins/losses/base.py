@@ -1,4 +1,4 @@
-"""What a loss must say of itself, and what follows from that alone.
+"""The interface of losses, and what follows from it alone.
 
 The problem: with the weight vector w (bias included) and samples y_k = l_k [x_k, rho],
 
@@ -45,10 +45,10 @@ class Bounds(NamedTuple):
     margin: float | None = None
 
 
-# Products that are smaller beside others may be their rounding.
+# Products below this share of the largest one may be rounding.
 ROUNDING = 1e-15
 
-# What is proven of a hypothesis that is no hyperplane through the origin of the augmented space.
+# The bounds of a hypothesis that is no hyperplane through the origin of the augmented space.
 NOTHING = Bounds(math.inf, 0.0, 0.0, 0.0, -math.inf)
 
 
@@ -68,6 +68,24 @@ class Loss(ABC):
         D_k >= 0.
     upper : float or ndarray of float64, shape (m,)
         U_k > 0; inf: no upper bound.
+
+    Examples
+    --------
+    A loss is its value, its diagonal and its upper bounds; here the hinge loss:
+
+    >>> import numpy as np
+    >>> class MyHinge(Loss):
+    ...     name = "my_hinge"
+    ...
+    ...     def __init__(self, C):
+    ...         super().__init__(C)
+    ...         self.upper = C
+    ...
+    ...     def value(self, margins):
+    ...         return float(np.sum(self.C * np.maximum(1 - margins, 0)))
+    >>> loss = MyHinge(C=1.0)
+    >>> loss.has_upper_bounds, loss.is_smooth, loss.required_gap(0.01)
+    (True, False, 0.01)
     """
 
     name: ClassVar[str]
@@ -155,8 +173,7 @@ class Loss(ABC):
 class MaximumMarginLoss(Loss):
     """A loss whose problem is that of the maximum margin: 1 / (2 gamma^2) is the optimum.
 
-    Accuracy then is that of the margin, in the space where a soft margin adds sqrt(D_k) to sample k as a
-    coordinate of its own.
+    Accuracy is that of the margin; with a soft margin, of the one that includes the slack terms.
     """
 
     def required_gap(self, eps):
@@ -188,7 +205,7 @@ def margin_bounds(products, sqnorm, weights):
     dual_scale = weights.dual_sum / weights.sqnorm
     dual = 0.5 * weights.dual_sum * dual_scale
     margin = smallest / math.sqrt(sqnorm)
-    # A product that is 0 but for the rounding of larger ones separates nothing.
+    # A product that is 0 but for the rounding of larger ones does not separate the classes.
     if margin > 0 and smallest > ROUNDING * float(products.max()):
         return Bounds(0.5 / margin / margin, dual, 1 / smallest, dual_scale, margin)
     return Bounds(math.inf, dual, dual_scale, dual_scale, margin)

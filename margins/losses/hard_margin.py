@@ -10,6 +10,12 @@ from margins.losses.base import MaximumMarginLoss, margin_bounds
 class HardMargin(MaximumMarginLoss):
     """``min |w|^2 / 2`` subject to ``w.y_k >= 1``.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> HardMargin().value(np.array([1.0, 2.5]))
+    0.0
+
     **Source**: Panagiotakopoulos & Tsampouka (2010), (13); (2011), (4).
     """
 

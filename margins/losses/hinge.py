@@ -17,6 +17,12 @@ class Hinge(Loss):
     C : float or ndarray of float64, shape (m,)
         Penalty of every sample, the upper bound of its dual variable.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Hinge(C=2.0).value(np.array([0.5, 3.0]))
+    1.0
+
     **Source**: Panagiotakopoulos & Tsampouka (2010), section 4, (22)-(24).
     """
 
@@ -36,7 +42,7 @@ class Hinge(Loss):
         """See `Loss.bounds`."""
         C = of_each(self.C, len(products))
         if not math.isfinite(sqnorm + weights.sqnorm):
-            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # beyond double precision: w = 0 is not
+            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # overflow: bounds of w = 0
         dual, dual_scale = self._dual_bound(weights, len(products))
         best, best_scale = hinge_minimum(products, C, sqnorm, dual_scale, dual)
         return Bounds(best, dual, best_scale, dual_scale)

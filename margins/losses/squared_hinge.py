@@ -10,13 +10,18 @@ from margins.losses.base import Bounds, MaximumMarginLoss, margin_bounds
 class SquaredHinge(MaximumMarginLoss):
     """``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)^2``.
 
-    The maximum margin of the samples extended by coordinates of their own, of size
-    Delta_k = 1 / sqrt(2 C_k).
+    The 2-norm soft margin: D_k = 1 / (2 C_k), the papers' Delta_k^2.
 
     Parameters
     ----------
     C : float or ndarray of float64, shape (m,)
         Penalty of every sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SquaredHinge(C=2.0).value(np.array([0.5, 3.0]))
+    0.5
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), (20), (24); (2011), section 2.
     """
@@ -34,14 +39,14 @@ class SquaredHinge(MaximumMarginLoss):
         return float(np.sum(self.C * np.maximum(1 - margins, 0) ** 2))
 
     def bounds(self, products, sqnorm, weights):
-        """See `Loss.bounds`. The slacks are those that suit w best, whatever the run has accumulated."""
+        """See `Loss.bounds`. The slacks are the best ones for w, not those of the dual variables."""
         if weights.dual_sum == 0 or weights.sqnorm == 0:
             return margin_bounds(products + self.diag * weights.dual, weights.sqnorm, weights)
         dual_scale = weights.dual_sum / weights.sqnorm
         C = of_each(self.C, len(products))
         primal, scale, converged = squared_hinge_minimum(products, C, sqnorm, dual_scale)
         if not converged:
-            # No worse than the slacks of the dual variables, at a scale just above 1 / min_k a.y_k.
+            # At least as good as the dual variables' slacks, at a scale just above 1 / min_k a.y_k.
             smallest = float((products + self.diag * weights.dual).min())
             if smallest > 0:
                 other = (1 + 1e-15) / smallest

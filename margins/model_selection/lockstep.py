@@ -300,7 +300,7 @@ class _Fit:
         one.kernel_ = LINEAR
         self.training_set = data.weighed(one)
         self.company = int(one.random_state), str(one.shuffle), self.training_set
-        one._settle(self.training_set.sqnorms)
+        one._prepare_scales(self.training_set.sqnorms)
         sqrho = one._sqrho
         sqnorms = self.training_set.augmented_sqnorms(sqrho)
         condition = one.online_rules(float(np.max(sqnorms))).condition

@@ -2,10 +2,9 @@
 
     plan(problem, eps, solver) -> Plan
 
-A plan is a short list of phases, each with the solver that plays it, the reason, and, where that is
-known only once the phase before has ended, the condition under which it runs. `Plan.phases_of` plays
-them over a run; `explain` shows them without training. Costs are in passes over the stored elements of
-X.
+A plan is a short list of phases, each with its solver, its purpose, and, where that is known
+only once the phase before has ended, the condition under which it runs. `Plan.phases_of` runs them;
+`explain` shows them without training. Costs are in passes over the stored elements of X.
 
 Whatever the plan, the certificate decides when a fit ends.
 """
@@ -18,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from margins.rules import SuffixAverage
-from margins.solvers._conjugate import gap_found
+from margins.solvers._conjugate import estimated_gap
 from margins.solvers.base import Phase, RulesSolver
 from margins.solvers.conjugate import ConjugateSolver, dual_value
 from margins.solvers.dual_cd import dual_coordinate_descent
@@ -38,15 +37,15 @@ SOLVERS = ("newton", "conjugate", "unlearning", "dcd")
 
 
 class Candidate(NamedTuple):
-    """A solver that could serve, with what it is expected to cost.
+    """A solver with its predicted cost, or why it is not applicable.
 
     Attributes
     ----------
     solver : str
     passes : float or None
-        Predicted cost, in passes over the stored elements of X; None if it cannot serve.
+        Predicted cost, in passes over the stored elements of X; None if it is not applicable.
     why_not : str or None
-        Why it cannot serve.
+        Why it is not applicable.
     """
 
     solver: str
@@ -61,11 +60,12 @@ class PlannedPhase(NamedTuple):
     ----------
     solver : str
     purpose : str
-        What it is for.
+        Its purpose.
     play : callable
         ``play(run)`` yields margins.solvers.base.Phase.
     condition : str or None
-        When it runs, if that is known only then; None: unless the phases before have ended the fit.
+        The condition under which it runs, if known only then; None: unless the phases before have ended
+        the fit.
     """
 
     solver: str
@@ -96,7 +96,7 @@ class Plan:
         return tuple(self._phases())
 
     def phases_of(self, run):
-        """Play the phases over a run: yields margins.solvers.base.Phase."""
+        """The phases of a run: yields margins.solvers.base.Phase."""
         for phase in self._phases():
             yield from phase.play(run)
 
@@ -117,8 +117,8 @@ def has_small_hessian(problem):
 def are_few(problem, tuning=TUNING):
     """True if samples are few beside the features: they may well be separable.
 
-    Many of them then are at the margin, visits find them soon, and each Newton step changes which they
-    are.
+    Many of them then are at the margin: updates of single samples find them soon, and each Newton step
+    changes which they are.
 
     **Source**: Cover (1965), Geometrical and statistical properties of systems of linear inequalities:
     of samples in general position, labelled at random, twice as many as features are separable in one
@@ -159,9 +159,9 @@ def newton_passes(problem, tuning=TUNING):
 
 
 def subsample_size(problem, tuning=TUNING):
-    """How many samples the first Newton steps are to be over: int; 0 if a subsample does not pay.
+    """The size of the subsample of the first Newton steps: int; 0 if a subsample does not pay.
 
-    Not for a loss that is smooth, which few steps minimise in any case.
+    It does not for a smooth loss, which few steps minimise in any case.
     """
     if problem.loss.is_smooth or not has_small_hessian(problem):
         return 0
@@ -170,8 +170,8 @@ def subsample_size(problem, tuning=TUNING):
     return max(size, int(subsample.min_share * m)) if subsample.min_ratio * size <= m else 0
 
 
-def needs_visits(problem, tuning=TUNING):
-    """True if Newton steps are to be preceded by visits, which find the samples that matter.
+def needs_passes(problem, tuning=TUNING):
+    """True if passes over samples precede Newton steps, to identify the working set.
 
     Not where elements are few: one more step, if any, costs less.
     """
@@ -182,7 +182,7 @@ def needs_visits(problem, tuning=TUNING):
 
 
 def gram_pays(X, tuning=TUNING):
-    """True if the Gram matrix is to take the place of X: samples are few, and X is dense enough.
+    """True if the Gram matrix replaces X: samples are few, and X is dense enough.
 
     Parameters
     ----------
@@ -200,11 +200,11 @@ def _predicted(prediction, problem, eps):
 
 
 def candidates(problem, eps, tuning=TUNING):
-    """All solvers, with predicted costs, or why they cannot serve: tuple of Candidate."""
+    """All solvers, with predicted costs, or why they are not applicable: tuple of Candidate."""
     bounded = problem.loss.has_upper_bounds
     prediction = tuning.prediction
     passes = {
-        "newton": lambda: newton_passes(problem, tuning) + (1 if needs_visits(problem, tuning) else 0),
+        "newton": lambda: newton_passes(problem, tuning) + (1 if needs_passes(problem, tuning) else 0),
         "conjugate": lambda: _predicted(
             prediction.conjugate_bounded if bounded else prediction.conjugate, problem, eps
         ),
@@ -221,7 +221,7 @@ def candidates(problem, eps, tuning=TUNING):
 
 
 def why_not_of(solver, problem):
-    """Why a solver cannot serve a problem: str; None if it can."""
+    """Why a solver is not applicable to a problem: str; None if it is."""
     classes = {"newton": NewtonSolver, "conjugate": ConjugateSolver}
     return classes[solver].why_not(problem) if solver in classes else None
 
@@ -241,7 +241,7 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
     C : float
         Penalty of a sample of weight 1.
     max_iter : int
-        The most full epochs of the run.
+        Maximum number of full epochs.
     tuning : margins.tuning.Tuning, optional
 
     Returns
@@ -251,13 +251,13 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
     Raises
     ------
     ValueError
-        If the solver asked for cannot serve; the error says why.
+        If the solver is not applicable; the error says why.
     """
     why_not = None if solver == "auto" else why_not_of(solver, problem)
     if why_not is not None:
         serving = [name for name in SOLVERS if why_not_of(name, problem) is None]
         raise ValueError(
-            f"solver={solver!r} cannot serve here: {why_not}. "
+            f"solver={solver!r} is not applicable here: {why_not}. "
             f"Allowed here: {', '.join(map(repr, ('auto', *serving)))}."
         )
     planner = _Planner(problem, eps, C, max_iter, tuning)
@@ -266,13 +266,13 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
 
 
 class _Planner:
-    """The phases that a problem may need, and the choice among them."""
+    """The phases that a problem may need, and the choice of them."""
 
     def __init__(self, problem, eps, C, max_iter, tuning):
         self.problem, self.eps, self.C, self.max_iter, self.tuning = problem, eps, C, max_iter, tuning
 
     def choice(self):
-        """The name of the method with the phases to play, and the reason: two str."""
+        """The name of the method with the phases, and the reason: two str."""
         problem, tuning = self.problem, self.tuning
         if not problem.loss.is_finite:
             return "unlearning", "a hard margin has neither a finite objective nor slacks"
@@ -283,25 +283,26 @@ class _Planner:
         if problem.is_kernel:
             return "conjugate", "the rows of a kernel have no Hessian over features"
         if has_small_hessian(problem):
-            return "visits_and_newton", "the Hessian has no more elements than X"
+            return "passes_and_newton", "the Hessian has no more elements than X"
         if are_few(problem, tuning):
             return "conjugate", "samples are few beside the features, and the Hessian is larger than X"
-        return "visits_and_newton", "samples are many beside the features"
+        return "passes_and_newton", "samples are many beside the features"
 
     # The phases of each choice, and of each value of `solver`.
 
-    def visits_and_newton(self):
-        """Newton steps, after visits where these pay; conjugate passes where they seem to cost less."""
+    def passes_and_newton(self):
+        """Newton steps, after passes over samples where these pay, or conjugate passes where these seem
+        to cost less."""
         problem, tuning = self.problem, self.tuning
         size = subsample_size(problem, tuning) if self.max_iter > 1 else 0
-        if size > 0 or not needs_visits(problem, tuning):
+        if size > 0 or not needs_passes(problem, tuning):
             yield self._direct_newton(size)
-        yield self._visits()
+        yield self._first_passes()
         passes = newton_passes(problem, tuning)
         if self._conjugate_may_pay(passes):
             yield self._conjugate_before_newton(passes)
         if not problem.loss.is_smooth:
-            yield self._more_visits()
+            yield self._more_passes()
         yield self._newton_phase()
         yield self._conjugate_phase("in case Newton steps end without the proof", scaled=True)
 
@@ -317,7 +318,7 @@ class _Planner:
         yield self._conjugate_phase()
 
     def unlearning(self):
-        """The rules of unlearning with nested active sets, and nothing else."""
+        """The rules of unlearning with nested active sets only."""
 
         def play(run):
             b, delta_b = self._threshold(run)
@@ -339,7 +340,9 @@ class _Planner:
     def _threshold(self, run):
         """b and delta_b of the rules of unlearning."""
         unlearning = self.tuning.unlearning
-        delta_b = unlearning.delta_b * (run.sqradius or 1.0)  # 0: all rows are, which a loss may allow
+        delta_b = unlearning.delta_b * (
+            run.sqradius or 1.0
+        )  # R = 0: only zero rows, which a loss may allow
         accuracy = accuracy_before_run(run.loss, self.eps, unlearning)
         return threshold(run.loss, self.C, accuracy, delta_b), delta_b
 
@@ -365,7 +368,7 @@ class _Planner:
         start = f"a subsample of {size} samples" if size > 0 else "w = 0"
         return PlannedPhase("newton", f"Newton steps from {start}", play)
 
-    def _visits(self):
+    def _first_passes(self):
         """One epoch of visits, of a part of the samples if the loss is smooth."""
         newton, m = self.tuning.newton, self.problem.n_samples
         # Of a smoothed loss the steps also need to know which dual variables are free.
@@ -404,7 +407,7 @@ class _Planner:
         def pays(run, b):
             if always:
                 return True
-            found = gap_found(run.patterns, run.weights, np.zeros(len(run.patterns)), b)
+            found = estimated_gap(run.patterns, run.weights, np.zeros(len(run.patterns)), b)
             return found <= conjugate.max_relative_gap * dual_value(run.weights, b)
 
         def play(run):
@@ -419,7 +422,7 @@ class _Planner:
         purpose = f"as long as they seem to cost less than {passes:.3g} passes"
         return PlannedPhase("conjugate", purpose, play, condition)
 
-    def _more_visits(self):
+    def _more_passes(self):
         """A few epochs with active sets, where the gap is small already."""
         newton = self.tuning.newton
 

@@ -1,8 +1,8 @@
-"""What solvers, phases and the driver have in common: the problem, one epoch, its report.
+"""The interface between solvers, phases and the driver: the problem, one epoch, its report.
 
-A fit of one binary problem is a sequence of phases (`margins.solvers.driver.Run`). Each phase is played
-by one solver, which looks at a run, moves its weight vector by one epoch at a time, and reports. The
-driver owns epochs, history, callbacks, stopping and certificates; a solver writes nothing of them.
+A fit of one binary problem is a sequence of phases (`margins.solvers.driver.Run`). Each phase has
+one solver, which updates the weight vector of a run by one epoch at a time, and reports. The driver owns
+epochs, history, callbacks, stopping and certificates; a solver does not write to them.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from margins.losses import Loss
 
 
 class Problem(NamedTuple):
-    """What is solved: the samples of one binary problem, and a loss.
+    """The samples of one binary problem, and a loss.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Problem(NamedTuple):
 
     @property
     def n_features(self):
-        """Of a kernel: as many as samples."""
+        """Number of features; with a kernel, of samples."""
         return self.data.rows.n_features
 
     @property
     def n_weights(self):
-        """Features, and the intercept if there is one."""
+        """Number of weights: features, and the intercept if there is one."""
         return self.n_features + (self.data.sqrho > 0)
 
     @property
@@ -57,7 +57,7 @@ class PrimalPoint:
     rho : float
         Size of the constant feature of the intercept, 0: none.
     dual_side : WeightVector
-        Whose dual variables belong to it.
+        The weight vector with its dual variables.
     """
 
     def __init__(self, w, margins, rho, dual_side):
@@ -70,7 +70,7 @@ class PrimalPoint:
 
     @property
     def dual(self):
-        """The dual variables as the run has them now: ndarray of float64, shape (m,)."""
+        """The current dual variables of the run: ndarray of float64, shape (m,)."""
         return self._dual_side.dual
 
     @property
@@ -88,12 +88,12 @@ class PrimalPoint:
 
 
 class EpochReport(NamedTuple):
-    """What a solver says of one epoch.
+    """The report of a solver on one epoch.
 
     Attributes
     ----------
     n_changed : int
-        Samples whose dual variable it has changed; 0: nothing is left to gain.
+        Samples whose dual variable has changed; 0: the solver has converged.
     n_visits : int
         Samples accessed.
     n_refused : int
@@ -101,9 +101,9 @@ class EpochReport(NamedTuple):
     check_gap : bool
         False: the estimated gap is above the tolerance, so a certificate would not prove it.
     is_exhausted : bool
-        True: the solver gives up, also without the proof; the phase ends.
+        True: the solver ends the phase, perhaps before the accuracy is proven.
     primal : PrimalPoint or None
-        The weight vector to read out, if it is not the run's own.
+        The weight vector of the model, if it is not the run's own.
     dual_is_feasible : bool
         True: the run's dual variables are feasible as they are, at scale 1.
     """
@@ -118,27 +118,27 @@ class EpochReport(NamedTuple):
 
 
 class Solver(ABC):
-    """How the weight vector of a run is moved, one epoch at a time."""
+    """Base class of solvers, which update the weight vector of a run, one epoch at a time."""
 
     # As `solver_` and the phases of a fit report it.
     name: ClassVar[str]
     # True: rounding of its updates is corrected after epochs, before a proof could depend on it.
     corrects_rounding: ClassVar[bool] = False
-    # True: every access of a sample shrinks the weight vector, so no epoch leaves it as it was.
+    # True: every access of a sample shrinks the weight vector, so no epoch leaves it unchanged.
     decays: bool = False
 
     @classmethod
     def why_not(cls, problem):
-        """Why it cannot serve a problem: str; None if it can."""
+        """Why the solver is not applicable to a problem: str; None if it is."""
         return None
 
     def start(self, run):
-        """Take over from the phase before, whose hypothesis is still that of the run."""
+        """Start from the hypothesis that the phase before has left in the run."""
         return None
 
     @abstractmethod
     def epoch(self, run):
-        """Move the weight vector of a run by one epoch: EpochReport."""
+        """Update the weight vector of a run by one epoch: EpochReport."""
 
     def __repr__(self):
         return f"{type(self).__name__}()"
@@ -155,7 +155,7 @@ class RulesSolver(Solver):
     full_pass_rules : margins.rules.Rules, optional
         Rules of the pass over all samples, where they differ from those of the active sets.
     n_samples : int, optional
-        Access only so many samples in what counts as an epoch, drawn from all over the data.
+        Access only so many samples in what counts as an epoch, spread over the data.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
     """
@@ -224,21 +224,21 @@ class Phase(NamedTuple):
     full_pass_rules : margins.rules.Rules, optional
         Rules of the pass over all samples, where they differ from those of the active sets.
     epochs : int, optional
-        End the phase after so many full epochs, also without a clean one.
+        End the phase after so many full epochs, also without one free of updates.
     n_samples : int, optional
         Access only so many samples in what counts as a full epoch. Only where orders are permuted in
         every epoch.
     solver : Solver, optional
         In place of rules and active sets.
     infeasible : callable, optional
-        Called with the run after every full epoch; a sentence (why going on cannot help) ends the
-        fit, None lets it go on.
+        Called with the run after every full epoch; a message (why the problem is infeasible) ends the
+        fit, None continues it.
     until : callable, optional
         Called with the run after every full epoch; True ends the run as converged.
     is_last : bool
-        False: where no accuracy is to be proven, a clean epoch ends the phase, but not the run.
+        False: without an accuracy to prove, an epoch without updates ends the phase, but not the run.
     readout : callable, optional
-        ``readout(weights)`` makes what averages the iterates of this phase.
+        ``readout(weights)`` makes the averaging or selection over the iterates of this phase.
     """
 
     rules: Rules | None = None
@@ -253,7 +253,7 @@ class Phase(NamedTuple):
     readout: Callable[[WeightVector], Readout] | None = None
 
     def play(self):
-        """The solver that plays the phase: Solver."""
+        """The solver of the phase: Solver."""
         if self.solver is not None:
             return self.solver
         return RulesSolver(self.rules, self.levels, self.full_pass_rules, self.n_samples)

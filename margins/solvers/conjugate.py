@@ -1,13 +1,12 @@
 """Conjugate passes: passes of unlearning over a working set, with a step to the best point after each.
 
-A full epoch visits every sample once, then, again and again, those whose dual variable is between its
-bounds or has just changed. Each of these passes has an order of its own: in one fixed order a pass
-mostly repeats the one before. After each, the dual variables move on, all at once, to the best point of
-the space that it and the two search directions before it span (`margins.solvers._conjugate`); also
-after the last pass of an epoch, but not before its certificate: the primal value is a pass behind a
-step.
+A full epoch accesses every sample once, then, again and again, those whose dual variable is between its
+bounds or has just changed. Each of these passes has a new order: in a fixed order a pass mostly repeats
+the one before. After each, a step changes all dual variables to the best point of the space that the
+pass and the two search directions before it span (`margins.solvers._conjugate`); also after the last
+pass of an epoch, but only after its certificate, since a step does not improve the primal value.
 
-The epoch ends as soon as a pass over the working set estimates that little is left to gain there. The
+The epoch ends as soon as a pass over the working set estimates a small gap there. The
 estimate of the next pass is extrapolated from the last two; it also says whether the gap may be small
 enough for a certificate to prove it.
 
@@ -31,7 +30,7 @@ class ConjugateSolver(Solver):
     rules : margins.rules.Rules
         Unlearning(b, delta_b) with b > 0, Additive, NoShrink: a.y_k is b at the margin.
     max_passes : float
-        Give up as soon as it is expected to access every sample more often than this.
+        End as soon as the solver is expected to need more passes over all samples than this.
     tuning : margins.tuning.ConjugateTuning, optional
     """
 
@@ -50,7 +49,7 @@ class ConjugateSolver(Solver):
         self._n_unproven = 0
         self._steps = None
         self._n_since_restart = math.inf  # passes since search directions began
-        self._found = 0.0  # the gap that the last pass has found
+        self._pass_estimate = 0.0  # the gap that the last pass has estimated
 
     @classmethod
     def why_not(cls, problem):
@@ -110,7 +109,7 @@ class ConjugateSolver(Solver):
             self._gap_of_estimate = gap / self._estimate
 
     def _may_be_proven(self, run):
-        """True if the epoch may have come near enough for a proof, or if its gap must be known."""
+        """True if the gap may be small enough for a proof, or must be computed."""
         limit = self._tuning.check_ratio
         if self._safety < 1 or self._estimate <= limit * self._required(run):
             return True
@@ -119,37 +118,40 @@ class ConjugateSolver(Solver):
         return self._gap_of_estimate * self._estimate <= limit * run.loss.required_gap(run.eps)
 
     def _inner_passes(self, run):
-        """Pass over the working set until little is left to gain: the estimate of it, and if
-        exhausted."""
+        """Pass over the working set until its gap is small: the estimated gap, and if exhausted."""
         tuning = self._tuning
-        working_set, enough = self._steps.working_set(), 0.0
+        working_set, min_gap = self._steps.working_set(), 0.0
         for n_passes in range(tuning.max_passes + 1):
             if n_passes > 0:
                 self._steps.step()
                 self._n_since_restart += 1
                 self._pass(run, run.orders.of(working_set))
-            before, self._found = self._found, self._steps.gap()
+            before, self._pass_estimate = self._pass_estimate, self._steps.gap()
             required = self._required(run)
-            expected = self._found * min(self._found / before, 1) if before > 0 else self._found
+            expected = (
+                self._pass_estimate * min(self._pass_estimate / before, 1)
+                if before > 0
+                else self._pass_estimate
+            )
             if expected <= self._safety * required:
                 return expected, False
             if self._exceeds_budget(run, required):
-                return self._found, True
-            if self._found <= enough:
+                return self._pass_estimate, True
+            if self._pass_estimate <= min_gap:
                 break
             if n_passes == 1:
-                enough = self._safety * tuning.epoch_reduction * self._found
-        return self._found, False
+                min_gap = self._safety * tuning.epoch_reduction * self._pass_estimate
+        return self._pass_estimate, False
 
     def _exceeds_budget(self, run, required):
-        """True if, by what the last pass has found, the solver would need more than `max_passes`."""
+        """True if, by the last pass's estimate, the solver would need more than `max_passes`."""
         if math.isinf(self._first_estimate):
-            self._first_estimate = self._least_estimate = self._found
+            self._first_estimate = self._least_estimate = self._pass_estimate
             return False
         if math.isinf(self._max_passes):
             return False
         # Estimates may grow before they fall, so the least counts.
-        self._least_estimate = min(self._least_estimate, self._found)
+        self._least_estimate = min(self._least_estimate, self._pass_estimate)
         times = _repetitions_to(required, self._least_estimate, self._first_estimate)
         return times * self._sets.n_visits > self._max_passes * len(run.patterns)
 
@@ -165,9 +167,9 @@ def dual_value(weights, target):
 
 
 def _repetitions_to(required, now, before):
-    """How often what has reduced a gap from `before` to `now` must be repeated to reach `required`.
+    """How often a reduction of the gap from `before` to `now` must be repeated to reach `required`.
 
-    0 where it is that small already, or where the required gap is unknown.
+    0 if the gap is small enough, or if the required gap is unknown.
     """
     if not 0 < required < now:
         return 0.0

@@ -258,7 +258,7 @@ class Run:
         before = self.weights.sqnorm
         self.patterns = self.patterns.over(self.features)
         self.weights = self.weights.over(self.patterns)
-        self.orders.look_at(self.features)
+        self.orders.use(self.features)
         self.features = None
         self._forget_dual_unless(before)
         return True

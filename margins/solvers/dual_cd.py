@@ -1,4 +1,4 @@
-"""Dual coordinate descent: one dual variable after the other to its best value."""
+"""Dual coordinate descent: optimise one dual variable after the other."""
 
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
 from margins.solvers._dual_cd import ShrinkingPasses
@@ -9,7 +9,17 @@ DCD_PASSES = 20
 
 
 def dual_coordinate_descent(run, shrinking=True):
-    """Dual coordinate descent over a run: Solver.
+    """The solver of dual coordinate descent for a run.
+
+    Parameters
+    ----------
+    run : margins.solvers.driver.Run
+    shrinking : bool
+        True: pass over a working set between full passes.
+
+    Returns
+    -------
+    Solver
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3.
     """
@@ -20,5 +30,5 @@ def dual_coordinate_descent(run, shrinking=True):
         solver = RulesSolver(rules)
         solver.name = "dcd"
         return solver
-    # The orders of the passes between must not be those of the full ones.
+    # The orders of the inner passes must differ from those of the full ones.
     return EpochSolver(rules, ShrinkingPasses((run.seed, 1), DCD_PASSES), "dcd")

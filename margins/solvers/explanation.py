@@ -1,4 +1,4 @@
-"""What `explain` returns: the plan of a fit, its reason, and what the other solvers would cost."""
+"""The result of `explain`: the plan of a fit, its reason, and the costs of all solvers."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from margins.solvers.auto import Candidate, Plan
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a fit would do, and why: what EXPLAIN is in a database. Nothing has been trained.
+    """The plan of a fit and its reason, as EXPLAIN in a database. Nothing has been trained.
 
     Attributes
     ----------
@@ -16,13 +16,20 @@ class Explanation:
     loss : str
     kernel : str
     rows : {"X", "Gram matrix", "kernel"}
-        What the solvers read.
+        The matrix that the solvers read.
     eps : float
     required_gap : float
         The relative duality gap that proves eps.
     plan : Plan
     candidates : tuple of Candidate
-        All solvers, with predicted costs, or why they cannot serve.
+        All solvers, with predicted costs, or why they are not applicable.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.MarginClassifier(C=float("inf")).explain(X, y).solver
+    'unlearning'
     """
 
     n_samples: int

@@ -1,12 +1,11 @@
 """Runs of several problems over the same samples, which share every pass over them."""
 
-# How many samples all runs access before the next ones: what these need (their rows, or rows of a kernel
-# matrix) is still in a cache then.
+# Samples that each run processes in turn: their rows, or rows of a kernel matrix, then stay in a cache.
 SLICE = 512
 
 
 def train_in_one_pass(runs, phases):
-    """Play one phase of each run, all in one pass over the samples an epoch.
+    """Run one phase of each run, with one common pass over the samples per epoch.
 
     The runs must access their samples in the same order: then each ends as it does alone.
 
@@ -16,20 +15,20 @@ def train_in_one_pass(runs, phases):
     phases : list of Phase
         One for each run, of rules without active sets.
     """
-    playing = [(run, run.begin_phase(phase)) for run, phase in zip(runs, phases, strict=True)]
-    while playing:
-        for run, _ in playing:
+    active = [(run, run.begin_phase(phase)) for run, phase in zip(runs, phases, strict=True)]
+    while active:
+        for run, _ in active:
             run.begin_epoch()
-        orders = [run.orders.next() for run, _ in playing]
+        orders = [run.orders.next() for run, _ in active]
         for begin in range(0, len(orders[0]), SLICE):
-            for (run, solver), order in zip(playing, orders, strict=True):
+            for (run, solver), order in zip(active, orders, strict=True):
                 run.add(solver.process(run, order[begin : begin + SLICE]))
-        still = []
-        for run, solver in playing:
+        remaining = []
+        for run, solver in active:
             run.end_epoch(solver.name)
             if not run.ends_phase():
-                still.append((run, solver))
-        playing = still
+                remaining.append((run, solver))
+        active = remaining
     for run in runs:
         run.end_phase()
         run.conclude()

@@ -34,20 +34,20 @@ def threshold(loss, C, accuracy, delta_b):
 
 
 def accuracy_before_run(loss, eps, tuning=TUNING.unlearning):
-    """The accuracy that b is to guarantee, where no other is given: float."""
+    """The accuracy that b guarantees before the run, by default: float."""
     accuracy = tuning.bounded_accuracy_ratio * eps if loss.has_upper_bounds else eps
     return max(accuracy, tuning.finest_accuracy)
 
 
 def unlearning_rules(run, b, delta_b):
-    """The rules of a threshold: Rules. Upper bounds of the dual variables are in proportion to it."""
+    """The rules of a threshold: Rules. Upper bounds of the dual variables are proportional to it."""
     if run.loss.has_upper_bounds:
         run.bound_dual(b * run.loss.upper)
     return Rules(Unlearning(b, delta_b), Additive(), NoShrink())
 
 
 def refined(run, b):
-    """Twice as fine: a and b grow, delta_b does not. The new b."""
+    """Double a and b, but not delta_b; return the new b."""
     run.rescale(2)
     return max(2 * b, run.sqradius)
 

@@ -265,7 +265,7 @@ def test_errors_name_the_package_and_hurt_nobody_else(environment):
     )
     assert "ImportError: Algorithm 'stale' of package 'margins-stale'" in answer["stale"]
     assert answer["twin"] == (
-        "ValueError: 2 packages offer an algorithm named 'twin'. Ask for one of "
+        "ValueError: 2 packages offer an algorithm named 'twin'. Give one of "
         "'margins-twin-one:twin', 'margins-twin-two:twin'."
     )
     assert answer["margins-twin-one:pdm"].startswith("ValueError: Unknown algorithm")

@@ -124,12 +124,12 @@ def check_work(algorithm, name, task, visits, updates):
 
 
 @pytest.mark.parametrize(("name", "task"), list(WORK))
-def test_the_planned_solvers_need_no_more_visits_and_updates_than_it_did(name, task):
+def test_the_planned_solvers_need_no_more_passes_and_updates_than_it_did(name, task):
     check_work("auto", name, task, *WORK[name, task])
 
 
 @pytest.mark.parametrize(("algorithm", "name"), list(OTHERS))
-def test_others_need_no_more_visits_and_updates_than_they_did(algorithm, name):
+def test_others_need_no_more_passes_and_updates_than_they_did(algorithm, name):
     check_work(algorithm, name, "c", *OTHERS[algorithm, name])
 
 

@@ -10,7 +10,7 @@ import pytest
 import margins
 from margins.data import permutations
 from margins.data.binary_problem import rows_of
-from margins.data.permutations import Orders, by_tiles, rows_per_chunk, spread
+from margins.data.permutations import Orders, in_blocks, rows_per_chunk, spread
 
 TILE = permutations.PERMUTATION.block_samples
 
@@ -18,7 +18,7 @@ TILE = permutations.PERMUTATION.block_samples
 @pytest.mark.parametrize("n", [1, 7, TILE - 1, TILE, TILE + 1, 3 * TILE, 5 * TILE + 321])
 @pytest.mark.parametrize("chunk", [2, 7, 64])
 def test_every_pattern_comes_once(n, chunk):
-    order = by_tiles(np.random.default_rng(0), n, chunk)
+    order = in_blocks(np.random.default_rng(0), n, chunk)
     assert order.dtype == np.int32
     assert order.flags.c_contiguous
     np.testing.assert_array_equal(np.sort(order), np.arange(n))
@@ -26,7 +26,7 @@ def test_every_pattern_comes_once(n, chunk):
 
 def test_a_tile_holds_whole_chunks_from_all_over_in_random_order():
     n, chunk = 16 * TILE, 64
-    order = by_tiles(np.random.default_rng(0), n, chunk)
+    order = in_blocks(np.random.default_rng(0), n, chunk)
     for tile in order.reshape(-1, TILE):
         chunks, counts = np.unique(tile // chunk, return_counts=True)
         assert set(counts) == {chunk}
@@ -67,10 +67,10 @@ def test_any_mixed_order_is_as_likely_as_another():
 
 
 @pytest.mark.parametrize("size", [1000, 2999, TILE, 2 * TILE + 99, 5 * TILE + 7])
-def test_some_patterns_come_by_tiles(size):
+def test_some_patterns_come_in_blocks(size):
     n, ends = 5 * TILE + 7, 0
     for seed in range(200):
-        order = by_tiles(np.random.default_rng(seed), n, 64, size)
+        order = in_blocks(np.random.default_rng(seed), n, 64, size)
         assert len(order) == size == len(np.unique(order))
         assert order.min() >= 0
         assert order.max() < n
@@ -92,11 +92,11 @@ def test_some_patterns_are_spread_over_all(n, size):
 
 def test_orders_differ():
     generator = np.random.default_rng(0)
-    first, second = (by_tiles(generator, 4 * TILE, 64) for _ in range(2))
+    first, second = (in_blocks(generator, 4 * TILE, 64) for _ in range(2))
     assert np.mean(first == second) < 0.01
 
 
-def test_only_large_data_of_short_rows_go_by_tiles(monkeypatch):
+def test_only_large_data_of_short_rows_go_in_blocks(monkeypatch):
     X = np.zeros((1000, 4))
     assert rows_per_chunk(rows_of(X)) == 1
     monkeypatch.setattr(
@@ -154,10 +154,10 @@ def fit(name, **parameters):
 def test_the_proof_is_the_same(monkeypatch):
     before = fit("mpu")
     monkeypatch.setattr(permutations, "PERMUTATION", replace(permutations.PERMUTATION, min_bytes=0))
-    by_tiles = fit("mpu")
-    assert by_tiles.converged_
-    assert by_tiles.certificates_[0].fraction >= 0.99
-    assert by_tiles.n_updates_ != before.n_updates_
+    in_blocks = fit("mpu")
+    assert in_blocks.converged_
+    assert in_blocks.certificates_[0].fraction >= 0.99
+    assert in_blocks.n_updates_ != before.n_updates_
 
 
 @pytest.mark.parametrize("name, parameters", [("pa", {}), ("pam", {"shuffle": "epochs"})])

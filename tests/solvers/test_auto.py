@@ -20,7 +20,7 @@ from margins.solvers.auto import (
     are_few,
     candidates,
     has_small_hessian,
-    needs_visits,
+    needs_passes,
     newton_passes,
     plan,
 )
@@ -126,7 +126,7 @@ def test_a_solver_is_planned_as_named_or_says_why_not(make, loss, solver):
     hard, is_kernel = loss == "hard margin", problem.is_kernel
     why_not = None
     if solver == "newton" and (hard or is_kernel):
-        why_not = "a kernel has none to write down" if is_kernel else "no finite objective"
+        why_not = "which a kernel does not give" if is_kernel else "no finite objective"
     elif solver == "conjugate" and hard:
         why_not = "the hard margin"
     (candidate,) = (one for one in candidates(problem, 0.01) if one.solver == solver)
@@ -135,7 +135,9 @@ def test_a_solver_is_planned_as_named_or_says_why_not(make, loss, solver):
         assert candidate.passes > 0 and candidate.why_not is None
         return
     assert candidate.passes is None and why_not in candidate.why_not
-    with pytest.raises(ValueError, match=f"solver='{solver}' cannot serve here: .*{why_not}") as error:
+    with pytest.raises(
+        ValueError, match=f"solver='{solver}' is not applicable here: .*{why_not}"
+    ) as error:
         plan(problem, 0.01, solver)
     serving = [one.solver for one in candidates(problem, 0.01) if one.why_not is None]
     assert str(error.value).endswith("Allowed here: " + ", ".join(map(repr, ["auto", *serving])) + ".")
@@ -189,8 +191,8 @@ def test_visits_come_before_steps_unless_they_cost_more():
         (100, 9, False, True),
     ]:
         patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1))
-        assert needs_visits(Problem(patterns, SquaredHinge(1.0))) is squared
-        assert needs_visits(Problem(patterns, Hinge(1.0))) is bounded
+        assert needs_passes(Problem(patterns, SquaredHinge(1.0))) is squared
+        assert needs_passes(Problem(patterns, Hinge(1.0))) is bounded
 
 
 def test_newton_steps_cost_more_passes_the_more_features_there_are():

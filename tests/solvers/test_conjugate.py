@@ -19,7 +19,7 @@ from margins._update import WeightVector
 from margins.data.permutations import Orders
 from margins.estimators.callbacks import Fit
 from margins.kernels import Precomputed
-from margins.solvers._conjugate import ConjugateSteps, gap_found
+from margins.solvers._conjugate import ConjugateSteps, estimated_gap
 from margins.solvers.conjugate import ConjugateSolver
 from margins.solvers.driver import Run
 from margins.tuning import TUNING
@@ -165,8 +165,8 @@ def test_gap_found_is_what_each_pattern_lacked(delta2):
     # The primal value less the dual one where each alpha_k is as it is and a.y_k lacks so much.
     linear = upper * np.maximum(lacked, 0) - lacked * now
     gaps = lacked**2 / (2 * delta2) if delta2 else linear
-    assert gap_found(patterns, weights, before, target) == pytest.approx(gaps.sum() / target**2)
-    assert steps.gap() == pytest.approx(gap_found(patterns, weights, before, target), rel=1e-14)
+    assert estimated_gap(patterns, weights, before, target) == pytest.approx(gaps.sum() / target**2)
+    assert steps.gap() == pytest.approx(estimated_gap(patterns, weights, before, target), rel=1e-14)
 
 
 class Content(ConjugateSteps):

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Patterns as dense rows, and the sum of their outer products, by BLAS."""
+"""Samples as dense rows, and the sum of their outer products, by BLAS."""
 
 from libc.stdint cimport int32_t
 
@@ -7,8 +7,8 @@ from libc.stdint cimport int32_t
 cdef class DenseBlock:
     cdef float[:, ::1] single_rows, single_sum
     cdef double[:, ::1] double_rows
-    cdef Py_ssize_t n_rows      # so many are waiting
-    cdef Py_ssize_t room
+    cdef Py_ssize_t n_rows      # in the block, not yet added
+    cdef Py_ssize_t max_rows
     cdef bint is_double
 
     cdef bint append(

@@ -1,8 +1,7 @@
-"""Patterns as dense rows, and the sum of their outer products, by BLAS.
+"""Samples as dense rows, and the sum of their outer products, by BLAS.
 
-The problem: add x x^T, or take it away, for many x of n elements, most of them not 0. BLAS does so
-several times as fast for a block of rows as for one after the other, and in single precision in half the
-time.
+The problem: add or subtract x x^T for many x of n elements, most of them not 0. BLAS is several times as
+fast on a block of rows as on one row after the other, and twice as fast in single precision.
 """
 
 from libc.stdint cimport int32_t
@@ -13,50 +12,50 @@ from scipy.linalg.cython_blas cimport dsyrk, ssyrk
 
 import numpy as np
 
-# Rows of a block in single precision, whose sum takes a pass over the matrix of its own. (Fits of madelon,
-# usps and MNIST with 256 rows 1.00 to 1.07 of those with 1024, with 512 rows 0.93 to 1.01.)
+# Rows of a block in single precision: adding its sum in double precision is a pass over the matrix, so
+# these blocks are larger.
 cdef Py_ssize_t SINGLE_BLOCK = 512
 
 
 cdef class DenseBlock:
-    """Rows that wait for their turn.
+    """Rows whose outer products are still to be added.
 
     Parameters
     ----------
     n : int
         The length of a row.
     m : int
-        There will be no more rows than these.
+        An upper bound of the number of rows.
     is_double : bool
-        False: products are those of single precision; what blocks add up to is in double precision.
+        False: products are in single precision; their sums over blocks are added in double precision.
     """
 
     def __init__(self, Py_ssize_t n, Py_ssize_t m, bint is_double):
         self.is_double = is_double
-        self.room = min(m, BLOCK if is_double else SINGLE_BLOCK)
+        self.max_rows = min(m, BLOCK if is_double else SINGLE_BLOCK)
         if is_double:
-            self.double_rows = np.empty((self.room, n))
+            self.double_rows = np.empty((self.max_rows, n))
         else:
-            self.single_rows = np.empty((self.room, n), dtype=np.float32)
+            self.single_rows = np.empty((self.max_rows, n), dtype=np.float32)
             self.single_sum = np.empty((n, n), dtype=np.float32)
 
     cdef bint append(
         self, const double* values, const int32_t* columns, Py_ssize_t n, double factor
     ) noexcept nogil:
-        """Append a row by its n elements, times a factor: True if the block is full now."""
+        """Append a row, n elements times a factor; True if the block is full."""
         if self.is_double:
             _write(&self.double_rows[self.n_rows, 0], self.double_rows.shape[1], values, columns, n, factor)
         else:
             _write(&self.single_rows[self.n_rows, 0], self.single_rows.shape[1], values, columns, n, factor)
         self.n_rows += 1
-        return self.n_rows == self.room
+        return self.n_rows == self.max_rows
 
     cdef void flush(self, double sign, double[:, ::1] total) noexcept nogil:
-        """Add the outer products of the rows, times 1 or -1, to the lower triangle; none are left."""
-        # The lower triangle by rows is the upper one by columns, as BLAS wants it.
+        """Add the rows' outer products, times 1 or -1, to the lower triangle, and empty the block."""
+        # The lower triangle by rows is the upper one by columns, as BLAS expects it.
         cdef int n = <int> total.shape[0], k = <int> self.n_rows, width = <int> total.shape[1]
         cdef double one = 1
-        cdef float single_one = 1, nothing = 0
+        cdef float single_one = 1, zero = 0
         cdef Py_ssize_t i, j
         if k == 0:
             return
@@ -65,7 +64,7 @@ cdef class DenseBlock:
             dsyrk(b"U", b"N", &n, &k, &sign, &self.double_rows[0, 0], &n, &one, &total[0, 0], &width)
             return
         ssyrk(
-            b"U", b"N", &n, &k, &single_one, &self.single_rows[0, 0], &n, &nothing,
+            b"U", b"N", &n, &k, &single_one, &self.single_rows[0, 0], &n, &zero,
             &self.single_sum[0, 0], &n
         )
         for i in range(n):
@@ -79,5 +78,5 @@ cdef inline void _write(
 ) noexcept nogil:
     cdef Py_ssize_t i
     memset(row, 0, length * sizeof(value_t))
-    for i in range(n):  # a row may store an element in parts
+    for i in range(n):  # a row may store duplicates
         row[columns[i]] += <value_t> (factor * values[i])

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A Hessian that is kept as a sum."""
+"""A stored Hessian."""
 
 from libc.stdint cimport int32_t
 from margins.solvers.newton._hessian cimport Hessian
@@ -10,7 +10,7 @@ from margins._update cimport Patterns
 cdef class DenseHessian(Hessian):
     # Two triangles in one array: the sum in [i, j], its Cholesky factor in [j, i + 1], j <= i.
     cdef double[:, ::1] sum
-    cdef DenseBlock block           # where patterns are dense; else None
+    cdef DenseBlock block           # where samples are dense; else None
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil
     cdef void _sum_in_double(self) noexcept nogil

@@ -1,14 +1,14 @@
-"""The curvature of a Newton step where features are few: a Hessian that is kept from step to step.
+"""A stored Hessian, updated from step to step: for Newton steps where features are few.
 
-The problem: of changing sets of patterns, keep the sum of s_k y_k y_k^T, and solve
+The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T, and solve
 
     (I + factor * the sum) x = vector
 
-Most patterns stay in the set from one step to the next: those that join or leave it are added or taken
-away. Where patterns are dense they are so in blocks, by BLAS.
+Most samples stay in the set from one step to the next, so those that join or leave it are added or
+subtracted; dense samples in blocks, by BLAS.
 
-The Hessian only points the way: what is proven rests on sums in double precision. Blocks are multiplied
-in single precision, as long as the Hessian is far enough from singular for that.
+The Hessian only sets the search direction: certificates rest on sums in double precision. Blocks are
+multiplied in single precision unless the Hessian is too close to singular for that.
 
 Source: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale
 linear SVMs.
@@ -23,16 +23,13 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 import numpy as np
 
 # A pivot is the share of its diagonal element that the features before it leave. A Hessian of n features
-# with a share below TRUSTED sqrt(n), 64 times what single precision rounds off, is summed again in
-# double precision. (Least shares: usps and digits 1e-2, satimage 2e-3; madelon, 501 features, 2e-2 with
-# C = 0.01, 3e-4 with C = 1, and 3e-6 with C = 100, where steps in single precision lead nowhere. Time of
-# a fit beside that of blocks in double precision: madelon 0.77 to 0.90, with C = 100 1.5; usps 0.74 to
-# 0.94, MNIST 0.6 to 0.8, digits 0.90 to 0.98, satimage and splice 0.97 to 1.03.)
+# with a share below TRUSTED sqrt(n), 64 times the rounding of single precision, is summed again in
+# double precision.
 cdef double TRUSTED = 4e-6
 
 
 cdef class DenseHessian(Hessian):
-    """The sum of s_k y_k y_k^T over the free patterns, kept from step to step.
+    """The sum of s_k y_k y_k^T over the free samples, updated from step to step.
 
     Parameters
     ----------
@@ -45,7 +42,7 @@ cdef class DenseHessian(Hessian):
     Attributes
     ----------
     included : ndarray of int8, shape (m,)
-        1 for the patterns in the sum.
+        1 for the samples in the sum.
     """
 
     def __init__(self, Patterns patterns not None, const double[::1] curvature, bint in_blocks=False):
@@ -57,7 +54,7 @@ cdef class DenseHessian(Hessian):
 
     @property
     def is_double(self):
-        """True if the sum is one of products in double precision."""
+        """True if products are summed in double precision."""
         return not self._is_single()
 
     @property
@@ -65,37 +62,37 @@ cdef class DenseHessian(Hessian):
         """The lower triangle of the sum: ndarray of float64, shape (n, n)."""
         return np.tril(np.asarray(self.sum)[:, :-1])
 
-    cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
-        """Add the members that have become free, and take away those that no longer are.
+    cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
+        """Add the samples that have become free, and subtract those that no longer are.
 
-        Those included before must be among the members.
+        Those included before must be in the working set.
         """
         cdef Py_ssize_t i, k, n_leaving = 0, n_staying = 0
         cdef bint joining
-        for i in range(members.shape[0]):
-            if self.is_included[members[i]]:
+        for i in range(working_set.shape[0]):
+            if self.is_included[working_set[i]]:
                 n_leaving += not free[i]
                 n_staying += free[i]
-        if n_leaving > n_staying:  # a sum afresh is less work, and keeps less rounding
+        if n_leaving > n_staying:  # a new sum is less work, and has less rounding
             self.is_included[:] = 0
             self.sum[:, :] = 0
         if self.block is None:
-            for i in range(members.shape[0]):
-                k = members[i]
+            for i in range(working_set.shape[0]):
+                k = working_set[i]
                 if free[i] != self.is_included[k]:
                     self.is_included[k] = free[i]
                     self._add(k, 1 if free[i] else -1)
             return
-        for joining in range(2):  # a block's rows are all added, or all taken away
-            for i in range(members.shape[0]):
-                k = members[i]
+        for joining in range(2):  # a block's rows are all added, or all subtracted
+            for i in range(working_set.shape[0]):
+                k = working_set[i]
                 if free[i] == joining and self.is_included[k] != joining:
                     self.is_included[k] = joining
                     self._add(k, 1 if joining else -1)
             self.block.flush(1 if joining else -1, self.sum)
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil:
-        """Add sign times s_k y_k y_k^T to the sum, where patterns are dense with the rest of a block."""
+        """Add sign times s_k y_k y_k^T to the sum; dense samples when their block is full."""
         cdef Py_ssize_t n = self.elements(k)
         if self.block is None:
             _add_outer(&self.values[0], &self.columns[0], n, sign * self.curvature[k], &self.sum[0, 0],
@@ -104,7 +101,7 @@ cdef class DenseHessian(Hessian):
             self.block.flush(sign, self.sum)
 
     cdef void _sum_in_double(self) noexcept nogil:
-        """Sum afresh, from now on in double precision."""
+        """Recompute the sum, in double precision from now on."""
         cdef Py_ssize_t k, n = self.sum.shape[0], m = self.is_included.shape[0]
         with gil:
             self.block = DenseBlock(n, m, is_double=True)
@@ -116,14 +113,14 @@ cdef class DenseHessian(Hessian):
 
     cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
         cdef Py_ssize_t i
-        cdef int n = <int> self.sum.shape[0], one = 1, width = n + 1, trouble
+        cdef int n = <int> self.sum.shape[0], one = 1, width = n + 1, info
         cdef bint is_solved = self._factorise(factor)
         if self._is_single() and not (is_solved and self._is_trusted(factor)):
             self._sum_in_double()
             is_solved = self._factorise(factor)
         if not is_solved:
             return 0
-        dpotrs(b"L", &n, &one, &self.sum[0, 1], &width, &vector[0], &n, &trouble)
+        dpotrs(b"L", &n, &one, &self.sum[0, 1], &width, &vector[0], &n, &info)
         for i in range(n):
             if not isfinite(vector[i]):
                 return 0
@@ -133,19 +130,19 @@ cdef class DenseHessian(Hessian):
         return self.block is not None and not self.block.is_double
 
     cdef bint _factorise(self, double factor) noexcept nogil:
-        """Find the Cholesky factor of I + factor * the sum; False if there is none."""
+        """Compute the Cholesky factor of I + factor * the sum; False if there is none."""
         cdef Py_ssize_t i, j
-        cdef int n = <int> self.sum.shape[0], width = n + 1, trouble
+        cdef int n = <int> self.sum.shape[0], width = n + 1, info
         for i in range(n):
             for j in range(i):
                 self.sum[j, i + 1] = factor * self.sum[i, j]
             self.sum[i, i + 1] = 1 + factor * self.sum[i, i]
-        # The upper triangle by rows is the lower one by columns, as LAPACK wants it.
-        dpotrf(b"L", &n, &self.sum[0, 1], &width, &trouble)
-        return trouble == 0
+        # The upper triangle by rows is the lower one by columns, as LAPACK expects it.
+        dpotrf(b"L", &n, &self.sum[0, 1], &width, &info)
+        return info == 0
 
     cdef bint _is_trusted(self, double factor) noexcept nogil:
-        """True if no pivot is so small a share of its diagonal element that rounding may be in it."""
+        """True if every pivot is large enough, beside its diagonal element, to exceed its rounding."""
         cdef Py_ssize_t i
         cdef double pivot
         for i in range(self.sum.shape[0]):
@@ -158,7 +155,7 @@ cdef class DenseHessian(Hessian):
 cdef inline bint _ascend(const int32_t* columns, Py_ssize_t n) noexcept nogil:
     """True if each column is larger than the one before it."""
     cdef Py_ssize_t i
-    cdef int32_t n_not = 0   # without a branch: many are compared at a time
+    cdef int32_t n_not = 0   # without a branch, so that compilers vectorise
     for i in range(1, n):
         n_not += columns[i] <= columns[i - 1]
     return n_not == 0
@@ -175,12 +172,11 @@ cdef inline void _add_outer(
     if not _ascend(columns, n):
         for i in range(n):
             for j in range(n):
-                if columns[j] <= columns[i]:   # of an element stored in parts, all products of two of them
+                if columns[j] <= columns[i]:   # duplicates: all products of two of them
                     out[columns[i] * width + columns[j]] += c * values[i] * values[j]
         return
-    # Two rows by two columns: four elements are read before one is written, and nothing is predicted but
-    # where rows end. (Half the time of one element after the other: shuttle 25 and 57 ns, w8a 119 and
-    # 208, usps 3700 and 7000.)
+    # Two rows by two columns: four elements are read before one is written, and the only branches are at
+    # the ends of rows.
     while i + 1 < n:
         x, y = c * values[i], c * values[i + 1]
         row, next_row = out + columns[i] * width, out + columns[i + 1] * width

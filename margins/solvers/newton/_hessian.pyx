@@ -1,11 +1,11 @@
-"""The curvature of a Newton step: what is asked of a Hessian, however it is kept.
+"""The interface of Hessians, stored or not.
 
-The problem: of changing sets of patterns, the free ones, y_k = l_k [x_k, rho], solve
+The problem: for changing sets of free samples y_k = l_k [x_k, rho], solve
 
     (I + factor * sum_k s_k y_k y_k^T) x = vector
 
-The sum is written down where it is small (`margins.solvers.newton._dense_hessian`); where it is not, it is a
-product with vectors (`margins.solvers.newton._hessian_vector`).
+The sum is stored where it is small (`margins.solvers.newton._dense_hessian`); elsewhere it is only
+multiplied by vectors (`margins.solvers.newton._hessian_vector`).
 """
 
 from libc.math cimport sqrt
@@ -28,9 +28,9 @@ cdef class Hessian:
     Attributes
     ----------
     included : ndarray of int8, shape (m,)
-        1 for the patterns that are to be among the members of the next `update`.
+        1 for the samples that must be in the working set of the next `update`.
     n_read : int
-        How many patterns products with a Hessian that is not written down have read so far.
+        Samples that products with a Hessian that is not stored have read so far.
     """
 
     def __init__(self, Patterns patterns not None, const double[::1] curvature):
@@ -41,23 +41,23 @@ cdef class Hessian:
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
 
     cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil:
-        """Copy the elements of [x_k, rho] to `values`, their columns to `columns`: how many there are."""
+        """Copy [x_k, rho] to `values`, its columns to `columns`; return the number of elements."""
         cdef Py_ssize_t n = nonzeros(self.patterns.rows, k, &self.values[0], &self.columns[0])
         if self.rho > 0:
             self.values[n], self.columns[n] = self.rho, <int32_t> self.patterns.rows.n_features
             n += 1
         return n
 
-    cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
-        """Make the members that are free, no others, those of the sum."""
+    cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
+        """Make the sum that over the free samples of a working set."""
 
     cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
-        """Solve, in place; 0 if rounding does not allow it, else 1. A Newton step: need not be exact."""
+        """Solve in place, perhaps inexactly; 0 if rounding makes that impossible, else 1."""
         return 0
 
-    # Doors for tests.
-    def py_update(self, const int32_t[::1] members, const int8_t[::1] free):
-        self.update(members, free)
+    # For tests.
+    def py_update(self, const int32_t[::1] working_set, const int8_t[::1] free):
+        self.update(working_set, free)
 
     def py_solve(self, double factor, double[::1] vector):
         return bool(self.solve(factor, vector))

@@ -1,13 +1,13 @@
 # cython: language_level=3
-"""A Hessian that is a product with vectors."""
+"""A Hessian that is not stored, only multiplied by vectors."""
 
 from libc.stdint cimport int32_t
 from margins.solvers.newton._hessian cimport Hessian
 
 
 cdef class HessianVectorProduct(Hessian):
-    cdef int32_t[::1] free          # the free patterns, so many of them
-    cdef Py_ssize_t n_free, most_read
+    cdef int32_t[::1] free          # the free samples
+    cdef Py_ssize_t n_free, max_read
     cdef double[::1] diagonal       # of the sum
     cdef double[::1] solution, scaled, direction, image
 

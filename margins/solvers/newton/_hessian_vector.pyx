@@ -1,13 +1,12 @@
-"""The curvature of a Newton step where features are many: a Hessian that is a product with vectors.
+"""A Hessian that is not stored, only multiplied by vectors: for Newton steps where features are many.
 
 The problem: solve
 
     (I + factor * sum_k s_k y_k y_k^T) x = vector
 
-where the matrix has more elements than the patterns. Conjugate gradients, preconditioned by the
-diagonal, ask for its products with vectors only, each a pass over the free patterns, which are read once
-for it: y_k.v, and then c y_k is added. They end when the residual is small beside the vector: far from
-the optimum a Newton step need not be exact, and the line search that follows makes it a good one.
+where the matrix has more elements than X. Conjugate gradients, preconditioned by the diagonal, need only
+its products with vectors, each one pass over the free samples: y_k.v, and then c y_k is added. They end
+when the residual is small beside the vector: a line search follows, so steps need not be exact.
 
 Source: Lin, Weng & Keerthi (2008), Trust region Newton method for large-scale logistic regression; Hsia,
 Chiang & Lin (2018), Preconditioned conjugate gradient methods in truncated Newton frameworks for
@@ -23,67 +22,67 @@ from margins._update cimport Patterns
 
 import numpy as np
 
-# The share of the vector's length that the residual's may be, and the most products until then: where
-# they are not enough, the direction is one of descent all the same.
+# Relative residual at which conjugate gradients end, and their maximum number of products: also before
+# convergence the solution is a descent direction.
 cdef double RESIDUAL = 0.1
-cdef Py_ssize_t MOST_PRODUCTS = 300
+cdef Py_ssize_t MAX_PRODUCTS = 300
 
 
 cdef class HessianVectorProduct(Hessian):
-    """The sum of s_k y_k y_k^T over the free patterns, never written down.
+    """The sum of s_k y_k y_k^T over the free samples, never stored.
 
     Parameters
     ----------
     patterns : Patterns
     curvature : ndarray of float64, shape (m,)
         s_k > 0.
-    most_read : int
-        Products may read so many patterns altogether; from then on nothing is solved any more. (Where
-        patterns are nearly separable and C is large, steps are many, each of hundreds of products: 15,000
-        patterns of 8 elements among 4000 features, C = 1e4, 0.08 s by visits, 10.7 by such steps.)
+    max_read : int
+        Samples that products may read altogether; after that `solve` fails. Where samples are nearly
+        separable and C is large, steps are many, each of hundreds of products.
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] curvature, Py_ssize_t most_read):
+    def __init__(self, Patterns patterns not None, const double[::1] curvature, Py_ssize_t max_read):
         cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
         Hessian.__init__(self, patterns, curvature)
-        self.most_read = most_read
+        self.max_read = max_read
         self.free = np.empty(m, dtype=np.int32)
         self.diagonal, self.solution, self.scaled, self.direction, self.image = np.zeros((5, n))
 
-    cdef void update(self, const int32_t[::1] members, const int8_t[::1] free) noexcept nogil:
+    cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
         cdef Py_ssize_t i, j, k
         cdef double s
         self.n_free = 0
         self.diagonal[:] = 0
-        for i in range(members.shape[0]):
+        for i in range(working_set.shape[0]):
             if not free[i]:
                 continue
-            k = members[i]
+            k = working_set[i]
             s = self.curvature[k]
             self.free[self.n_free] = <int32_t> k
             self.n_free += 1
-            # Of an element stored in parts the sum of squares, not the square of the sum: near enough.
+            # Duplicates add their squares, not the square of their sum: accurate enough to precondition.
             for j in range(self.elements(k)):
                 self.diagonal[self.columns[j]] += s * self.values[j] * self.values[j]
 
     cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
         """`vector` is the residual until it is the solution."""
         cdef Py_ssize_t i, _, n = vector.shape[0]
-        cdef double share, before, inner, enough = RESIDUAL * RESIDUAL * dot_of(&vector[0], &vector[0], n)
-        if self.n_read >= self.most_read:
+        cdef double step, before, inner
+        cdef double tolerance = RESIDUAL * RESIDUAL * dot_of(&vector[0], &vector[0], n)
+        if self.n_read >= self.max_read:
             return 0
         self.solution[:] = 0
         inner = self._scale(factor, vector)
         self.direction[:] = self.scaled
-        for _ in range(MOST_PRODUCTS):
+        for _ in range(MAX_PRODUCTS):
             self._multiply(factor)
-            share = inner / dot_of(&self.direction[0], &self.image[0], n)
-            if not isfinite(share):
+            step = inner / dot_of(&self.direction[0], &self.image[0], n)
+            if not isfinite(step):
                 return 0
             for i in range(n):
-                self.solution[i] += share * self.direction[i]
-                vector[i] -= share * self.image[i]
-            if dot_of(&vector[0], &vector[0], n) <= enough or self.n_read >= self.most_read:
+                self.solution[i] += step * self.direction[i]
+                vector[i] -= step * self.image[i]
+            if dot_of(&vector[0], &vector[0], n) <= tolerance or self.n_read >= self.max_read:
                 break
             before, inner = inner, self._scale(factor, vector)
             for i in range(n):
@@ -94,7 +93,7 @@ cdef class HessianVectorProduct(Hessian):
         return 1
 
     cdef double _scale(self, double factor, const double[::1] residual) noexcept nogil:
-        """Divide a residual by the diagonal; their inner product is returned."""
+        """Precondition a residual by the diagonal; return their inner product."""
         cdef Py_ssize_t i
         for i in range(residual.shape[0]):
             self.scaled[i] = residual[i] / (1 + factor * self.diagonal[i])

@@ -1,16 +1,16 @@
-"""Newton steps: the objective as a function of what some patterns contribute, and steps down it.
+"""Newton steps: the objective over a working set, and steps that reduce it.
 
-The problem: given some of the patterns, with losses h_k (margins/losses/_smoothed.pyx), and a fixed vector r that
-stands for the others, minimise
+The problem: given a working set of samples with losses h_k (margins/losses/_smoothed.pyx), and the fixed
+vector r = sum of alpha_k y_k over the other samples, minimise
 
     f(w) = |w|^2 / 2 - r.w + sum_k h_k(1 - w.y_k)
 
     gradient   w - r - sum_k alpha_k(w) y_k
     Hessian    I + sum over the free k of sigma_k y_k y_k^T
 
-Vectors have an element for every feature and, with an augmentation, one more: y_k = l_k [x_k, rho].
-Private coordinates are left out, the loss stands for them. Arrays hold the given patterns only, whose
-numbers are in `members`, ascending.
+Vectors have an element for every feature and, with an intercept, one more: y_k = l_k [x_k, rho]. Slack
+terms are part of the loss. Arrays hold the samples of the working set, whose indices are in `working_set`,
+ascending.
 
 Source: Mangasarian (2002), A finite Newton method for classification; Keerthi & DeCoste (2005), A
 modified finite Newton method for fast solution of large scale linear SVMs; Yan & Li (2020), An
@@ -28,49 +28,49 @@ from margins._update cimport Patterns
 
 import numpy as np
 
-# ---------------------------------------------------------------------------- sums over some patterns
+# ---------------------------------------------------------------------------- sums over a working set
 
 
-def products(Patterns patterns not None, const int32_t[::1] members, const double[::1] vector):
-    """w.y_k of every member: ndarray of float64."""
-    result = np.empty(members.shape[0])
+def products(Patterns patterns not None, const int32_t[::1] working_set, const double[::1] vector):
+    """w.y_k over a working set: ndarray of float64."""
+    result = np.empty(working_set.shape[0])
     cdef double[::1] out = result
     with nogil:
-        _products(patterns, members, vector, out)
+        _products(patterns, working_set, vector, out)
     return result
 
 
 cdef void _products(
-    Patterns patterns, const int32_t[::1] members, const double[::1] vector, double[::1] out
+    Patterns patterns, const int32_t[::1] working_set, const double[::1] vector, double[::1] out
 ) noexcept nogil:
     cdef const double* v = &vector[0]
     cdef double bias = 0
     cdef Py_ssize_t i
     if patterns.sqrho > 0:
         bias = sqrt(patterns.sqrho) * vector[patterns.rows.n_features]
-    for i in range(members.shape[0]):
-        out[i] = patterns.labels[members[i]] * (dot(patterns.rows, members[i], v) + bias)
+    for i in range(working_set.shape[0]):
+        out[i] = patterns.labels[working_set[i]] * (dot(patterns.rows, working_set[i], v) + bias)
 
 
-def combination(Patterns patterns not None, const int32_t[::1] members, const double[::1] dual):
-    """sum_k alpha_k y_k over the members: ndarray of float64."""
+def combination(Patterns patterns not None, const int32_t[::1] working_set, const double[::1] dual):
+    """sum_k alpha_k y_k over a working set: ndarray of float64."""
     result = np.zeros(patterns.rows.n_features + (patterns.sqrho > 0))
     cdef double[::1] out = result
     with nogil:
-        _add_combination(patterns, members, dual, out)
+        _add_combination(patterns, working_set, dual, out)
     return result
 
 
 cdef void _add_combination(
-    Patterns patterns, const int32_t[::1] members, const double[::1] dual, double[::1] out
+    Patterns patterns, const int32_t[::1] working_set, const double[::1] dual, double[::1] out
 ) noexcept nogil:
-    """Add sum_k alpha_k y_k over the members."""
+    """Add sum_k alpha_k y_k over a working set."""
     cdef Py_ssize_t i, k, d = patterns.rows.n_features
     cdef double* v = &out[0]
     cdef double c, label_sum = 0
-    for i in range(members.shape[0]):
+    for i in range(working_set.shape[0]):
         if dual[i] > 0:
-            k = members[i]
+            k = working_set[i]
             c = dual[i] * patterns.labels[k]
             axpy(patterns.rows, k, c, v)
             label_sum += c
@@ -78,20 +78,20 @@ cdef void _add_combination(
         out[d] += sqrt(patterns.sqrho) * label_sum
 
 
-# ---------------------------------------------------------------------------- which patterns, how far
+# ---------------------------------------------------------------------------- working sets
 
 
-def movable(const double[::1] products, const double[::1] dual, const double[::1] upper,
+def working_set_of(const double[::1] products, const double[::1] dual, const double[::1] upper,
             const int8_t[::1] included, double band):
-    """The patterns that a step may concern: ndarray of int32, ascending.
+    """The working set of an epoch: indices of samples, ndarray of int32, ascending.
 
-    Left out are those whose dual variable is at a bound where it belongs, and whose w.y_k is further
-    than `band` from 1; unless they are `included`.
+    Left out are those whose dual variable is at a bound where it belongs, and whose w.y_k differs
+    from 1 by more than `band`; unless they are `included`.
     """
     cdef Py_ssize_t k, n = 0
     cdef double slack
-    members = np.empty(products.shape[0], dtype=np.int32)
-    cdef int32_t[::1] out = members
+    indices = np.empty(products.shape[0], dtype=np.int32)
+    cdef int32_t[::1] out = indices
     with nogil:
         for k in range(products.shape[0]):
             slack = 1 - products[k]
@@ -101,11 +101,11 @@ def movable(const double[::1] products, const double[::1] dual, const double[::1
                 continue
             out[n] = <int32_t> k
             n += 1
-    return members[:n]
+    return indices[:n]
 
 
 def mean_distance(const double[::1] a, const double[::1] b):
-    """The mean of |a_k - b_k|; not finite if a number is not."""
+    """The mean of |a_k - b_k|; not finite if an element is not."""
     cdef double total = 0
     cdef Py_ssize_t k
     with nogil:
@@ -118,83 +118,84 @@ def mean_distance(const double[::1] a, const double[::1] b):
 
 
 cdef class Objective:
-    """The objective as a function of what some patterns contribute, the others' dual variables included.
+    """The objective over a working set, with the dual variables of all other samples fixed.
 
     Parameters
     ----------
     patterns : Patterns
-    members : ndarray of int32
-        The patterns, ascending.
-    others : ndarray of float64, shape (n,)
-        sum_k alpha_k y_k over the other patterns.
-    others_sum : float
+    working_set : ndarray of int32
+        Indices of samples, ascending.
+    fixed : ndarray of float64, shape (n,)
+        r, the sum of alpha_k y_k over all other samples.
+    fixed_value : float
         What their alpha_k add to the dual objective, |a|^2 / 2 aside.
     w : ndarray of float64, shape (n,)
-        Where it starts.
+        The starting point.
     margins : ndarray of float64
-        w.y_k of the members; is changed.
+        w.y_k of the working set; overwritten.
     losses : SmoothLoss
-        Of the members; those that are smoothed are sharpened.
-    curvature : Hessian
+        Of the working set; the smoothing of smoothed losses is reduced.
+    hessian : Hessian
 
     Attributes
     ----------
     w : ndarray of float64, shape (n,)
     dual : ndarray of float64
-        The members' dual variables that belong to w.
+        The working set's dual variables that belong to w.
     combination : ndarray of float64, shape (n,)
-        sum_k alpha_k y_k over the members, summed afresh for every w.
+        sum_k alpha_k y_k over the working set, recomputed for every w.
     margins : ndarray of float64
-        w.y_k of the members.
+        w.y_k of the working set.
     is_exact : bool
-        False: `margins` were found along a line, and have its rounding.
+        False: `margins` were interpolated along a step, and have its rounding.
     gap : float
-        Distance of the primal and the dual value.
+        Primal value minus dual value.
     value : float
-        The dual value.
+        Dual value.
     """
 
     cdef Patterns patterns
     cdef SmoothLoss losses
-    cdef Hessian curvature
-    cdef const int32_t[::1] members
-    cdef const double[::1] others
-    cdef double[::1] weights, products, alpha, pull
-    cdef double[::1] ahead, gradient, step, there   # of what is tried
+    cdef Hessian hessian
+    cdef const int32_t[::1] working_set
+    cdef const double[::1] fixed
+    cdef double[::1] weights, products, alpha, loss_gradient
+    cdef double[::1] trial_products, gradient, step, trial
     cdef int8_t[::1] free
-    cdef double distance, others_sum
+    cdef double residual, fixed_value
     cdef readonly object w, dual, combination, margins
     cdef readonly double gap, value
     cdef readonly bint is_exact
 
-    def __init__(self, Patterns patterns not None, members, others, double others_sum, w, margins,
-                 SmoothLoss losses not None, Hessian curvature not None):
-        self.patterns, self.members, self.others, self.others_sum = patterns, members, others, others_sum
-        self.w, self.margins, self.losses, self.curvature = w.copy(), margins, losses, curvature
-        self.dual, self.combination = np.empty(len(members)), np.empty(len(w))
+    def __init__(self, Patterns patterns not None, working_set, fixed, double fixed_value, w, margins,
+                 SmoothLoss losses not None, Hessian hessian not None):
+        self.patterns, self.working_set = patterns, working_set
+        self.fixed, self.fixed_value = fixed, fixed_value
+        self.w, self.margins, self.losses, self.hessian = w.copy(), margins, losses, hessian
+        self.dual, self.combination = np.empty(len(working_set)), np.empty(len(w))
         self.weights, self.products = self.w, self.margins
-        self.alpha, self.pull = self.dual, self.combination
-        cdef Py_ssize_t m = len(members), n = len(w)
-        cdef double[::1] room = np.empty(m + 3 * n)
+        self.alpha, self.loss_gradient = self.dual, self.combination
+        cdef Py_ssize_t m = len(working_set), n = len(w)
+        cdef double[::1] buffer = np.empty(m + 3 * n)
         self.free = np.empty(m, dtype=np.int8)
-        self.ahead, self.gradient = room[:m], room[m : m + n]
-        self.step, self.there = room[m + n : m + 2 * n], room[m + 2 * n :]
+        self.trial_products, self.gradient = buffer[:m], buffer[m : m + n]
+        self.step, self.trial = buffer[m + n : m + 2 * n], buffer[m + 2 * n :]
         self.is_exact = True
         with nogil:
-            self._settle()
+            self._evaluate()
 
-    def minimise(self, double share, double enough, Py_ssize_t most_steps):
-        """Make Newton steps until the gap is at most `share` of the dual value, or `enough`: how many.
+    def minimise(self, double share, double min_gap, Py_ssize_t max_steps):
+        """Make Newton steps until the gap is at most `share` of the dual value, or `min_gap`: int.
 
-        Fewer if no step leads downwards any more: what is left is rounding.
+        Returns the number of steps. They end early if none reduces the objective, beside its rounding.
         """
         cdef Py_ssize_t n_steps = 0
         with nogil:
-            while n_steps < most_steps and not self.gap <= max(enough, share * self.value):
-                # Rounded off as it is, the loss has little left to lose: round it off less.
-                if self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.distance:
-                    self.losses.sharpen(self.alpha)
-                    self._settle()
+            while n_steps < max_steps and not self.gap <= max(min_gap, share * self.value):
+                # The gap is mostly that of the smoothing: smooth less.
+                if self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.residual:
+                    self.losses.reduce_smoothing(self.alpha)
+                    self._evaluate()
                 if not self._step():
                     break
                 n_steps += 1
@@ -202,46 +203,48 @@ cdef class Objective:
                     PyErr_CheckSignals()
         return n_steps
 
-    cdef void _settle(self) noexcept nogil:
-        """Find what belongs to w."""
+    cdef void _evaluate(self) noexcept nogil:
+        """Compute dual variables, gradient, value and gap at w."""
         cdef Py_ssize_t j
         cdef double total, square = 0
-        self.distance = self.losses.dual_variables(self.products, self.alpha, self.free, &total)
-        # Not by how much dual variables have changed (5 % of a fit less): those that went to a large C
-        # and came back would leave their rounding.
-        self.pull[:] = 0
-        _add_combination(self.patterns, self.members, self.alpha, self.pull)
+        self.residual = self.losses.dual_variables(self.products, self.alpha, self.free, &total)
+        # Recomputed, not updated: dual variables that went to a large C and back would leave rounding.
+        self.loss_gradient[:] = 0
+        _add_combination(self.patterns, self.working_set, self.alpha, self.loss_gradient)
         for j in range(self.weights.shape[0]):
-            self.gradient[j] = self.weights[j] - self.others[j] - self.pull[j]
-            square += (self.others[j] + self.pull[j]) * (self.others[j] + self.pull[j])
-        self.value = total + self.others_sum - 0.5 * square
-        self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.distance
+            self.gradient[j] = self.weights[j] - self.fixed[j] - self.loss_gradient[j]
+            square += (self.fixed[j] + self.loss_gradient[j]) * (self.fixed[j] + self.loss_gradient[j])
+        self.value = total + self.fixed_value - 0.5 * square
+        self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.residual
 
     cdef int _step(self) except -1 nogil:
-        """Make one Newton step: 0 if there is none downwards."""
+        """Make one Newton step; 0 if none reduces the objective, else 1."""
         cdef Py_ssize_t i, j, n = self.weights.shape[0]
-        cdef double t, downwards, linear = 0
-        self.curvature.update(self.members, self.free)
+        cdef double t, slope, linear = 0
+        self.hessian.update(self.working_set, self.free)
         for j in range(n):
             self.step[j] = -self.gradient[j]
-        if not self.curvature.solve(self.losses.factor, self.step):
+        if not self.hessian.solve(self.losses.factor, self.step):
             return 0
-        downwards = _dot(self.gradient, self.step)
-        if not downwards < 0:
+        slope = _dot(self.gradient, self.step)
+        if not slope < 0:
             return 0
         for j in range(n):
-            self.there[j] = self.weights[j] + self.step[j]
-            linear += (self.weights[j] - self.others[j]) * self.step[j]
-        _products(self.patterns, self.members, self.there, self.ahead)
+            self.trial[j] = self.weights[j] + self.step[j]
+            linear += (self.weights[j] - self.fixed[j]) * self.step[j]
+        _products(self.patterns, self.working_set, self.trial, self.trial_products)
         t = self.losses.line_search(
-            self.products, self.ahead, linear, _dot(self.step, self.step), downwards
+            self.products, self.trial_products, linear, _dot(self.step, self.step), slope
         )
         for j in range(n):
-            self.weights[j] = self.there[j] if t == 1 else self.weights[j] + t * self.step[j]
+            self.weights[j] = self.trial[j] if t == 1 else self.weights[j] + t * self.step[j]
         self.is_exact = t == 1
         for i in range(self.products.shape[0]):
-            self.products[i] = self.ahead[i] if t == 1 else (1 - t) * self.products[i] + t * self.ahead[i]
-        self._settle()
+            self.products[i] = (
+                self.trial_products[i] if t == 1
+                else (1 - t) * self.products[i] + t * self.trial_products[i]
+            )
+        self._evaluate()
         return 1
 
 

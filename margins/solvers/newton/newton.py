@@ -1,14 +1,14 @@
 """Newton steps: the dual variables of many samples at once.
 
 The problem: minimise f(w) = |w|^2 / 2 + sum_k h_k(1 - w.y_k), for a loss h that is smooth (squared
-hinge), or that is smoothed around the dual variables found so far, less and less (hinge: the augmented
+hinge), or that is smoothed around the current dual variables, less and less (hinge: the augmented
 Lagrangian method).
 
-An epoch looks at all samples once and leaves out those that will most likely stay where they are: the
-dual variable at a bound, and the margin further from 1 than the last epoch has moved margins. Over the
-others, the working set, it minimises f by Newton steps, until little is left to gain. The steps move a
-weight vector w, the primal side; the dual variables that belong to w become those of the run, so the
-certificate holds as after any other epoch, and at the optimum the two sides are one.
+An epoch reads all samples once and leaves out those whose dual variable will most likely stay at its
+bound: whose margin differs from 1 by more than the last epoch has changed margins. Over the rest, the
+working set, it minimises f by Newton steps until the gap is small. The steps change a primal weight
+vector w; the dual variables that belong to w become those of the run, so the certificate holds as after
+any other epoch, and at the optimum w = a.
 
 A step solves with the Hessian, which is stored and kept from step to step where features are few
 (`DenseHessian`), and is a product with vectors elsewhere (`HessianVectorProduct`).
@@ -27,21 +27,27 @@ from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.base import EpochReport, PrimalPoint, Solver
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
-from margins.solvers.newton._objective import Objective, combination, mean_distance, movable, products
+from margins.solvers.newton._objective import (
+    Objective,
+    combination,
+    mean_distance,
+    products,
+    working_set_of,
+)
 from margins.tuning import TUNING
 
 
 class NewtonSolver(Solver):
     """Full epochs by Newton steps.
 
-    They start from the weight vector that the run's certificate has found best; the run's own is
-    brought to the same scale, w.y_k = 1 at the margin, whether or not a step is made.
+    They start from the best multiple of the run's weight vector; the run's own is rescaled likewise, to
+    w.y_k = 1 at the margin, whether or not a step is made.
 
     Parameters
     ----------
     max_read : int or None
-        None: the Hessian is stored. Else it is a product with vectors, which may read so many samples
-        altogether; then no step is made any more.
+        None: the Hessian is stored. Else it is only multiplied by vectors; these products may read so
+        many samples altogether, and then steps end.
     in_blocks : bool
         True: a stored Hessian is summed from dense blocks of samples.
     tuning : margins.tuning.NewtonTuning, optional
@@ -56,13 +62,13 @@ class NewtonSolver(Solver):
     def why_not(cls, problem):
         """See `Solver.why_not`."""
         if problem.is_kernel:
-            return "Newton steps need the features of linear data; a kernel has none to write down"
+            return "Newton steps need the features of linear data, which a kernel does not give"
         if not problem.loss.is_finite:
-            return "the hard margin (C=inf) has no finite objective to step along"
+            return "the hard margin (C=inf) has no finite objective to minimise"
         return None
 
     def start(self, run):
-        """Take over the best multiple of the weight vector that the run has found."""
+        """Start from the best multiple of the run's weight vector."""
         self.patterns, self.loss = run.patterns, run.loss
         m = len(self.patterns)
         self._rho = math.sqrt(self.patterns.sqrho)
@@ -98,15 +104,15 @@ class NewtonSolver(Solver):
         """See `Solver.epoch`."""
         m = len(self.patterns)
         self._keep_best(run.weights, run.dual_scale)
-        working_set, others, others_sum = self._working_set()
+        working_set, fixed, fixed_value = self._working_set()
         n_read = self._hessian.n_read
         with one_thread:
             loss = self._smooth_loss(working_set)
             objective = Objective(
                 self.patterns,
                 working_set,
-                others,
-                others_sum,
+                fixed,
+                fixed_value,
                 self.w,
                 self._copy_of(self.margins, working_set),
                 loss,
@@ -132,12 +138,12 @@ class NewtonSolver(Solver):
             self.alpha = objective.dual
         else:
             self.alpha[working_set] = objective.dual
-        # Their sums, not w less the gradient, which holds what sums and differences of earlier vectors
-        # have rounded off: the certificate would be false.
-        run.weights.assign(self.patterns, self.alpha, others + objective.combination)
+        # Sums over the samples, not w minus the gradient, whose rounding would make certificates
+        # invalid.
+        run.weights.assign(self.patterns, self.alpha, fixed + objective.combination)
         self._n_stalled = 0 if objective.gap < self._least_gap else self._n_stalled + 1
         self._least_gap = min(self._least_gap, objective.gap)
-        # Without a step w may be the optimum, which its dual variables are to prove.
+        # Without a step w may be the optimum, which its dual variables may prove.
         if n_steps == 0 or self._n_stalled >= self._tuning.patience:
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_visits)
@@ -150,13 +156,13 @@ class NewtonSolver(Solver):
         )
 
     def _keep_best(self, weights, scale):
-        """Keep these dual variables, which `scale` makes feasible, if none have proven more."""
+        """Keep these dual variables, feasible at `scale`, if their dual value is the best so far."""
         value = scale * weights.dual_sum - 0.5 * scale * scale * weights.sqnorm
         if value > self._best_value and weights.dual_sum > 0:
             self._best_value, self._best = value, (weights.dual, scale)
 
     def _end(self, run, n_visits):
-        """Leave the run the best dual variables: those of a w lost in rounding may be anything."""
+        """Give the run the best dual variables: rounding may have spoilt those of w."""
         if self._best is not None:
             dual, scale = self._best
             run.weights.assign(self.patterns, np.minimum(scale * dual, self.upper))
@@ -171,11 +177,13 @@ class NewtonSolver(Solver):
         return HessianVectorProduct(self.patterns, self.curvature, self._max_read)
 
     def _working_set(self):
-        """The samples that the epoch concerns; the sum of the others, and what their alpha_k add to the
-        dual objective."""
+        """The working set, r = the sum of alpha_k y_k over the other samples, and what these alpha_k add
+        to the dual objective."""
         if math.isinf(self._band):
             return self._all, np.zeros(len(self.w)), 0.0
-        working_set = movable(self.margins, self.alpha, self.upper, self._hessian.included, self._band)
+        working_set = working_set_of(
+            self.margins, self.alpha, self.upper, self._hessian.included, self._band
+        )
         rest = self.alpha.copy()
         rest[working_set] = 0
         value = float(rest.sum())
@@ -195,5 +203,5 @@ class NewtonSolver(Solver):
         return values if working_set is self._all else values[working_set]
 
     def _copy_of(self, values, working_set):
-        """The same, which steps may change."""
+        """A copy of the values of a working set."""
         return values.copy() if working_set is self._all else values[working_set]

@@ -1,14 +1,14 @@
-"""Newton steps that start on a subsample: where samples are very many beside the features.
+"""Newton steps that start on a subsample, where samples are many times the features.
 
-A loss that is smoothed takes many steps. But its optimum over a subsample of some hundred samples for
-each feature is close to that over all: it costs about n_features / size more, in proportion. So each
-sample of the subsample stands for many, its dual variable bounded by as many times its U_k. Then all
-samples get the dual variables that belong to this w, by the loss as it is smoothed by then, and few
-steps over all are left.
+A smoothed loss takes many steps. But its optimum over a subsample of some hundred samples for each
+feature is close to that over all: its objective is larger by a share of about n_features / size. Each
+sample of the subsample represents several, so its U_k is multiplied by their number. Then all samples
+get the dual variables that belong to this w, by the loss with the smoothing reached, and few steps over
+all samples remain.
 
-A subsample can mislead: where it is separable, and the whole is not, its w is long. Then steps over it
-do not end soon, or the objective over all samples is larger than over the subsample; the solver gives
-up, and the plan goes on as without it.
+A subsample can mislead: where it is separable and the data are not, its w is too long. Then its steps do
+not converge soon, or the objective over all samples is larger than over the subsample; the solver stops,
+and the plan goes on as without it.
 
 **Source**: White (1982), Maximum likelihood estimation of misspecified models.
 """
@@ -30,7 +30,7 @@ class SubsampledNewtonSolver(NewtonSolver):
     Parameters
     ----------
     size : int
-        So many samples, at most, make it up.
+        The maximum number of samples in it.
     in_blocks : bool
         See `NewtonSolver`.
     tuning : margins.tuning.NewtonTuning, optional
@@ -53,11 +53,11 @@ class SubsampledNewtonSolver(NewtonSolver):
             n_steps = objective.minimise(gap, 0.0, tuning.max_steps)
         n_visits = n_steps * len(subsample)
         if not objective.gap <= gap * objective.value:
-            return self._give_up(run, n_visits)
+            return self._stop(run, n_visits)
         margins = products(self.patterns, self._all, objective.w)
         value = 0.5 * float(objective.w @ objective.w) + run.loss.value(margins)
         if not value <= tuning.max_objective_ratio * objective.value:
-            return self._give_up(run, n_visits + m)
+            return self._stop(run, n_visits + m)
         self.w, self.margins = objective.w, margins
         self.factor = loss.factor * len(subsample) / m
         self.alpha = self._dual_variables()
@@ -66,14 +66,14 @@ class SubsampledNewtonSolver(NewtonSolver):
             len(subsample), n_visits + m, check_gap=False, primal=self._point(run), dual_is_feasible=True
         )
 
-    def _give_up(self, run, n_visits):
+    def _stop(self, run, n_visits):
         return EpochReport(0, n_visits, check_gap=False, primal=self._point(run), dual_is_feasible=True)
 
     def _subsampled(self, subsample):
-        """The objective as a function of what a subsample contributes, and its losses."""
+        """The objective over a subsample, and its losses."""
         weight = len(self.patterns) / len(subsample)
         upper = weight * self.upper[subsample]
-        # Smoothed around the middle: no dual variable is known.
+        # Centred between the bounds: no dual variable is known.
         factor = weight * self._subsample.first_factor
         loss = SmoothLoss(0.5 * upper, upper, self.curvature[subsample], factor, is_smoothed=True)
         objective = Objective(

@@ -23,7 +23,7 @@ from margins.solvers.base import Problem
 from margins.solvers.driver import Run
 from margins.solvers.newton import newton
 from margins.solvers.newton._dense_hessian import DenseHessian
-from margins.solvers.newton._objective import combination, movable, products
+from margins.solvers.newton._objective import combination, products, working_set_of
 from margins.tuning import TUNING
 
 Auto = margins.MarginClassifier
@@ -68,15 +68,15 @@ def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():
     dual = np.tile([0.0, 0.05, 0.1], 5)
     none_included = np.zeros(15, dtype=np.int8)
     settled = (p > 1.5) & (dual == 0)
-    assert_array_equal(movable(p, dual, unbounded, none_included, 0.5), np.flatnonzero(~settled))
+    assert_array_equal(working_set_of(p, dual, unbounded, none_included, 0.5), np.flatnonzero(~settled))
     at_bound = (p < 0.5) & (dual == C)
-    moves = movable(p, dual, C, none_included, 0.5)
+    moves = working_set_of(p, dual, C, none_included, 0.5)
     assert_array_equal(moves, np.flatnonzero(~(settled | at_bound)))
     assert moves.dtype == np.int32
-    assert_array_equal(movable(p, dual, C, none_included, math.inf), np.arange(15))
-    assert_array_equal(movable(p, dual, C, none_included + 1, 0.5), np.arange(15))
+    assert_array_equal(working_set_of(p, dual, C, none_included, math.inf), np.arange(15))
+    assert_array_equal(working_set_of(p, dual, C, none_included + 1, 0.5), np.arange(15))
     dual[2] = np.nextafter(0.1, 0)  # just short of C: it may still grow
-    assert 2 in movable(p, dual, C, none_included, 0.5)
+    assert 2 in working_set_of(p, dual, C, none_included, 0.5)
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4, 11, 13, 16])
@@ -252,7 +252,7 @@ def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
     visits, max_iter, loss, capsys, monkeypatch, tuned
 ):
     tuned(newton={"max_steps": 1})
-    monkeypatch.setattr("margins.solvers.auto.needs_visits", lambda *_: visits)
+    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: visits)
     X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
@@ -280,7 +280,7 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
 
 def tire(monkeypatch, n_steps):
     """From the next Newton step but `n_steps` on there are none; visits begin, as on larger data."""
-    monkeypatch.setattr("margins.solvers.auto.needs_visits", lambda *_: True)
+    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: True)
     left = [n_steps]
 
     class Tired(newton.Objective):
@@ -318,7 +318,7 @@ def test_visits_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
 def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
     visits, n_classes, weighted, monkeypatch
 ):
-    monkeypatch.setattr("margins.solvers.auto.needs_visits", lambda *_: visits)
+    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: visits)
     X, y = clouds(m=200, n_classes=n_classes)
     C = np.random.default_rng(0).integers(1, 4, len(y)) * 0.7 if weighted else np.ones(len(y))
     fits = {name: margins.get(name)(random_state=0).fit(X, y, C) for name in ("auto", *PAPERS)}
@@ -342,7 +342,7 @@ def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
 @pytest.mark.parametrize("visits", [True, False])
 def test_visits_begin_anew_if_newton_steps_from_0_do_not_finish(visits, loss, monkeypatch):
     tire(monkeypatch, 0)
-    monkeypatch.setattr("margins.solvers.auto.needs_visits", lambda *_: visits)
+    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: visits)
     X, y = clouds(m=200)
     seen = []
 
