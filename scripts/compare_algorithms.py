@@ -23,7 +23,7 @@ import reproduce_maximum_margin as reproduction
 from reporting import number
 
 import margins
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 
 SOURCE = (
     "Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, ALT; "
