@@ -1,25 +1,18 @@
 # cython: language_level=3
-"""The schedules: full epochs and nested active sets."""
+"""Full epochs and nested active sets."""
 
-from libc.stdint cimport int32_t, int64_t
-from margins._update cimport Membership, Patterns, Readout, Rules, Tally, WeightVector, epoch_t
+from libc.stdint cimport int32_t
+from margins._update cimport Membership, Rules, SampleLoop, epoch_t
 
 
-cdef class ActiveSets:
+cdef class ActiveSets(SampleLoop):
     cdef readonly tuple levels
-    cdef readonly int64_t n_visits
-    cdef readonly Py_ssize_t n_refused
     cdef Py_ssize_t n_levels
     cdef Membership* memberships
     cdef Py_ssize_t* passes
     cdef int32_t[:, ::1] members
-    cdef epoch_t visits_of_all, visits_of_members
-    cdef int64_t _next_signal_check
-    cdef int _present(
-        self, Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
-        Py_ssize_t n, Py_ssize_t level, Tally* tally
-    ) except -1 nogil
-    cdef int _process(
-        self, Patterns patterns, WeightVector a, Rules rules, Readout readout, Py_ssize_t level,
-        Py_ssize_t n
-    ) except -1 nogil
+    # Of the pass that is running: the level that it builds, 0 for the full pass; its loop and rules.
+    cdef Py_ssize_t level
+    cdef epoch_t epoch_of_all, epoch_of_members
+    cdef Rules full_pass_rules
+    cdef int process_active_sets(self, Py_ssize_t level, Py_ssize_t n) except -1

@@ -1,24 +1,24 @@
-"""The schedules: which patterns are presented, in which order, how often.
+"""Full epochs with nested active sets: which samples are processed, in which order, how often.
 
-One full epoch presents every pattern once, in the order it is given, and keeps those that are hard
-as the first active set. The active sets are nested, each kept during a pass over the one above:
+One full epoch processes every sample once, in the order given, and keeps the hard ones as the first
+active set. The active sets are nested, each kept during a pass over the one above:
 
-    full_epoch:  pass over all patterns, keeping level 0;  process(level 0)
+    full_epoch:  pass over all samples, keeping level 0;  process(level 0)
     process(j):  repeat at most passes[j] times
                      pass over level j, keeping level j + 1
                      stop if that pass changed nothing
                      process(level j + 1)
 
-Only the order of presentation is affected, so every guarantee of the rules stands. Convergence is a
+Only the order of the samples is affected, so every guarantee of the rules holds. Convergence is a
 full pass, not an active-set pass, that changes nothing.
 
 Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport calloc, free
-from margins._limits cimport KERNEL_SAMPLES_PER_SIGNAL_CHECK, SAMPLES_PER_SIGNAL_CHECK
-from margins._update cimport Readout, epoch_t, mini_epoch
+from margins._update cimport (
+    Membership, Patterns, Readout, Rules, SampleLoop, Tally, WeightVector, epoch_t, mini_epoch,
+)
 
 from typing import NamedTuple
 
@@ -26,19 +26,19 @@ import numpy as np
 
 
 class Level(NamedTuple):
-    """One level of the nested active sets: who enters it, and how often it is presented.
+    """One level of the nested active sets: which samples enter it, and how often they are processed.
 
     Attributes
     ----------
     passes : int
         At most so many passes each time the level is built.
     factor : float
-        A pattern enters if ``p <= factor * threshold`` when it is presented; -inf: never for this
+        A sample enters if ``p <= factor * threshold`` when it is processed; -inf: never for this
         reason.
     supported : bool
-        A pattern enters if its dual variable is positive when it is presented.
+        A sample enters if its dual variable is positive when it is processed.
     updated : bool
-        A pattern enters if it is updated and its dual variable is positive afterwards.
+        A sample enters if it is updated and its dual variable is positive afterwards.
     """
 
     passes: int
@@ -47,7 +47,7 @@ class Level(NamedTuple):
     updated: bool = False
 
 
-cdef class ActiveSets:
+cdef class ActiveSets(SampleLoop):
     """A full epoch with nested active sets; without levels, a plain epoch.
 
     Parameters
@@ -55,7 +55,7 @@ cdef class ActiveSets:
     levels : sequence of Level
         From the largest set to the smallest.
     n_patterns : int
-        How many patterns an order may hold.
+        How many samples an order may hold.
     """
 
     def __cinit__(self, levels, Py_ssize_t n_patterns):
@@ -70,7 +70,7 @@ cdef class ActiveSets:
             self.memberships[j].factor = level.factor
             self.memberships[j].supported = level.supported
             self.memberships[j].updated = level.updated
-        # Pages that no active set reaches are never touched, so they cost nothing.
+        # Pages of memory that no active set reaches are never written, so they cost nothing.
         self.members = np.empty((self.n_levels, n_patterns), dtype=np.int32)
 
     def __dealloc__(self):
@@ -79,32 +79,30 @@ cdef class ActiveSets:
 
     def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, Readout readout=None):
-        """Present every pattern of `order`, then process the active sets.
+        """Process every sample of `order`, then the active sets.
 
         Parameters
         ----------
         full_pass_rules : Rules, optional
-            Rules of the pass over all patterns, where they differ from those of the active sets.
+            Rules of the pass over all samples, where they differ from those of the active sets.
         readout : Readout, optional
-            Told of every hypothesis before it is updated.
+            Receives every hypothesis before it is updated.
 
         Returns
         -------
         int
-            How many presentations of the full pass changed the weight vector; 0: converged. How many
-            were misclassified, but refused by the bounds of their dual variables, is left in
-            `n_refused`.
+            How many samples of the full pass changed the weight vector; 0: converged. `n_refused` is
+            how many were misclassified, but had dual variables at their bounds.
 
         Raises
         ------
         ValueError
             If rules or levels need dual variables that the weight vector does not keep, or if it is
-            of other features or patterns than these.
+            of another number of features or samples.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
         cdef Tally tally
-        cdef Py_ssize_t n_changed
         if full_pass_rules is None:
             full_pass_rules = rules
         if not a.keeps_dual and (
@@ -116,63 +114,58 @@ cdef class ActiveSets:
                 "variables, which this weight vector does not keep."
             )
         a.check_fit(patterns)
-        self.visits_of_all = _epoch_of(patterns, a, full_pass_rules)
-        self.visits_of_members = _epoch_of(patterns, a, rules)
-        with nogil:
-            self._present(patterns, a, full_pass_rules, readout, order, order.shape[0], 0, &tally)
-            n_changed = tally.n_changed
-            if n_changed and self.n_levels:
-                self._process(patterns, a, rules, readout, 0, tally.n_kept)
-        self.n_refused = tally.n_refused
-        return n_changed
+        self.epoch_of_all = _epoch_of(patterns, a, full_pass_rules)
+        self.epoch_of_members = _epoch_of(patterns, a, rules)
+        self.begin(patterns, a, rules, readout)
+        self.full_pass_rules = full_pass_rules
+        try:
+            self.level = 0
+            self.run(order, order.shape[0], &tally)
+            self.n_refused = tally.n_refused
+            if tally.n_changed and self.n_levels:
+                self.process_active_sets(0, tally.n_kept)
+        finally:
+            self.end()
+            self.full_pass_rules = None
+        return tally.n_changed
 
-    cdef int _process(
-        self, Patterns patterns, WeightVector a, Rules rules, Readout readout, Py_ssize_t level,
-        Py_ssize_t n
-    ) except -1 nogil:
-        """Pass over the first n members of a level, and over the levels nested in it."""
+    cdef int process_active_sets(self, Py_ssize_t level, Py_ssize_t n) except -1:
+        """Passes over the first n members of a level, and over the levels nested in it."""
         cdef Tally tally
         cdef Py_ssize_t _
         for _ in range(self.passes[level]):
             if n == 0:
                 break
-            self._present(patterns, a, rules, readout, self.members[level], n, level + 1, &tally)
+            self.level = level + 1
+            self.run(self.members[level], n, &tally)
             if tally.n_changed == 0:
                 break
             if level + 1 < self.n_levels:
-                self._process(patterns, a, rules, readout, level + 1, tally.n_kept)
+                self.process_active_sets(level + 1, tally.n_kept)
         return 0
 
-    cdef int _present(
-        self, Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
-        Py_ssize_t n, Py_ssize_t level, Tally* tally
+    cdef int check(self) except -1:
+        SampleLoop.check(self)
+        self.full_pass_rules.check()
+        return 0
+
+    cdef int process(
+        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
-        """One pass over order[:n], keeping the members of `level` (none behind the last)."""
-        cdef Py_ssize_t begin = 0, end
-        cdef Py_ssize_t most = SAMPLES_PER_SIGNAL_CHECK
-        cdef epoch_t visits = self.visits_of_all if level == 0 else self.visits_of_members
-        if patterns.rows.is_kernel:
-            most = KERNEL_SAMPLES_PER_SIGNAL_CHECK
-        tally.n_changed = tally.n_refused = tally.n_kept = 0
-        while begin < n:
-            end = min(n, begin + most)
-            if readout is not None:
-                with gil:
-                    readout.reserve(end - begin)
-            if level < self.n_levels:
-                visits(patterns, a, rules, readout, order, begin, end, &self.memberships[level],
-                       self.members[level], tally)
-            else:
-                visits(patterns, a, rules, readout, order, begin, end, NULL, None, tally)
-            with gil:
-                patterns.rows.check()
-                rules.check()
-            self.n_visits += end - begin
-            begin = end
-            if self.n_visits >= self._next_signal_check:
-                self._next_signal_check = self.n_visits + most
-                with gil:
-                    PyErr_CheckSignals()
+        """Process order[begin:end], keeping the members of `level`; none behind the last one."""
+        cdef const Membership* keep = NULL
+        cdef int32_t[::1] kept = None
+        if self.level < self.n_levels:
+            keep, kept = &self.memberships[self.level], self.members[self.level]
+        if self.level == 0:
+            self.epoch_of_all(
+                self.patterns, self.weights, self.full_pass_rules, self.readout, order, begin, end, keep,
+                kept, tally
+            )
+        else:
+            self.epoch_of_members(
+                self.patterns, self.weights, self.rules, self.readout, order, begin, end, keep, kept, tally
+            )
         return 0
 
 

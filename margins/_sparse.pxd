@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""One pattern of a matrix: dot, axpy, squared norm. The only room that knows dense from CSR."""
+"""One sample of a matrix: dot, axpy, squared norm. The only module that distinguishes dense from CSR."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -45,11 +45,11 @@ cdef class Rows:
     cdef readonly bint is_kernel
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
     cdef Py_ssize_t column_step   # 1 for CSR
-    # How many numbers a row of CSR holds that is stored as a dense one: all columns in their order, so
-    # that nobody need look at them. -1: there is none, or one of as many columns that is not in order.
+    # How many numbers a row of CSR holds that is stored as a dense one, with all columns in order, so that
+    # they need not be read. -1: there is no such row, or one of as many columns that is not in order.
     cdef readonly Py_ssize_t whole
-    cdef tuple counted   # so many rows have been looked at for numbers that are not 0, and had so many
-    cdef Py_ssize_t prefetch_step   # bytes between the addresses that `prefetch` asks for
+    cdef tuple counted   # the number of rows whose non-zeros have been counted, and their non-zeros
+    cdef Py_ssize_t prefetch_step   # bytes between the addresses that `prefetch` requests
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil
@@ -125,9 +125,8 @@ cdef inline double _ones_dot(
     return (a + b) + (c + d)
 
 
-# Of a vector the loops get the address of its first element, not a view: where they are not inlined,
-# calls copy a view's two hundred bytes, which costs as much as a short row (a sum of rows: shuttle 10 ns
-# a row, before 15, mushrooms 14, 22). What a view would check, `check_columns` does.
+# Of a vector the loops get the address of its first element, not a view: calls that are not inlined copy
+# a view's two hundred bytes, which costs as much as a short row. `check_columns` checks its bounds.
 
 
 cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil
@@ -303,12 +302,12 @@ cdef inline void _copy(
 cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* columns) noexcept nogil:
     """Copy the stored elements of row k, of a dense one those that are not 0, and their columns.
 
-    For loops that look at each element many times, to which the copy is nothing. Not for kernels.
+    For loops that read each element many times. Not for kernels.
 
     Returns
     -------
     Py_ssize_t
-        How many there are; `longest()` + 1 is room for them.
+        How many there are, at most `longest()`; the arrays must hold one more.
     """
     cdef Py_ssize_t start, n
     cdef double* ones = NULL
@@ -344,7 +343,7 @@ cdef inline void dots(
 
     `lanes` holds coordinate j of all of them at lanes[j * width]; each sum runs in the order of the
     stored elements, so a product does not depend on which others are computed with it. `kept` and
-    `columns` are room for a row.
+    `columns` are work arrays for a row.
     """
     _dots(kept, columns, nonzeros(rows, k, kept, columns), lanes, width, out)
 
@@ -355,7 +354,7 @@ cdef double pnorm(Rows rows, Py_ssize_t k, double p) noexcept nogil
 
 
 cdef inline void _prefetch(const void* begin, Py_ssize_t n_bytes, Py_ssize_t step) noexcept nogil:
-    """Ask for the first byte, the last one, and what lies `step` apart between them."""
+    """Request the first byte, the last one, and those `step` apart between them."""
     cdef Py_ssize_t i = 0
     while i < n_bytes:
         margins_prefetch(<const char*> begin + i)
@@ -364,12 +363,12 @@ cdef inline void _prefetch(const void* begin, Py_ssize_t n_bytes, Py_ssize_t ste
 
 
 cdef inline void prefetch(Rows rows, Py_ssize_t k) noexcept nogil:
-    """Ask for row k, which will be visited soon: a permuted pass waits for memory at every row."""
+    """Request row k, which will be read soon: a permuted pass waits for memory at every row."""
     cdef Py_ssize_t start, n
     extent(rows, k, &start, &n)
     if n == 0:
         return
-    if n != rows.whole:   # or nobody looks at its columns
+    if n != rows.whole:   # else its columns are not read
         if rows.columns32 is not None:
             _prefetch(&rows.columns32[start], n * sizeof(int32_t), rows.prefetch_step)
         elif rows.columns64 is not None:

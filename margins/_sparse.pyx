@@ -1,4 +1,4 @@
-"""One pattern of a matrix: dot, axpy, squared norm. The only room that knows dense from CSR.
+"""One sample of a matrix: dot, axpy, squared norm. The only module that distinguishes dense from CSR.
 
 Dense is CSR without columns, and CSR without values holds nothing but ones. Rows of CSR that store all
 columns, as those of many a dense data set do, are read as dense ones. Data may be float32 or
@@ -6,7 +6,7 @@ float64 with int32 or int64 indices, read-only or memory-mapped; what the kernel
 double. Nothing here allocates, and nothing needs the GIL once a `Rows` exists.
 
 The rows of a kernel (`margins.kernels`) are rows of the kernel matrix. Over them, "adding row k" adds
-k's products with all patterns, so that v holds the products themselves, and `dot` reads one number.
+k's products with all samples, so that v holds the products themselves, and `dot` reads one number.
 """
 
 import sys
@@ -16,15 +16,14 @@ import numpy as np
 from libc.math cimport fabs, fmax, pow
 from libc.stdlib cimport abort
 
-# Data larger than a core's own caches: of each row to come all cache lines are asked for, of smaller data
-# the first and the last, as what is left comes nearly as soon by itself. (Visits of sector, 12 MB, took
-# 0.8 of the time, of usps, 9 MB, 0.65; but those of pcmac, 1 MB, 1.1.)
+# Of data larger than a core's own caches all cache lines of a row are requested ahead; of smaller data the
+# first and the last, because the processor fetches the others nearly as fast without it.
 cdef Py_ssize_t LARGE = 2 << 20
 cdef Py_ssize_t CACHE_LINE = 64
 
 
 cdef class Rows:
-    """A matrix, row by row, over arrays that somebody else owns.
+    """A matrix, row by row, over arrays that the caller owns.
 
     Parameters
     ----------
@@ -145,25 +144,25 @@ cdef class Rows:
         return result
 
     cdef bint lacks(self, Py_ssize_t k) noexcept nogil:
-        """Must row k of the kernel matrix be computed when it is asked for?"""
+        """True if row k of the kernel matrix must be computed before it can be read."""
         return False
 
     cdef bint expect(self, Py_ssize_t k) noexcept nogil:
-        """Row k will probably be asked for soon: compute it with the next one; False: enough now."""
+        """Compute row k together with the next one, as it will probably be read soon; False: no more rows."""
         return False
 
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
-        """Add c times row k of the kernel matrix to v, in place; a subclass's to define."""
+        """Add c times row k of the kernel matrix to v, in place; defined by subclasses."""
 
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil:
         """K(x_k, x_k); likewise."""
         return 0
 
     cdef int check(self) except -1:
-        """Raise what has gone wrong since the last check, where no exception could be raised."""
+        """Raise the error of a row since the last check, if there was one: none can be raised there."""
         return 0
 
-    # Doors for the tests of this room; the loops call the C functions.
+    # Python access, for tests; the loops call the C functions.
     def py_dot(self, Py_ssize_t k, const double[::1] v):
         _check_length(self, v)
         return dot(self, k, &v[0])
@@ -176,7 +175,7 @@ cdef class Rows:
 def all_ones(values):
     """True if every value, contiguous and of float64 or float32, is exactly 1.
 
-    Looks little further than the first that is not.
+    Stops soon after the first that is not.
     """
     if values.dtype == np.float64:
         return _all_are[int64_t](values.view(np.int64), 0x3FF0000000000000)
@@ -231,7 +230,7 @@ cdef int _check_length(Rows rows, const double[::1] v) except -1:
 
 
 cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil:
-    """End the process if row k stores a column that there is not: nothing can be raised here."""
+    """End the process if row k stores an invalid column: nothing can be raised here."""
     cdef Py_ssize_t i, start, n, column = 0
     if rows.is_kernel:
         return

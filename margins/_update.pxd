@@ -4,7 +4,7 @@
 The names below are defined where each belongs; `from margins._update cimport NAME` gives all of them.
 """
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from margins.data._binary_problem cimport Patterns
 from margins.rules._averaging cimport Readout, count_samples, end_hypothesis
 from margins.rules._base cimport Condition, Membership, Rules, Shrink, Tally, Update, epoch_t
@@ -19,3 +19,23 @@ cdef void mini_epoch(
     Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
 ) noexcept nogil
+
+
+cdef class SampleLoop:
+    cdef readonly int64_t n_visits      # samples processed since it was made
+    cdef readonly Py_ssize_t n_refused  # misclassified samples of the last full pass without an update
+    # Of the epoch that is running, else None.
+    cdef Patterns patterns
+    cdef WeightVector weights
+    cdef Rules rules
+    cdef Readout readout
+    cdef int64_t _next_signal_check
+    cdef Py_ssize_t chunk_size(self) noexcept nogil
+    cdef int reserve(self, Py_ssize_t n_samples) except -1
+    cdef int process(
+        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
+    ) except -1 nogil
+    cdef int check(self) except -1
+    cdef int run(self, const int32_t[::1] order, Py_ssize_t n, Tally* tally) except -1
+    cdef int begin(self, Patterns patterns, WeightVector weights, Rules rules, Readout readout) except -1
+    cdef int end(self) except -1

@@ -16,8 +16,11 @@ its updates), `margins.rules._base` (the rules) and `margins.rules._averaging`; 
 Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the slack terms: section 2 of 2011.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
-from margins._limits cimport PREFETCH_DISTANCE
+from margins._limits cimport (
+    KERNEL_SAMPLES_PER_SIGNAL_CHECK, PREFETCH_DISTANCE, SAMPLES_PER_SIGNAL_CHECK,
+)
 from margins.data._binary_problem cimport Patterns
 from margins.rules._averaging cimport Readout, count_samples, end_hypothesis
 from margins.rules._base cimport Condition, Membership, Rules, Shrink, Tally, Update
@@ -31,6 +34,77 @@ abi = ABI
 globals().update(
     {kind.__name__: kind for kind in (Condition, Patterns, Readout, Rules, Shrink, Update, WeightVector)}
 )
+
+
+cdef class SampleLoop:
+    """The protocol of all loops over samples, and the driver of their passes.
+
+    A subclass defines `process`, which processes order[begin:end] without the GIL, and a method
+    ``full_epoch(patterns, weights, rules, order, full_pass_rules=None, readout=None)``, which returns how
+    many samples of the full pass changed the model, and leaves `n_refused` and `n_visits`. `run` makes
+    one pass in chunks; between two chunks errors of rules and rows are raised, and Ctrl-C is honoured.
+
+    Attributes
+    ----------
+    n_visits : int
+        Samples processed since it was made, all passes counted.
+    n_refused : int
+        Misclassified samples of the last full pass that brought no update.
+    """
+
+    cdef Py_ssize_t chunk_size(self) noexcept nogil:
+        """How many samples the next call of `process` is given."""
+        if self.patterns is not None and self.patterns.rows.is_kernel:
+            return KERNEL_SAMPLES_PER_SIGNAL_CHECK
+        return SAMPLES_PER_SIGNAL_CHECK
+
+    cdef int reserve(self, Py_ssize_t n_samples) except -1:
+        """Allocate what `process` may need for so many samples."""
+        if self.readout is not None:
+            self.readout.reserve(n_samples)
+        return 0
+
+    cdef int process(
+        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
+    ) except -1 nogil:
+        """Process order[begin:end], and add to the counts of `tally`."""
+        return 0
+
+    cdef int check(self) except -1:
+        """Raise the error of a rule or of a row in the last chunk, if there was one."""
+        if self.patterns is not None:
+            self.patterns.rows.check()
+        if self.rules is not None:
+            self.rules.check()
+        return 0
+
+    cdef int run(self, const int32_t[::1] order, Py_ssize_t n, Tally* tally) except -1:
+        """One pass over order[:n]; its counts are left in `tally`."""
+        cdef Py_ssize_t begin = 0, end, size
+        tally.n_changed = tally.n_refused = tally.n_kept = 0
+        while begin < n:
+            size = self.chunk_size()
+            end = min(n, begin + size)
+            self.reserve(end - begin)
+            with nogil:
+                self.process(order, begin, end, tally)
+            self.check()
+            self.n_visits += end - begin
+            begin = end
+            if self.n_visits >= self._next_signal_check:
+                self._next_signal_check = self.n_visits + size
+                PyErr_CheckSignals()
+        return 0
+
+    cdef int begin(self, Patterns patterns, WeightVector weights, Rules rules, Readout readout) except -1:
+        """Begin an epoch over this problem."""
+        self.patterns, self.weights, self.rules, self.readout = patterns, weights, rules, readout
+        return 0
+
+    cdef int end(self) except -1:
+        """End the epoch: its problem and model are not kept alive."""
+        self.patterns = self.weights = self.rules = self.readout = None
+        return 0
 
 
 cdef void _expect(

@@ -75,7 +75,7 @@ class AlmaState(State):
     @property
     def sqnorm(self):
         return self._scalar(_alma.SCALE) ** 2 * (
-            float(self.v @ self.v) + self._scalar(_alma.PRIVATE_SQNORM)
+            float(self.v @ self.v) + self._scalar(_alma.SLACK_SQNORM)
         )
 
     @property

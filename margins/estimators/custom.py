@@ -15,7 +15,7 @@ import numpy as np
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin, Stream
 from margins.parameters import Interval, OneOf, parameter
-from margins.solvers.base import LoopSolver, Phase
+from margins.solvers.base import EpochSolver, Phase
 
 
 class State:
@@ -37,6 +37,28 @@ class State:
     def present(self, patterns, order):
         """Present the patterns of `order`, ndarray of int32: the number of updates."""
         raise NotImplementedError(f"{type(self).__name__} must define present(patterns, order).")
+
+    n_refused = 0  # every misclassified sample makes an update
+    n_visits = 0
+
+    def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):
+        """The interface of `margins.solvers.driver.Stage.presenter`, by `present`.
+
+        Parameters
+        ----------
+        patterns : Patterns
+        order : ndarray of int32
+        weights, rules, full_pass_rules, readout : object
+            For loops of rules; unused here.
+
+        Returns
+        -------
+        int
+            The number of updates.
+        """
+        n_changed = self.present(patterns, order)
+        self.n_visits += len(order)
+        return n_changed
 
     def recompute(self, patterns):
         """Recompute what recursions have collected rounding in."""
@@ -120,9 +142,9 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
         return options._replace(new_weights=new_weights)
 
     def phases(self, run):
-        state, patterns = run.weights, run.patterns
+        state = run.weights
         try:
-            yield Phase(solver=LoopSolver(lambda order: state.present(patterns, order), "rules"))
+            yield Phase(solver=EpochSolver(None, state, "rules"))
         finally:
             state.release()
 

@@ -3,10 +3,10 @@
 
 from libc.stdint cimport int32_t, int64_t
 from margins._sparse cimport Rows
-from margins._update cimport Readout, WeightVector
+from margins._update cimport Readout, SampleLoop, WeightVector
 
 
-cdef class Lockstep:
+cdef class Lockstep(SampleLoop):
     cdef Rows rows
     cdef readonly Py_ssize_t n_lanes
     cdef const double[::1] codes
@@ -21,15 +21,15 @@ cdef class Lockstep:
     cdef Py_ssize_t[::1] follower
     cdef double[::1] bound, max_iter
     cdef int64_t[::1] n_updates, n_updates_before   # now, and before this epoch
-    cdef int64_t[::1] n_refused, n_refused_before
-    cdef int64_t[::1] since, n_refused_since        # visits and refusals up to the last update
-    cdef list patterns, readouts
+    cdef int64_t[::1] refused, refused_before
+    cdef int64_t[::1] since, refused_since          # samples and refusals up to the last update
+    cdef list problems, readouts
     cdef Py_ssize_t n_readouts
     cdef void** readout_of               # (model, index) -> Readout or NULL
     cdef signed char[::1] survives       # is it a LongestSurvivor?
     cdef void** patterns_of
-    # By visit.
-    cdef int64_t n_visits
+    # By sample.
+    cdef int64_t n_processed             # samples so far, that of a chunk included that is not at its end
     cdef double[::1] dots, c
     cdef int64_t[::1] wrong
     cdef double[::1] values
@@ -37,11 +37,10 @@ cdef class Lockstep:
     cdef const double* x
     cdef Py_ssize_t n_stored
     cdef WeightVector hypothesis
-    cdef int _present(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end) except -1 nogil
     cdef void _look(self, Rows rows, Py_ssize_t k) noexcept nogil
     cdef int _learn(self, Py_ssize_t k) except -1 nogil
     cdef void _tell_readouts(self, Py_ssize_t k, Py_ssize_t lane) noexcept nogil
-    cdef void _count(self, Py_ssize_t i, Readout readout, bint visiting) noexcept nogil
+    cdef void _count(self, Py_ssize_t i, Readout readout, bint processing) noexcept nogil
     cdef void _gather(self, Py_ssize_t lane, WeightVector a) noexcept nogil
     cdef void _move(self, Py_ssize_t lane, Py_ssize_t to) noexcept nogil
     cdef int _fork(self, Py_ssize_t lane) except -1

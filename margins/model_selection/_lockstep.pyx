@@ -26,7 +26,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from margins._limits cimport PREFETCH_DISTANCE
 from margins._sparse cimport Rows, prefetch
-from margins._update cimport Patterns, Readout, Step, Visit, WeightVector
+from margins._update cimport Patterns, Readout, Sample, SampleLoop, Step, Tally, WeightVector
 from margins.rules.readouts cimport LongestSurvivor
 
 import copy
@@ -100,7 +100,7 @@ cdef extern from *:
     ) noexcept nogil
 
 cdef Py_ssize_t BLOCK = 8                # lanes are computed so many at a time
-cdef Py_ssize_t VISITS_PER_CHECK = 4096  # of Ctrl-C, and of the room that readouts need
+cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096  # with many models; readouts allocate memory for so many updates
 cdef Py_ssize_t MANY = 8                 # if one lane in so many learns a pattern, all are gone through
 
 
@@ -157,7 +157,7 @@ cdef inline void _add_to_all(
             at[i] += c[i] * x[j]
 
 
-cdef class Lockstep:
+cdef class Lockstep(SampleLoop):
     """Models that are trained on the same presentations, from the first on.
 
     Parameters
@@ -202,10 +202,10 @@ cdef class Lockstep:
         self.bound = np.array([model.bound for model in models], dtype=np.float64)
         self.max_iter = np.array([model.parameters.max_iter for model in models], dtype=np.float64)
         self.n_updates, self.n_updates_before = np.zeros((2, len(models)), dtype=np.int64)
-        self.n_refused, self.n_refused_before = np.zeros((2, len(models)), dtype=np.int64)
-        self.since, self.n_refused_since = np.zeros((2, len(models)), dtype=np.int64)
-        self.patterns = [model.patterns for model in models]
-        self.readouts = [{} for _model in models]
+        self.refused, self.refused_before = np.zeros((2, len(models)), dtype=np.int64)
+        self.since, self.refused_since = np.zeros((2, len(models)), dtype=np.int64)
+        self.problems = [model.patterns for model in models]
+        self.readouts = [{} for model in models]
         self.n_readouts = max(len(model.readouts) for model in models)
         self.patterns_of = <void**> PyMem_Calloc(len(models), sizeof(void*))
         self.readout_of = <void**> PyMem_Calloc(max(len(models) * self.n_readouts, 1), sizeof(void*))
@@ -238,29 +238,39 @@ cdef class Lockstep:
             self.readout_of[model * self.n_readouts + j] = <void*> <Readout?> readout
             self.survives[model * self.n_readouts + j] = isinstance(readout, LongestSurvivor)
 
-    def present(self, const int32_t[::1] order not None):
-        """Present the patterns of `order`, a full epoch, to all models.
+    def full_epoch(self, const int32_t[::1] order not None):
+        """Process the samples of `order`, a full epoch, with all models.
+
+        Returns
+        -------
+        int
+            How many samples changed a model.
 
         Raises
         ------
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
-        cdef Py_ssize_t begin = 0, end, lane
+        cdef Tally tally
         self.n_updates_before[:] = self.n_updates
-        self.n_refused_before[:] = self.n_refused
-        while begin < order.shape[0]:
-            end = min(order.shape[0], begin + VISITS_PER_CHECK)
-            if self.n_readouts > 0:
-                for lane in range(self.n_lanes):
-                    for readout in self.readouts[self.model[lane]].values():
-                        readout.reserve(end - begin)
-            with nogil:
-                self._present(order, begin, end)
-            PyErr_CheckSignals()
-            begin = end
+        self.refused_before[:] = self.refused
+        self.run(order, order.shape[0], &tally)
+        return tally.n_changed
 
-    cdef int _present(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end) except -1 nogil:
+    cdef Py_ssize_t chunk_size(self) noexcept nogil:
+        return SAMPLES_PER_CHUNK
+
+    cdef int reserve(self, Py_ssize_t n_samples) except -1:
+        cdef Py_ssize_t lane
+        if self.n_readouts > 0:
+            for lane in range(self.n_lanes):
+                for readout in self.readouts[self.model[lane]].values():
+                    readout.reserve(n_samples)
+        return 0
+
+    cdef int process(
+        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
+    ) except -1 nogil:
         cdef Py_ssize_t i, k, width = _padded(self.n_lanes)
         cdef int64_t found
         for i in range(begin, end):
@@ -281,9 +291,9 @@ cdef class Lockstep:
                     &self.positive[0], self.codes[k], width, &self.wrong[0],
                 )
             if found:
-                self._learn(k)
+                tally.n_changed += self._learn(k)
                 width = _padded(self.n_lanes)
-            self.n_visits += 1
+            self.n_processed += 1
         return 0
 
     cdef void _look(self, Rows rows, Py_ssize_t k) noexcept nogil:
@@ -311,7 +321,7 @@ cdef class Lockstep:
                 self.values[j] = rows.values32[start + j * step]
 
     cdef int _learn(self, Py_ssize_t k) except -1 nogil:
-        """Add pattern k to the lanes that misclassify it and may add it."""
+        """Add sample k to the lanes that misclassify it and may add it; 1 if there is one, else 0."""
         cdef Py_ssize_t lane = 0, i, j, n_learning = 0
         cdef double label
         while lane < self.n_lanes:  # a fork appends one
@@ -322,7 +332,7 @@ cdef class Lockstep:
                     if self.follower[i] >= 0:
                         with gil:
                             self._fork(lane)
-                    self.n_refused[i] += 1
+                    self.refused[i] += 1
                     self.wrong[lane] = False
                 else:
                     label = 1 if self.code[lane] == self.codes[k] else -1
@@ -344,17 +354,17 @@ cdef class Lockstep:
                 if self.wrong[lane]:
                     for j in range(self.n_stored):
                         (&self.v[0, 0])[self.offsets[j] + lane] += self.c[lane] * self.x[j]
-        return 0
+        return n_learning > 0
 
     cdef void _tell_readouts(self, Py_ssize_t k, Py_ssize_t lane) noexcept nogil:
         """The hypothesis of a lane is about to be updated by pattern k."""
         cdef Py_ssize_t i = self.model[lane], j
         cdef bint gathered = False
         cdef void* readout
-        cdef Visit visit
+        cdef Sample sample
         cdef Step step
-        visit.k, visit.positive = k, self.code[lane] == self.codes[k]
-        visit.product = visit.sqnorm = visit.dual = visit.upper = 0  # no readout asks
+        sample.k, sample.positive = k, self.code[lane] == self.codes[k]
+        sample.product = sample.sqnorm = sample.dual = sample.upper = 0  # no readout asks
         step.shrink = step.add = step.repetitions = 1
         for j in range(i * self.n_readouts, (i + 1) * self.n_readouts):
             readout = self.readout_of[j]
@@ -368,19 +378,19 @@ cdef class Lockstep:
                 self._gather(lane, self.hypothesis)
                 gathered = True
             (<Readout> readout).before_update(
-                <Patterns> self.patterns_of[i], self.hypothesis, &visit, &step
+                <Patterns> self.patterns_of[i], self.hypothesis, &sample, &step
             )
-        self.since[i] = self.n_visits + 1
-        self.n_refused_since[i] = self.n_refused[i]
+        self.since[i] = self.n_processed + 1
+        self.refused_since[i] = self.refused[i]
 
-    cdef void _count(self, Py_ssize_t i, Readout readout, bint visiting) noexcept nogil:
+    cdef void _count(self, Py_ssize_t i, Readout readout, bint processing) noexcept nogil:
         """Tell a readout of model i the presentations of the hypothesis in force.
 
-        `visiting`: with the visit that is going on, which it has not got right.
+        `processing`: with the sample that is being processed, which it misclassifies.
         """
-        cdef int64_t n_visits = self.n_visits - self.since[i]
-        readout.n_presented = n_visits + visiting
-        readout.n_right = n_visits - (self.n_refused[i] - self.n_refused_since[i])
+        cdef int64_t n_visits = self.n_processed - self.since[i]
+        readout.n_presented = n_visits + processing
+        readout.n_right = n_visits - (self.refused[i] - self.refused_since[i])
 
     cdef void _gather(self, Py_ssize_t lane, WeightVector a) noexcept nogil:
         """Copy the weights of a lane."""
@@ -418,7 +428,7 @@ cdef class Lockstep:
         self.since[j] = self.since[i]  # nothing has been refused yet
         readouts = copy.deepcopy(self.readouts[i])
         for readout in readouts.values():
-            readout.reserve(VISITS_PER_CHECK)
+            readout.reserve(SAMPLES_PER_CHUNK)
         self._give(j, readouts)
         return 0
 
@@ -450,7 +460,7 @@ cdef class Lockstep:
             What has retired.
         """
         cdef Py_ssize_t lane = 0, last = self.n_lanes - 1
-        cdef double refused = self.n_refused[model] - self.n_refused_before[model]
+        cdef double refused = self.refused[model] - self.refused_before[model]
         cdef double m = self.rows.n_rows
         cdef Py_ssize_t i
         cdef Readout readout

@@ -372,7 +372,7 @@ def _train_together(models, training_set, seed, shuffle):
     orders = Orders(training_set.rows.n_rows, training_set.rows, seed, proven=False, shuffle=shuffle)
     n_epochs = 0
     while lockstep.n_lanes:
-        lockstep.present(orders.next())
+        lockstep.full_epoch(orders.next())
         n_epochs += 1
         for index in lockstep.ended(n_epochs):
             # Epochs left after a clean one count as presented: see Run.end_epoch.

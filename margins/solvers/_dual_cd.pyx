@@ -1,30 +1,29 @@
-"""A schedule that leaves dual variables at their bounds alone: LIBLINEAR's "shrinking".
+"""Dual coordinate descent that leaves out dual variables at their bounds: LIBLINEAR's "shrinking".
 
 The problem: maximise S - |a|^2 / 2 over 0 <= alpha_k <= U_k, one alpha_k at a time. With the gradient
 g_k = a.y_k - 1 the optimality conditions are violated by the projected gradient
 
     G_k = min(g_k, 0) if alpha_k = 0,   max(g_k, 0) if alpha_k = U_k,   else g_k
 
-A dual variable at a bound whose gradient points outwards further than any violation of the pass before
-will most likely stay there: its pattern is removed, until the next full epoch.
+A dual variable at a bound whose gradient points outwards by more than any violation of the last pass
+will most likely stay there: its sample is removed, until the next full epoch.
 
-    full_epoch:  pass over all patterns
+    full_epoch:  pass over all samples
                  repeat at most `passes` times, each time in a new order
-                     pass over the patterns left, removing; stop if that changed nothing
+                     pass over the remaining samples, removing; stop if that changed nothing
 
-Nothing is lost by a wrong removal but time: a full pass presents every pattern, and only a full pass
-without a change is convergence.
+A wrong removal costs only time: a full pass processes every sample, and only a full pass without a
+change is convergence.
 
-Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), section 3.2; LIBLINEAR's order of visits.
+Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), section 3.2; LIBLINEAR's order of the updates.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from margins._limits cimport PREFETCH_DISTANCE, SAMPLES_PER_SIGNAL_CHECK
+from margins._limits cimport PREFETCH_DISTANCE
 from margins._update cimport (
-    Patterns, Rules, Step, Thresholds, Sample, WeightVector, apply_step, prefetch_sample,
-    product,
+    Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step,
+    describe_sample, prefetch_sample, product,
 )
 
 import numpy as np
@@ -32,15 +31,15 @@ import numpy as np
 from margins.data.permutations import shuffle
 
 
-cdef class ShrinkingPasses:
-    """Full epochs, each a pass over all patterns and passes over those that are left of them.
+cdef class ShrinkingPasses(SampleLoop):
+    """Full epochs, each a pass over all samples and passes over those that remain of them.
 
     Parameters
     ----------
     seed : int or sequence of int
-        Of the orders of the passes over the patterns left.
+        Of the orders of the passes over the remaining samples.
     passes : int
-        The most passes between two full ones.
+        The largest number of passes between two full ones.
     """
 
     def __init__(self, seed, Py_ssize_t passes):
@@ -50,18 +49,18 @@ cdef class ShrinkingPasses:
 
     def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
                    order, Rules full_pass_rules=None, readout=None):
-        """Present every pattern of `order`, then, again and again, those that are left.
+        """Process every sample of `order`, then, repeatedly, those that remain.
 
         Parameters
         ----------
         full_pass_rules, readout : None
-            For `ActiveSets`; not here.
+            For `ActiveSets`; unused here.
 
         Returns
         -------
         int
-            How many presentations of the full pass changed the weight vector; 0: converged. How many
-            were misclassified, but moved nothing, is left in `n_refused`.
+            How many samples of the full pass changed the weight vector; 0: converged. `n_refused` is
+            how many were misclassified without an update.
 
         Raises
         ------
@@ -70,82 +69,74 @@ cdef class ShrinkingPasses:
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
-        cdef Violations before, now
-        cdef Py_ssize_t n_changed
-        cdef Py_ssize_t _, n
+        cdef Tally tally
+        cdef Py_ssize_t _, n_changed
         if not a.keeps_dual:
             raise ValueError("ShrinkingPasses need dual variables, which this weight vector does not keep.")
         members = np.array(order, dtype=np.int32)
         self.members = members
-        before.lowest, before.highest = -INFINITY, INFINITY
-        self._pass(patterns, a, rules, len(members), &before, &now)
-        n_changed, self.n_refused = now.n_changed, now.n_refused
-        for _ in range(self.passes):
-            n = now.n_kept
-            if n == 0 or now.n_changed == 0:
-                break
-            # Without violations on one side nothing is known of what is far on that side.
-            before.lowest = now.lowest if now.lowest < 0 else -INFINITY
-            before.highest = now.highest if now.highest > 0 else INFINITY
-            shuffle(self._generator, members[:n])
-            self._pass(patterns, a, rules, n, &before, &now)
+        self.before.lowest, self.before.highest = -INFINITY, INFINITY
+        self.begin(patterns, a, rules, None)
+        try:
+            self._pass(len(members), &tally)
+            n_changed, self.n_refused = tally.n_changed, tally.n_refused
+            for _ in range(self.passes):
+                if tally.n_kept == 0 or tally.n_changed == 0:
+                    break
+                # Without violations on one side there is no limit for the removals on that side.
+                self.before.lowest = self.now.lowest if self.now.lowest < 0 else -INFINITY
+                self.before.highest = self.now.highest if self.now.highest > 0 else INFINITY
+                shuffle(self._generator, members[:tally.n_kept])
+                self._pass(tally.n_kept, &tally)
+        finally:
+            self.end()
         return n_changed
 
-    cdef int _pass(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t n, const Violations* before,
-        Violations* out
-    ) except -1:
-        """One pass over members[:n]; those that stay are moved to the front."""
-        cdef Py_ssize_t begin = 0, end
-        out.lowest, out.highest = INFINITY, -INFINITY
-        out.n_changed = out.n_refused = out.n_kept = 0
-        while begin < n:
-            end = min(n, begin + SAMPLES_PER_SIGNAL_CHECK)
-            with nogil:
-                shrinking_pass(patterns, a, rules, self.members, begin, end, before, out)
-            patterns.rows.check()
-            PyErr_CheckSignals()
-            begin = end
-        self.n_visits += n
+    cdef int _pass(self, Py_ssize_t n, Tally* tally) except -1:
+        """One pass over members[:n]; those that remain are moved to the front."""
+        self.now.lowest, self.now.highest = INFINITY, -INFINITY
+        return self.run(self.members, n, tally)
+
+    cdef int process(
+        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
+    ) except -1 nogil:
+        shrinking_pass(
+            self.patterns, self.weights, self.rules, self.members, begin, end, &self.before, &self.now, tally
+        )
         return 0
 
 
 cdef void shrinking_pass(
     Patterns patterns, WeightVector a, Rules rules, int32_t[::1] members, Py_ssize_t begin,
-    Py_ssize_t end, const Violations* before, Violations* out
+    Py_ssize_t end, const Violations* before, Violations* out, Tally* tally
 ) noexcept nogil:
-    """Present members[begin:end], unless they are removed; the others are moved to members[n_kept:].
+    """Process members[begin:end], removing some; the others are moved to members[n_kept:].
 
-    `before` holds the violations of the pass before; those of this one are gathered in `out`.
+    `before` holds the violations of the last pass; those of this one are gathered in `out`.
     """
     cdef Py_ssize_t i, k
     cdef double gradient, violation
     cdef bint is_kernel = patterns.rows.is_kernel, refused
     cdef Thresholds thresholds
-    cdef Sample visit
+    cdef Sample sample
     cdef Step step
     rules.condition.thresholds(&a.state, &thresholds)
     for i in range(begin, end):
         if i + PREFETCH_DISTANCE < end and not is_kernel:
             prefetch_sample(patterns, a, members[i + PREFETCH_DISTANCE])
         k = members[i]
-        visit.k = k
-        visit.positive = patterns.labels[k] > 0
-        visit.product = product(patterns, a, k)
-        visit.dual = a.state.scale * a.beta[k]
-        visit.upper = patterns.upper[k]
-        visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+        describe_sample(patterns, a, k, product(patterns, a, k), &sample)
         step.repetitions = 0
         refused = False
-        if visit.product <= thresholds.learn[visit.positive]:
-            if visit.dual < visit.upper:
-                rules.update.learn(rules, &a.state, &visit, &step)
-            refused = step.repetitions <= 0  # at its upper bound, rounding aside
-        elif visit.product >= thresholds.unlearn[visit.positive] and visit.dual > 0:
-            rules.update.unlearn(rules, &a.state, &visit, &step)
-        out.n_refused += refused
-        gradient = violation = visit.product - 1
-        if visit.dual <= 0:
+        if sample.product <= thresholds.learn[sample.positive]:
+            if sample.dual < sample.upper:
+                rules.update.learn(rules, &a.state, &sample, &step)
+            refused = step.repetitions <= 0  # at its upper bound, but for rounding
+        elif sample.product >= thresholds.unlearn[sample.positive] and sample.dual > 0:
+            rules.update.unlearn(rules, &a.state, &sample, &step)
+        tally.n_refused += refused
+        gradient = violation = sample.product - 1
+        if sample.dual <= 0:
             if gradient > before.highest:
                 continue
             violation = min(gradient, 0)
@@ -155,9 +146,9 @@ cdef void shrinking_pass(
             violation = 0
         out.lowest = min(out.lowest, violation)
         out.highest = max(out.highest, violation)
-        members[out.n_kept] = k
-        out.n_kept += 1
+        members[tally.n_kept] = k
+        tally.n_kept += 1
         if step.repetitions > 0:
-            apply_step(patterns, a, &visit, &step)
-            out.n_changed += 1
+            apply_step(patterns, a, &sample, &step)
+            tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)

@@ -1,17 +1,11 @@
 # cython: language_level=3
-"""Patterns presented many at once."""
+"""Updates by many samples at once."""
 
 from libc.stdint cimport int32_t
-from margins._update cimport Patterns, Rules, WeightVector
-from margins.rules.hinge cimport SubgradientStep
+from margins._update cimport SampleLoop
 
 
-cdef class MiniBatches:
+cdef class MiniBatches(SampleLoop):
     cdef readonly Py_ssize_t size
-    cdef readonly Py_ssize_t n_visits       # since it was made
-    cdef readonly Py_ssize_t n_refused      # always 0
-    cdef object _left                       # of the epoch before, too few for a batch: ndarray of int32
-    cdef Py_ssize_t _present(
-        self, Patterns patterns, WeightVector a, Rules rules, SubgradientStep update,
-        const int32_t[::1] order, int32_t[::1] wrong
-    ) except -1 nogil
+    cdef object _remaining          # samples of the last epoch, too few for a batch: ndarray of int32
+    cdef int32_t[::1] wrong         # the misclassified samples of a batch

@@ -186,32 +186,13 @@ class RulesSolver(Solver):
         return f"RulesSolver({self.rules!r}, levels={self.levels!r})"
 
 
-class LoopSolver(Solver):
-    """Any object that processes an order of samples by a loop of its own.
-
-    Parameters
-    ----------
-    process : callable
-        ``process(order)``, of an ndarray of int32, returns how many samples made an update.
-    name : str, optional
-    """
-
-    name = "loop"
-
-    def __init__(self, process, name="loop"):
-        self._process, self.name = process, name
-
-    def epoch(self, run):
-        order = run.orders.next()
-        return EpochReport(self._process(order), len(order))
-
-
 class EpochSolver(Solver):
     """An object with `full_epoch`, `n_refused` and `n_visits`, as `ActiveSets` has them, and its rules.
 
     Parameters
     ----------
-    rules : margins.rules.Rules
+    rules : margins.rules.Rules or None
+        None: the loop needs none.
     loop : object
         ``loop.full_epoch(patterns, weights, rules, order, None, readout)`` returns how many samples
         made an update in the pass over all of them.
@@ -220,7 +201,7 @@ class EpochSolver(Solver):
 
     def __init__(self, rules, loop, name):
         self.rules, self.loop, self.name = rules, loop, name
-        self.decays = rules.decays
+        self.decays = rules is not None and rules.decays
 
     def epoch(self, run):
         loop = self.loop

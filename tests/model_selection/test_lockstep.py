@@ -222,9 +222,9 @@ def lanes_of_epochs(monkeypatch, classifier, settings):
     lanes = []
 
     class Watched(lockstep.Lockstep):
-        def present(self, order):
+        def full_epoch(self, order):
             lanes.append(self.n_lanes)
-            super().present(order)
+            super().full_epoch(order)
 
     monkeypatch.setattr(lockstep, "Lockstep", Watched)
     scores_in_lockstep(classifier, settings, *real_data())

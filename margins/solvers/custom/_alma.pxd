@@ -1,2 +1,10 @@
 # cython: language_level=3
-"""ALMA's loop: a Python function only; nothing here is called from other kernels."""
+"""ALMA's loop."""
+
+from margins._update cimport SampleLoop
+
+
+cdef class AlmaLoop(SampleLoop):
+    cdef const double[::1] norms
+    cdef double p, eps
+    cdef double[::1] v, u, beta, scalars

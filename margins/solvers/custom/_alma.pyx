@@ -1,6 +1,6 @@
 """ALMA's loop: a perceptron between two spaces, in one of which it adds and in the other predicts.
 
-The problem: patterns y_k (augmented by rho l_k, extended by a private Delta_k), n_k = |y_k|_p and
+The problem: samples y_k (augmented by rho l_k, with a slack term Delta_k), n_k = |y_k|_p and
 1/p + 1/q = 1. Sought is w in the q-norm ball with min_k w.y_k / n_k near its maximum. Given theta = 0,
 
     if w.y_k / n_k <= (1 - eps) B sqrt((p - 1) / (t + 1)):
@@ -11,7 +11,7 @@ where B = sqrt(8) / eps and w = g(theta), g(theta)_i = sign(theta_i) |theta_i|^(
 so that |w|_q = |theta|_p. Left in place: theta as scale * (v, beta_k Delta_k), v with the bias' weight
 as its last coordinate, the powers u_i = sign(v_i) |v_i|^(p-1), and the scalars named below.
 
-With p = 2 both spaces are one, v is u, and an update touches no more than the pattern.
+With p = 2 both spaces are one, v is u, and an update changes only the coordinates of the sample.
 
 Source: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Figure 1.
 """
@@ -20,14 +20,14 @@ from libc.math cimport copysign, fabs, fmax, pow, sqrt
 from libc.stdint cimport int32_t
 
 from margins._sparse cimport axpy, dot
-from margins._update cimport Patterns
+from margins._update cimport Patterns, Rules, SampleLoop, Tally
 
 # The scalars. Between folds scale is in [1/2, 1], so that no power leaves double's range.
 cpdef enum:
     SCALE            # theta == scale * (v, beta_k Delta_k)
-    POWER            # sum_i |v_i|^p, private coordinates included
-    PRIVATE_POWER    # of those
-    PRIVATE_SQNORM   # sum_k (beta_k Delta_k)^2
+    POWER            # sum_i |v_i|^p, slack terms included
+    SLACK_POWER    # its part of the slack terms
+    SLACK_SQNORM   # sum_k (beta_k Delta_k)^2
     DUAL_SUM         # sum_k alpha_k: theta == sum_k alpha_k y_k
     SHARE_SUM        # sum_k alpha_k n_k: theta == sum_k (alpha_k n_k) y_k / n_k
     UPDATES          # t
@@ -64,82 +64,124 @@ cdef void _fold(
         for j in range(beta.shape[0]):
             beta[j] *= scale
     scalars[POWER] *= power
-    scalars[PRIVATE_POWER] *= power
-    scalars[PRIVATE_SQNORM] *= scale * scale
+    scalars[SLACK_POWER] *= power
+    scalars[SLACK_SQNORM] *= scale * scale
     scalars[SCALE] = 1
 
 
-def present(
-    Patterns patterns not None, const int32_t[::1] order, const double[::1] norms,
-    double p, double eps, double[::1] v, double[::1] u, double[::1] beta, double[::1] scalars,
-):
-    """Present the patterns of `order`: how many made an update.
+cdef class AlmaLoop(SampleLoop):
+    """ALMA's loop over samples.
 
     Parameters
     ----------
-    patterns : Patterns
-        Not of a kernel.
-    order : ndarray of int32
     norms : ndarray of float64, shape (m,)
         n_k > 0.
     p : float, at least 2
     eps : float in (0, 1]
     v, u : ndarrays of float64, shape (n_features + 1,)
-        One array if p is 2, else two.
+        One array if p is 2, else two. Updated in place.
     beta : ndarray of float64, shape (m,), or None
-        None: every presentation has a private coordinate of its own.
+        Updated in place. None: not kept; then every sample is processed as if for the first time.
     scalars : ndarray of float64, shape (N,)
+        Updated in place.
     """
+
+    def __init__(self, const double[::1] norms not None, double p, double eps, double[::1] v not None,
+                 double[::1] u not None, double[::1] beta, double[::1] scalars not None):
+        self.norms, self.p, self.eps = norms, p, eps
+        self.v, self.u, self.beta, self.scalars = v, u, beta, scalars
+
+    def full_epoch(self, Patterns patterns not None, weights, rules, const int32_t[::1] order not None,
+                   Rules full_pass_rules=None, readout=None):
+        """Process the samples of `order`: how many made an update. The arrays hold the weights.
+
+        Parameters
+        ----------
+        patterns : Patterns
+            Not of a kernel.
+        order : ndarray of int32
+        weights, rules, full_pass_rules, readout : object
+            For loops with a `WeightVector`; unused here.
+        """
+        cdef Tally tally
+        self.begin(patterns, None, None, None)
+        try:
+            self.run(order, order.shape[0], &tally)
+        finally:
+            self.end()
+        return tally.n_changed
+
+    cdef int process(
+        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
+    ) except -1 nogil:
+        _process(
+            self.patterns, order, begin, end, self.norms, self.p, self.eps, self.v, self.u, self.beta,
+            self.scalars, tally
+        )
+        return 0
+
+
+cdef void _process(
+    Patterns patterns, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end,
+    const double[::1] norms, double p, double eps, double[::1] v, double[::1] u, double[::1] beta,
+    double[::1] scalars, Tally* tally
+) noexcept nogil:
+    """Process order[begin:end]."""
     cdef bint euclidean = p == 2
     cdef double rho = sqrt(patterns.sqrho), bound = (1 - eps) * sqrt(8 * (p - 1)) / eps
     cdef double threshold, product, label, delta, own, eta, c, norm
-    cdef Py_ssize_t i, k, d = v.shape[0] - 1, n_changed = 0
-    with nogil:
+    cdef Py_ssize_t i, k, d = v.shape[0] - 1
+    norm = pow(scalars[POWER], 1 / p)
+    threshold = bound / sqrt(scalars[UPDATES] + 1) * pow(norm, p - 2) / scalars[SCALE]
+    for i in range(begin, end):
+        k = order[i]
+        label = patterns.labels[k]
+        delta = sqrt(patterns.extension[k])
+        own = 0 if beta is None else beta[k] * delta
+        product = label * (dot(patterns.rows, k, &u[0]) + rho * u[d]) + delta * pow(own, p - 1)
+        if product > threshold * norms[k]:
+            continue
+        tally.n_changed += 1
+        scalars[UPDATES] += 1
+        eta = sqrt(2 / ((p - 1) * scalars[UPDATES]))
+        c = eta / (scalars[SCALE] * norms[k])
+        axpy(patterns.rows, k, label * c, &v[0])
+        v[d] += label * c * rho
+        if beta is not None:
+            beta[k] += c
+        scalars[SLACK_SQNORM] += (own + c * delta) * (own + c * delta) - own * own
+        if euclidean:
+            scalars[POWER] = fmax(
+                scalars[POWER] + 2 * c * product + c * c * norms[k] * norms[k], 0
+            )
+        else:
+            scalars[SLACK_POWER] += pow(own + c * delta, p) - pow(own, p)
+            scalars[POWER] = _power_of_v(v, u, p) + scalars[SLACK_POWER]
+        scalars[DUAL_SUM] += eta / norms[k]
+        scalars[SHARE_SUM] += eta
+        norm = scalars[SCALE] * pow(scalars[POWER], 1 / p)
+        if norm > 1:
+            scalars[SCALE] /= norm
+            scalars[DUAL_SUM] /= norm
+            scalars[SHARE_SUM] /= norm
+            if scalars[SCALE] < 0.5:
+                _fold(v, u, beta, scalars, p, euclidean)
         norm = pow(scalars[POWER], 1 / p)
         threshold = bound / sqrt(scalars[UPDATES] + 1) * pow(norm, p - 2) / scalars[SCALE]
-        for i in range(order.shape[0]):
-            k = order[i]
-            label = patterns.labels[k]
-            delta = sqrt(patterns.extension[k])
-            own = 0 if beta is None else beta[k] * delta
-            product = label * (dot(patterns.rows, k, &u[0]) + rho * u[d]) + delta * pow(own, p - 1)
-            if product > threshold * norms[k]:
-                continue
-            n_changed += 1
-            scalars[UPDATES] += 1
-            eta = sqrt(2 / ((p - 1) * scalars[UPDATES]))
-            c = eta / (scalars[SCALE] * norms[k])
-            axpy(patterns.rows, k, label * c, &v[0])
-            v[d] += label * c * rho
-            if beta is not None:
-                beta[k] += c
-            scalars[PRIVATE_SQNORM] += (own + c * delta) * (own + c * delta) - own * own
-            if euclidean:
-                scalars[POWER] = fmax(
-                    scalars[POWER] + 2 * c * product + c * c * norms[k] * norms[k], 0
-                )
-            else:
-                scalars[PRIVATE_POWER] += pow(own + c * delta, p) - pow(own, p)
-                scalars[POWER] = _power_of_v(v, u, p) + scalars[PRIVATE_POWER]
-            scalars[DUAL_SUM] += eta / norms[k]
-            scalars[SHARE_SUM] += eta
-            norm = scalars[SCALE] * pow(scalars[POWER], 1 / p)
-            if norm > 1:
-                scalars[SCALE] /= norm
-                scalars[DUAL_SUM] /= norm
-                scalars[SHARE_SUM] /= norm
-                if scalars[SCALE] < 0.5:
-                    _fold(v, u, beta, scalars, p, euclidean)
-            norm = pow(scalars[POWER], 1 / p)
-            threshold = bound / sqrt(scalars[UPDATES] + 1) * pow(norm, p - 2) / scalars[SCALE]
-    return n_changed
+
+
+def present(
+    Patterns patterns not None, const int32_t[::1] order, norms, p, eps, v, u, beta, scalars
+):
+    """Process the samples of `order` by an `AlmaLoop`: how many made an update."""
+    return AlmaLoop(norms, p, eps, v, u, beta, scalars).full_epoch(patterns, None, None, order)
 
 
 def recompute(
     Patterns patterns not None, double p, const double[::1] v, double[::1] u,
     const double[::1] beta, double[::1] scalars,
 ):
-    """Recompute the powers and the sums of squares of theta: recursions collect rounding."""
+    """Recompute the powers and the sums of squares of theta: their recursions accumulate rounding."""
     cdef double own, power = 0, sqnorm = 0, dual_sum = 0
     cdef Py_ssize_t k
     with nogil:
@@ -149,22 +191,22 @@ def recompute(
                 power += pow(own, p)
                 sqnorm += own * own
                 dual_sum += beta[k]
-            scalars[PRIVATE_POWER] = power
-            scalars[PRIVATE_SQNORM] = sqnorm
+            scalars[SLACK_POWER] = power
+            scalars[SLACK_SQNORM] = sqnorm
             scalars[DUAL_SUM] = scalars[SCALE] * dual_sum
         if p == 2:
-            scalars[POWER] = scalars[PRIVATE_SQNORM]
+            scalars[POWER] = scalars[SLACK_SQNORM]
             for k in range(v.shape[0]):
                 scalars[POWER] += v[k] * v[k]
         else:
-            scalars[POWER] = scalars[PRIVATE_POWER] + _power_of_v(v, u, p)
+            scalars[POWER] = scalars[SLACK_POWER] + _power_of_v(v, u, p)
 
 
 def normalised_products(
     Patterns patterns not None, const double[::1] norms, double p, const double[::1] u,
     const double[::1] beta, double[::1] out,
 ):
-    """Leave u.y_k / n_k in `out`, private coordinates included: it is |v|_p^(p-2) w.y_k / n_k of theta = v."""
+    """Leave u.y_k / n_k in `out`, slack terms included: it is |v|_p^(p-2) w.y_k / n_k of theta = v."""
     cdef double rho = sqrt(patterns.sqrho), own, delta
     cdef Py_ssize_t k, d = u.shape[0] - 1
     with nogil:

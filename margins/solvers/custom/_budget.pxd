@@ -1,21 +1,20 @@
 # cython: language_level=3
-"""Perceptrons that keep few patterns."""
+"""Perceptrons that keep few samples."""
 
-from libc.stdint cimport int32_t, int64_t
-from margins._update cimport Patterns, Rules, Visit, WeightVector
+from libc.stdint cimport int32_t
+from margins._update cimport Patterns, Rules, SampleLoop, WeightVector
 
 
-cdef class Cache:
-    cdef readonly Py_ssize_t size     # the most members; 0: no bound
+cdef class Cache(SampleLoop):
+    cdef readonly Py_ssize_t size     # the largest number of members; 0: no bound
     cdef readonly Py_ssize_t n_members
-    cdef readonly int64_t n_visits
-    cdef readonly Py_ssize_t n_refused
     cdef object _generator
     cdef int32_t[::1] _members        # the oldest first
+    cdef const double[::1] _draws     # for every sample of an epoch, in [0, 1)
     cdef double _margin_without(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil
     cdef Py_ssize_t _easiest(self, Patterns patterns, WeightVector a, double* margin) noexcept nogil
     cdef void _remove(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil
     cdef bint _add(self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k) noexcept nogil
-    cdef bint _present(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double chance
+    cdef bint _process_sample(
+        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double draw
     ) noexcept nogil

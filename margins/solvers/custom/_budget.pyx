@@ -1,50 +1,51 @@
-"""Perceptrons that keep few patterns: a cache of those that make up the weight vector.
+"""Perceptrons that keep few samples: a cache of those that make up the weight vector.
 
-The problem: a perceptron with a kernel, or one that must say which patterns it is made of, grows with
-every mistake. Here a = sum of the patterns in a cache, and what is added may be removed again:
+The problem: a perceptron with a kernel, or one that must list the samples it is made of, grows with
+every mistake. Here a = sum of the samples in a cache, and what is added may be removed again:
 
     p = a.y_k;  if p <= beta:
         if the cache is full, remove one member: a <- a - y_i
         a <- a + y_k, a new member
         if the cache is unbounded, distil: while some member has y_i.(a - y_i) > beta,
-            remove the one that has most
+            remove the one with the largest
 
 A member that is removed while distilling would be right, by the margin beta, also if it had never been
-added. Then at most (R^2 + 2 beta) / gamma^2 members are ever left: adding one lengthens |a|^2 by at most
+added. Then there are never more than (R^2 + 2 beta) / gamma^2 members: adding one lengthens |a|^2 by at most
 2 beta + N_k, its removal shortens it by more than that, so |a|^2 <= n (R^2 + 2 beta) for n members, while
 |a| >= n gamma.
 
 A full cache loses the member with the largest y_i.(a - y_i), the oldest of equals, or a random one. A
-pattern that is added twice is two members. The products with all members are computed anew for every
-removal: over the rows of a kernel each is one number that is there already.
+sample that is added twice is two members. The products with all members are recomputed for every
+removal: over the rows of a kernel each is one stored number.
 
 Source: Crammer, Kandola & Singer (2003), Figures 1 and 2; Cavallanti, Cesa-Bianchi & Gentile (2007), the
 randomized budget perceptron.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from margins._update cimport Patterns, Rules, Step, Thresholds, Visit, WeightVector, apply_step, product
+from margins._update cimport (
+    Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step,
+    describe_sample, product,
+)
 
 import numpy as np
 
 # By how much y_i.(a - y_i) must exceed beta, in units of |y_i|^2: of a cache with one member it is 0, but
 # for rounding.
 cdef double ROUNDING = 1e-12
-cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 18  # a few milliseconds of work
 
 
-cdef class Cache:
-    """What a perceptron keeps; presents patterns as `margins._activeset.ActiveSets` does.
+cdef class Cache(SampleLoop):
+    """The samples that a perceptron keeps, and its loop.
 
     Parameters
     ----------
     size : int
-        The most members; 0: as many as there are, distilled.
+        The largest number of members; 0: no bound, but distilled.
     generator : numpy.random.Generator, optional
         Given: a full cache loses a random member, the i-th, ``i = floor(u size)``, with one u for every
-        presentation, whether it is needed or not: so the way a stream is cut into chunks does not matter.
+        sample, whether it is needed or not: so results do not depend on the chunks of a stream.
     """
 
     def __init__(self, Py_ssize_t size=0, generator=None):
@@ -59,11 +60,11 @@ cdef class Cache:
 
     @property
     def members(self):
-        """The patterns in the cache, the oldest first: ndarray of int32, shape (n_members,)."""
+        """The samples in the cache, the oldest first: ndarray of int32, shape (n_members,)."""
         return np.array(self._members[:self.n_members])
 
     def begin_with(self, WeightVector a not None, Py_ssize_t n):
-        """Make patterns 0, ..., n - 1 the members, of which `a` is the sum already."""
+        """Make samples 0, ..., n - 1 the members; `a` is their sum already."""
         cdef Py_ssize_t k
         self._members = np.arange(n, dtype=np.int32)
         self.n_members = n
@@ -72,19 +73,19 @@ cdef class Cache:
 
     def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, readout=None):
-        """Present every pattern of `order`.
+        """Process every sample of `order`.
 
         Parameters
         ----------
         rules : Rules
-            Whose thresholds are beta, and whose updates add one whole pattern.
+            With the threshold beta, and updates that add a sample once.
         full_pass_rules, readout : None
-            For `ActiveSets`; not here.
+            For `ActiveSets`; unused here.
 
         Returns
         -------
         int
-            How many patterns were added.
+            How many samples were added. `n_refused` is 0.
 
         Raises
         ------
@@ -93,32 +94,39 @@ cdef class Cache:
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
-        cdef Py_ssize_t i, n_added = 0, n = order.shape[0], work = 0
-        cdef const double[::1] chances = None
+        cdef Tally tally
+        cdef Py_ssize_t n = order.shape[0]
         if not a.keeps_dual:
             raise ValueError("A Cache needs dual variables, which this weight vector does not keep.")
-        members = np.empty(self.n_members + n, dtype=np.int32)  # nothing can be allocated below
+        members = np.empty(self.n_members + n, dtype=np.int32)  # nothing can be allocated in `process`
         members[:self.n_members] = self.members
         self._members = members
-        chances = np.zeros(n) if self._generator is None else self._generator.random(n)
-        with nogil:
-            for i in range(n):
-                work += 1
-                if self._present(patterns, a, rules, order[i], chances[i]):
-                    n_added += 1
-                    work += self.n_members
-                if work >= PRODUCTS_PER_SIGNAL_CHECK:
-                    work = 0
-                    with gil:
-                        PyErr_CheckSignals()
-        patterns.rows.check()
-        self.n_visits += n
-        return n_added
+        self._draws = np.zeros(n) if self._generator is None else self._generator.random(n)
+        self.begin(patterns, a, rules, None)
+        try:
+            self.run(order, n, &tally)
+        finally:
+            self.end()
+        return tally.n_changed
 
-    cdef bint _present(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double chance
+    cdef Py_ssize_t chunk_size(self) noexcept nogil:
+        # A sample that is added needs the products of all members.
+        return max(SampleLoop.chunk_size(self) // (1 + self.n_members), 1)
+
+    cdef int process(
+        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
+    ) except -1 nogil:
+        cdef Py_ssize_t i
+        for i in range(begin, end):
+            tally.n_changed += self._process_sample(
+                self.patterns, self.weights, self.rules, order[i], self._draws[i]
+            )
+        return 0
+
+    cdef bint _process_sample(
+        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double draw
     ) noexcept nogil:
-        """Present one pattern; True: it was added."""
+        """Process one sample; True: it was added."""
         cdef Thresholds thresholds
         cdef Py_ssize_t i
         cdef double margin, least
@@ -130,7 +138,7 @@ cdef class Cache:
             if self._generator is None:
                 i = self._easiest(patterns, a, &margin)
             else:
-                i = min(<Py_ssize_t> (chance * self.n_members), self.n_members - 1)
+                i = min(<Py_ssize_t> (draw * self.n_members), self.n_members - 1)
             self._remove(patterns, a, i)
         if not self._add(patterns, a, rules, k):
             return False
@@ -161,24 +169,24 @@ cdef class Cache:
         return best
 
     cdef bint _add(self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k) noexcept nogil:
-        cdef Visit visit
+        cdef Sample sample
         cdef Step step
-        _look(patterns, a, k, &visit)
-        rules.update.learn(rules, &a.state, &visit, &step)
+        describe_sample(patterns, a, k, product(patterns, a, k), &sample)
+        rules.update.learn(rules, &a.state, &sample, &step)
         if step.repetitions <= 0:
             return False
-        apply_step(patterns, a, &visit, &step)
+        apply_step(patterns, a, &sample, &step)
         self._members[self.n_members] = <int32_t> k
         self.n_members += 1
         return True
 
     cdef void _remove(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil:
-        cdef Visit visit
+        cdef Sample sample
         cdef Step step
-        cdef Py_ssize_t j
-        _look(patterns, a, self._members[i], &visit)
+        cdef Py_ssize_t j, k = self._members[i]
+        describe_sample(patterns, a, k, product(patterns, a, k), &sample)
         step.shrink, step.add, step.repetitions = 1, -1, 1
-        apply_step(patterns, a, &visit, &step)
+        apply_step(patterns, a, &sample, &step)
         self.n_members -= 1
         for j in range(i, self.n_members):
             self._members[j] = self._members[j + 1]
@@ -190,12 +198,3 @@ def _restore(size, generator, members, n_visits):
     cache.n_members = len(members)
     cache.n_visits = n_visits
     return cache
-
-
-cdef inline void _look(Patterns patterns, WeightVector a, Py_ssize_t k, Visit* out) noexcept nogil:
-    out.k = k
-    out.positive = patterns.labels[k] > 0
-    out.product = product(patterns, a, k)
-    out.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
-    out.upper = patterns.upper[k]
-    out.dual = a.state.scale * a.beta[k]

@@ -1,2 +1,11 @@
 # cython: language_level=3
-"""The second-order perceptron's loop: a Python function only; nothing here is called from other kernels."""
+"""The second-order perceptron's loop."""
+
+from margins._update cimport SampleLoop
+
+
+cdef class SecondOrderLoop(SampleLoop):
+    cdef double[:, ::1] T
+    cdef double[::1] w, v, alpha
+    cdef double[::1] f, r               # T x_k and P x_k
+    cdef readonly double slack_sqnorm   # the sum of D_k over the mistakes
