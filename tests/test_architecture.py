@@ -44,10 +44,7 @@ AT_THE_TOP = {"__init__", "__main__", "registry", "parameters", "certificate", "
 }
 # Imports against the order: {(importing module, imported module): why}.
 EXCEPTIONS = {
-    (
-        "margins._activeset",
-        "margins.rules._unlearning",
-    ): "its loop for three rules known at compile time",
+    ("margins.rules._state", "margins._update"): "`require_abi` looks up the ABI that is installed",
     ("margins.model_selection.engine", "margins"): "`margins.get`, and the version that records state",
     ("margins.testing.algorithms", "margins"): "`margins.get`, of the algorithms to be checked",
 }
