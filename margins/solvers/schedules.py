@@ -20,11 +20,7 @@ EASY_EPOCHS = 20
 
 # All that supports the solution, then what the pass above has changed: the levels of
 # Panagiotakopoulos & Tsampouka (2010), section 5, with the full epoch up to which they are played. The
-# paper's passes, 3 and 10, pay where a problem is hard; most end long before. Visits of a pattern until
-# the proof, with three levels of more passes (hinge) or the paper's two, and with these:
-#   squared hinge, 99 % of the maximum margin: Adult 55, 28; Web 16, 15; Covertype 49, 12
-#   hinge within 1 %: Adult 31, 22; Covertype 67, 46; within 1e-4: Adult 57, 53; sector 168, 81
-# Some sets pay a little: Web at gap 1e-3 with C = 1 48, 52; usps, hinge within 1e-4, 254, 298.
+# paper's passes, 3 and 10, pay where a problem is hard; most end long before.
 UNLEARNING = (
     (4, (Level(1, 1.01, supported=True),)),
     (10, (Level(1, 1.01, supported=True), Level(3, updated=True))),

@@ -24,10 +24,7 @@ import numpy as np
 
 # A pivot is the share of its diagonal element that the features before it leave. A Hessian of n features
 # with a share below TRUSTED sqrt(n), 64 times what single precision rounds off, is summed again in
-# double precision. (Least shares: usps and digits 1e-2, satimage 2e-3; madelon, 501 features, 2e-2 with
-# C = 0.01, 3e-4 with C = 1, and 3e-6 with C = 100, where steps in single precision lead nowhere. Time of
-# a fit beside that of blocks in double precision: madelon 0.77 to 0.90, with C = 100 1.5; usps 0.74 to
-# 0.94, MNIST 0.6 to 0.8, digits 0.90 to 0.98, satimage and splice 0.97 to 1.03.)
+# double precision: steps in single precision then lead nowhere.
 cdef double TRUSTED = 4e-6
 
 
@@ -179,8 +176,7 @@ cdef inline void _add_outer(
                     out[columns[i] * width + columns[j]] += c * values[i] * values[j]
         return
     # Two rows by two columns: four elements are read before one is written, and nothing is predicted but
-    # where rows end. (Half the time of one element after the other: shuttle 25 and 57 ns, w8a 119 and
-    # 208, usps 3700 and 7000.)
+    # where rows end: half the time of one element after the other.
     while i + 1 < n:
         x, y = c * values[i], c * values[i + 1]
         row, next_row = out + columns[i] * width, out + columns[i + 1] * width
