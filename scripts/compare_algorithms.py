@@ -49,7 +49,7 @@ def family():
             print(f"left out: {error}")
             continue
         if (
-            issubclass(algorithm, MaximumMarginClassifier)
+            issubclass(algorithm, (MaximumMarginClassifier, margins.MarginClassifier))
             and algorithm().loss == "squared_hinge"
             and algorithm not in classes.values()
         ):
