@@ -105,13 +105,13 @@ class InstanceOf:
 class SubclassOf:
     """A subclass of a type, or the type itself."""
 
-    type: type
+    base: type
 
-    def contains(self, value):
-        return isinstance(value, type) and issubclass(value, self.type)
+    def contains(self, value: object) -> bool:
+        return isinstance(value, type) and issubclass(value, self.base)
 
-    def __str__(self):
-        return f"a subclass of {self.type.__module__}.{self.type.__name__}"
+    def __str__(self) -> str:
+        return f"a subclass of {self.base.__module__}.{self.base.__name__}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,7 +19,7 @@ from margins.data.binary_problem import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.losses.base import NOTHING
-from margins.solvers.base import Phase, PhaseRecord, Problem, solver_path
+from margins.solvers.base import Phase, PhaseRecord, Problem, Solver, solver_path
 from margins.tuning import TUNING
 
 EPSILON = np.finfo(np.float64).eps
@@ -171,7 +171,9 @@ class Run:
             self.weights = options.new_weights(patterns)
         self._readout = None if options.readout is None else options.readout(self.weights)
         self.readout = self._readout
-        self.history, self.phases, self.solver = [], [], None
+        self.history: list[Epoch] = []
+        self.phases: list[PhaseRecord] = []
+        self.solver: Solver | None = None
         self.certificate = self.products = self.trouble = None
         self.primal_scale = self.dual_scale = 1.0
         self.n_epochs = self.n_visits = 0

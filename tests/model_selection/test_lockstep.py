@@ -257,7 +257,7 @@ class OwnThresholds(margins.get("pam")):
 class OwnStages(margins.get("pam")):
     """Epochs of its own."""
 
-    def stages(self, run):
+    def phases(self, run):
         yield from super().stages(run)
 
 
@@ -271,7 +271,7 @@ def test_subclasses_may_have_thresholds_of_their_own():
     [
         (Perceptron(), [{}], "Perceptron is not a noise-tolerant perceptron"),
         (margins.get("pdm")(), [{}], "not a noise-tolerant"),
-        (OwnStages(random_state=0), [{}], "OwnStages has its own stages"),
+        (OwnStages(random_state=0), [{}], "OwnStages has its own phases"),
         (pam(kernel="rbf"), [{}], "kernel='rbf' is not linear"),
         (pam(), [{}, {"kernel": np.dot}], "is not linear"),
         (pam(), [{"C": 1.0}], "C=1.0 is not inf"),
