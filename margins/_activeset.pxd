@@ -8,7 +8,7 @@ from margins._update cimport Membership, Patterns, Readout, Rules, Tally, Weight
 cdef class ActiveSets:
     cdef readonly tuple levels
     cdef readonly int64_t n_visits
-    cdef readonly Py_ssize_t n_refused
+    cdef readonly Py_ssize_t n_refused, n_unmoved
     cdef Py_ssize_t n_levels
     cdef Membership* memberships
     cdef Py_ssize_t* passes

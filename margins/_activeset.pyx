@@ -16,9 +16,13 @@ Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport calloc, free
 from margins.rules._unlearning cimport are_unlearning, unlearning_visits
-from margins._update cimport VISITS_PER_SIGNAL_CHECK, Readout, mini_epoch, visits_t
+from margins._update cimport (
+    ILL_STEP, ILL_THRESHOLD, NO_FAILURE, OVERFLOW, VISITS_PER_SIGNAL_CHECK, Readout, State, mini_epoch,
+    visits_t,
+)
 
 from typing import NamedTuple
 
@@ -94,14 +98,16 @@ cdef class ActiveSets:
         -------
         int
             How many presentations of the full pass changed the weight vector; 0: converged. How many
-            were misclassified, but refused by the bounds of their dual variables, is left in
-            `n_refused`.
+            were misclassified and not updated is left in `n_refused`, how many of these were below the
+            upper bounds of their dual variables in `n_unmoved`: with any, nothing has converged.
 
         Raises
         ------
         ValueError
             If rules or levels need dual variables that the weight vector does not keep, or if it is
             of other features or patterns than these.
+        margins.rules.RuleError
+            If a rule returns a number that is not finite. The weight vector then is of no use.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
@@ -111,11 +117,12 @@ cdef class ActiveSets:
             full_pass_rules = rules
         if not a.keeps_dual and (
             patterns.rows.is_kernel or patterns.bonus is not None or rules.condition.unlearns
+            or rules.update.needs_dual
             or any(level.supported or level.updated for level in self.levels)
         ):
             raise ValueError(
-                f"{rules.condition!r}, these patterns or the active sets {self.levels} need dual "
-                "variables, which this weight vector does not keep."
+                f"{rules.condition!r}, {rules.update!r}, these patterns or the active sets {self.levels} "
+                "need dual variables, which this weight vector does not keep."
             )
         a.check_fit(patterns)
         self.visits_of_all = _visits_by(patterns, a, full_pass_rules)
@@ -125,7 +132,7 @@ cdef class ActiveSets:
             n_changed = tally.n_changed
             if n_changed and self.n_levels:
                 self._process(patterns, a, rules, readout, 0, tally.n_kept)
-        self.n_refused = tally.n_refused
+        self.n_refused, self.n_unmoved = tally.n_refused, tally.n_unmoved
         return n_changed
 
     cdef int _process(
@@ -155,7 +162,8 @@ cdef class ActiveSets:
         cdef visits_t visits = self.visits_of_all if level == 0 else self.visits_of_members
         if patterns.rows.is_kernel:
             most = KERNEL_VISITS_PER_SIGNAL_CHECK
-        tally.n_changed = tally.n_refused = tally.n_kept = 0
+        tally.n_changed = tally.n_refused = tally.n_kept = tally.n_unmoved = 0
+        tally.failure = NO_FAILURE
         while begin < n:
             end = min(n, begin + most)
             if readout is not None:
@@ -169,6 +177,8 @@ cdef class ActiveSets:
             with gil:
                 patterns.rows.check()
                 rules.check()
+                if tally.failure != NO_FAILURE:
+                    raise _error_of(rules, &a.state, tally)
             self.n_visits += end - begin
             begin = end
             if self.n_visits >= self._next_signal_check:
@@ -180,3 +190,20 @@ cdef class ActiveSets:
 
 cdef visits_t _visits_by(Patterns patterns, WeightVector a, Rules rules):
     return unlearning_visits if are_unlearning(patterns, a, rules) else mini_epoch
+
+
+cdef object _error_of(Rules rules, const State* state, const Tally* tally):
+    """The exception for a rule that has returned what no rule may."""
+    from margins.rules.errors import RuleError
+
+    cdef double factor
+    if tally.failure == ILL_THRESHOLD:
+        rule, what = rules.condition, "return thresholds above -inf"
+    elif tally.failure == OVERFLOW:
+        rule, what = rules.update, "keep |a|**2 in the range of a double"
+    else:
+        rule, what = rules.shrink, "return finite factors"
+        factor = rules.shrink.factor(state)
+        if tally.failure == ILL_STEP and fabs(factor) < INFINITY:
+            rule, what = rules.update, "add finite multiples of a sample"
+    return RuleError(repr(rule), what, tally.value, tally.failed)

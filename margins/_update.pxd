@@ -1,6 +1,7 @@
 # cython: language_level=3
 """The state of a run, the base rules, one presentation, one mini-epoch."""
 
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 from margins._sparse cimport Rows, axpy, dot, margins_prefetch, prefetch
 
@@ -8,7 +9,7 @@ from margins._sparse cimport Rows, axpy, dot, margins_prefetch, prefetch
 # The number of the binary interface in this file: what is compiled against it has it baked in. It is
 # raised whenever a struct or a base class below changes.
 cdef enum:
-    ABI = 1
+    ABI = 2
 
 
 cdef enum:
@@ -48,10 +49,11 @@ cdef struct Visit:
     double sqnorm       # N_k = |y_k|^2, extension included
     double dual         # alpha_k
     double upper        # the most alpha_k may become
+    double threshold    # of the condition, for its label
 
 
 cdef struct Thresholds:
-    # [0] for negative labels, [1] for positive ones
+    # [0] for negative labels, [1] for positive ones. +inf is allowed: all are misclassified, none unlearned.
     double learn[2]     # misclassified iff p <= learn
     double unlearn[2]   # unlearned iff p >= unlearn and alpha_k > 0
 
@@ -61,6 +63,7 @@ cdef struct Step:
     double shrink
     double add
     double repetitions
+    bint rounded        # set by a rule that makes no update: what is left to add is a rounding error
 
 
 cdef class Condition:
@@ -131,10 +134,41 @@ cdef struct Membership:
     bint updated        # just updated, and alpha_k > 0 now
 
 
+cdef enum Failure:
+    NO_FAILURE
+    ILL_THRESHOLD
+    ILL_STEP        # of the update or of the shrink
+    ILL_DECAY
+    OVERFLOW        # finite steps, and |a|^2 out of the range of a double
+
+
 cdef struct Tally:
     Py_ssize_t n_changed    # presentations that changed the weight vector
     Py_ssize_t n_refused    # misclassified ones that did not
     Py_ssize_t n_kept       # patterns kept for the next active set
+    Py_ssize_t n_unmoved    # refused ones below their upper bounds: the rule gave no update
+    Failure failure         # of the first rule that returned what no rule may; the pass ends there
+    Py_ssize_t failed       # the pattern at which it did
+    double value            # and what it returned
+
+
+cdef inline bint are_sound(const Thresholds* thresholds) noexcept nogil:
+    """True unless a threshold is NaN or -inf."""
+    return (
+        thresholds.learn[0] > -INFINITY and thresholds.learn[1] > -INFINITY
+        and thresholds.unlearn[0] > -INFINITY and thresholds.unlearn[1] > -INFINITY
+    )
+
+
+cdef inline bint is_finite(const Step* step) noexcept nogil:
+    return (
+        fabs(step.shrink) < INFINITY and fabs(step.add) < INFINITY and fabs(step.repetitions) < INFINITY
+    )
+
+
+cdef inline void record(Tally* tally, Failure failure, Py_ssize_t k, double value) noexcept nogil:
+    """Note what a rule returned at pattern k."""
+    tally.failure, tally.failed, tally.value = failure, k, value
 
 
 cdef inline double whole(double x) noexcept nogil:

@@ -67,14 +67,14 @@ cdef class Condition:
         """True if `repetitions` holds when updates also shrink by `shrink`."""
         return shrink.is_identity
 
-    # Doors for tests.
-    def py_threshold(self, dict state=None, positive=True):
+    # Wrappers of the C methods, for checks and tests.
+    def _py_threshold(self, dict state=None, positive=True):
         cdef State s = _state_of(state)
         cdef Thresholds out
         self.thresholds(&s, &out)
         return out.learn[bool(positive)]
 
-    def py_ceiling(self, dict state=None, positive=True):
+    def _py_ceiling(self, dict state=None, positive=True):
         cdef State s = _state_of(state)
         cdef Thresholds out
         self.thresholds(&s, &out)
@@ -129,12 +129,12 @@ cdef class Shrink:
         """The real root mu_+ of "(shrunk p) > b after mu updates"; NaN: none known."""
         return NAN
 
-    # Doors for tests.
-    def py_factor(self, dict state=None):
+    # Wrappers of the C methods, for checks and tests.
+    def _py_factor(self, dict state=None):
         cdef State s = _state_of(state)
         return self.factor(&s)
 
-    def py_repeat(self, double repetitions, dict state=None):
+    def _py_repeat(self, double repetitions, dict state=None):
         cdef State s = _state_of(state)
         cdef Step out
         self.repeat(&s, repetitions, &out)
@@ -142,7 +142,16 @@ cdef class Shrink:
 
 
 cdef class Update:
-    """How much of a misclassified pattern is added? The base class: nothing (0 repetitions)."""
+    """How much of a misclassified pattern is added? The base class: nothing (0 repetitions).
+
+    A misclassified pattern below the upper bound of its dual variable must be moved: a full epoch that
+    changes nothing has not converged while there is one. `Step.rounded` says that only rounding is left.
+    """
+
+    @property
+    def needs_dual(self):
+        """True if it reads dual variables, which not every run keeps."""
+        return False
 
     cdef int check(self) except -1:
         """Raise what has gone wrong since the last check, where no exception could be raised."""
@@ -186,21 +195,48 @@ cdef State _state_of(dict values):
     return state
 
 
+def _rule_of(rule, type kind, str name):
+    """A rule of this kind: itself, or the one that a Python function is made."""
+    if isinstance(rule, kind):
+        return rule
+    if callable(rule) and not isinstance(rule, (type, Condition, Update, Shrink)):
+        from margins.rules.adapters import Python  # it inherits from the classes of this module
+        return Python(rule, name)
+    raise TypeError(
+        f"{name} of Rules must be {'an' if name == 'update' else 'a'} {kind.__name__} or a Python function. "
+        f"Got {rule!r}."
+    )
+
+
 cdef class Rules:
     """A condition, an update and a shrink: together, an algorithm.
 
     Also the place where repetition becomes a number: how often would this pattern, presented alone
     again and again, be updated until it is no longer misclassified?
+
+    Parameters
+    ----------
+    condition : Condition or callable
+        A plain Python function is wrapped: see `margins.rules.Python`.
+    update : Update or callable
+    shrink : Shrink or callable
+
+    Raises
+    ------
+    TypeError
+        If a rule is of another kind.
+    ImportError
+        If a compiled rule was compiled against another binary interface.
     """
 
-    def __init__(self, Condition condition not None, Update update not None, Shrink shrink not None):
-        for rule in (condition, update, shrink):
+    def __init__(self, condition, update, shrink):
+        self.condition = _rule_of(condition, Condition, "condition")
+        self.update = _rule_of(update, Update, "update")
+        self.shrink = _rule_of(shrink, Shrink, "shrink")
+        for rule in (self.condition, self.update, self.shrink):
             _require_abi_of(type(rule))
-        self.condition = condition
-        self.update = update
-        self.shrink = shrink
-        self.decays = bool(shrink.decays)
-        self.closed_form = bool(condition.repeats_with(self.shrink))
+        self.decays = bool(self.shrink.decays)
+        self.closed_form = bool(self.condition.repeats_with(self.shrink))
 
     def __repr__(self):
         return f"Rules({self.condition!r}, {self.update!r}, {self.shrink!r})"
@@ -260,13 +296,13 @@ cdef class Rules:
                 high = middle
         return high
 
-    # Door for tests.
-    def py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1,
+    # Wrapper of the C method, for checks and tests.
+    def _py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1,
                        double most=INFINITY, bint positive=True):
         cdef State s = _state_of(state)
         cdef Visit visit
         visit.k, visit.positive, visit.product, visit.sqnorm = 0, positive, product, sqnorm
-        visit.dual, visit.upper = 0, INFINITY
+        visit.dual, visit.upper, visit.threshold = 0, INFINITY, NAN
         return self.repetitions(eta, most, &s, &visit)
 
 
@@ -602,13 +638,34 @@ cdef void apply_decay(WeightVector a, double factor) noexcept nogil:
     keep_scale_in_range(a)
 
 
-cdef inline void _look(Patterns patterns, WeightVector a, Py_ssize_t k, double p, Visit* out) noexcept nogil:
+cdef inline void _look(
+    Patterns patterns, WeightVector a, Py_ssize_t k, double p, const Thresholds* thresholds, Visit* out
+) noexcept nogil:
     out.k = k
     out.positive = patterns.labels[k] > 0
     out.product = p
     out.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
     out.upper = patterns.upper[k]
+    out.threshold = thresholds.learn[out.positive]
     out.dual = a.state.scale * a.beta[k] if a.beta is not None else 0
+
+
+cdef double _unsound(const Thresholds* thresholds) noexcept nogil:
+    """The first of the thresholds that is NaN or -inf."""
+    cdef Py_ssize_t i
+    for i in range(2):
+        if not thresholds.learn[i] > -INFINITY:
+            return thresholds.learn[i]
+        if not thresholds.unlearn[i] > -INFINITY:
+            return thresholds.unlearn[i]
+    return 0
+
+
+cdef double _not_finite(const Step* step) noexcept nogil:
+    """The first number of a step that is not finite."""
+    if not fabs(step.add) < INFINITY:
+        return step.add
+    return step.shrink if not fabs(step.shrink) < INFINITY else step.repetitions
 
 
 cdef void _expect(
@@ -637,9 +694,11 @@ cdef void mini_epoch(
 
     `readout` None: nobody asks for hypotheses but the last. `keep` NULL: nothing is kept. Members are
     appended to `kept` behind `tally.n_kept`, which, like the other counts, goes on across calls.
+
+    Where a rule returns a number that is not finite, the pass ends: see `tally.failure`.
     """
     cdef Py_ssize_t i, k, since = begin, refused_before = tally.n_refused
-    cdef double p, compared
+    cdef double p, compared, factor
     cdef bint positive, member, changed, has_dual = a.beta is not None
     cdef bint is_kernel = patterns.rows.is_kernel
     cdef bint has_bonus = has_dual and patterns.bonus is not None
@@ -647,6 +706,9 @@ cdef void mini_epoch(
     cdef Visit visit
     cdef Step step
     rules.condition.thresholds(&a.state, &thresholds)
+    if not are_sound(&thresholds):
+        record(tally, ILL_THRESHOLD, order[begin], _unsound(&thresholds))
+        return
     for i in range(begin, end):
         if i + AHEAD < end and not is_kernel:
             ask_for(patterns, a, order[i + AHEAD])
@@ -660,17 +722,22 @@ cdef void mini_epoch(
         )
         changed = False
         if compared <= thresholds.learn[positive]:
-            _look(patterns, a, k, p, &visit)
+            _look(patterns, a, k, p, &thresholds, &visit)
             if visit.dual < visit.upper:
+                step.rounded = False
                 rules.update.learn(rules, &a.state, &visit, &step)
-                changed = step.repetitions > 0
+                changed = not step.repetitions <= 0  # NaN is a change, and found below
+                tally.n_unmoved += not (changed or step.rounded)
             if not changed:
                 tally.n_refused += 1
         elif compared >= thresholds.unlearn[positive] and has_dual and a.beta[k] > 0:
-            _look(patterns, a, k, p, &visit)
+            _look(patterns, a, k, p, &thresholds, &visit)
             rules.update.unlearn(rules, &a.state, &visit, &step)
-            changed = step.repetitions > 0
+            changed = not step.repetitions <= 0
         if changed:
+            if not is_finite(&step):
+                record(tally, ILL_STEP, k, _not_finite(&step))
+                break
             if is_kernel and patterns.rows.lacks(k):
                 _expect(patterns, a, &thresholds, order, i + 1, end)
             if readout is not None:
@@ -681,11 +748,24 @@ cdef void mini_epoch(
             apply_step(patterns, a, &visit, &step)
             tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
+            if not (are_sound(&thresholds) and a.state.sqnorm < INFINITY):
+                if a.state.sqnorm < INFINITY:
+                    record(tally, ILL_THRESHOLD, k, _unsound(&thresholds))
+                else:
+                    record(tally, OVERFLOW, k, a.state.sqnorm)
+                break
             if keep != NULL and keep.updated and has_dual and a.beta[k] > 0:
                 member = True
         elif rules.decays:
-            apply_decay(a, rules.shrink.decay(&a.state))
+            factor = rules.shrink.decay(&a.state)
+            if not fabs(factor) < INFINITY:
+                record(tally, ILL_DECAY, k, factor)
+                break
+            apply_decay(a, factor)
             rules.condition.thresholds(&a.state, &thresholds)
+            if not are_sound(&thresholds):
+                record(tally, ILL_THRESHOLD, k, _unsound(&thresholds))
+                break
         if member:
             kept[tally.n_kept] = k
             tally.n_kept += 1

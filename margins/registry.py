@@ -94,6 +94,21 @@ def get(name):
     return _load(*next(iter(packages.items())))
 
 
+def name_of(algorithm):
+    """The name under which a classifier class is registered; of several, the first; None: under none.
+
+    Reads the metadata of installed packages; imports none of them.
+    """
+    for name, registered in _registered.items():
+        if registered is algorithm:
+            return name
+    value = f"{algorithm.__module__}:{algorithm.__qualname__}"
+    for entry in entry_points(group=GROUP):
+        if entry.value == value:
+            return entry.name
+    return None
+
+
 def provider(name):
     """The package that a name of `available` comes from; None: it was registered in this process."""
     package, _, short = name.rpartition(":")

@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from margins import registry
 from margins.certificate import HardMargin, SquaredHinge
 from margins.data.binary_problem import (
     augmented_sqnorms,
@@ -49,6 +50,7 @@ from margins.parameters import (
     optional,
     parameter,
 )
+from margins.rules.errors import RuleError
 from margins.solvers.driver import Run
 
 # Between these, 1 / (2 C) keeps its digits beside the squared norms that double arithmetic bears.
@@ -214,6 +216,9 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         ------
         ValueError
             If a parameter or the data are not allowed; before any training.
+        margins.rules.RuleError
+            If a rule returns a number that is not finite: a ValueError that names the rule, the
+            algorithm and the sample. The estimator is left as it was.
 
         Warns
         -----
@@ -231,7 +236,8 @@ class MarginClassifier(CallbackSupportMixin, ClassifierMixin, _Declared, BaseEst
         samples = self._weigh(X, codes, sample_weight)
         self.kernel_ = Kernel.of(self, samples.X)
         fit = Fit(self, X, y, sample_weight, samples)
-        runs = self._train_all(samples, fit)
+        with rule_errors_named(self, samples.kept):
+            runs = self._train_all(samples, fit)
         self._forget()
         self._collect(runs, samples)
         fit.end()
@@ -496,6 +502,17 @@ class MaximumMarginClassifier(MarginClassifier):
         if self.kernel_ == LINEAR and self.stop == "certificate" and gram.serves(X):
             return gram.gram_rows(X, coarse=self.eps >= gram.COARSE)
         return super()._rows(X)
+
+
+@contextmanager
+def rule_errors_named(estimator, kept):
+    """Add the algorithm to a RuleError, and the index in X: of the samples `kept`, those trained on."""
+    try:
+        yield
+    except RuleError as error:
+        error.algorithm = registry.name_of(type(estimator)) or type(estimator).__name__
+        error.sample = int(kept[error.sample])
+        raise
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from margins._update import Readout, WeightVector
 from margins.certificate import Certificate
 from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
 from margins.data.validation import DTYPES
-from margins.estimators.base import kept_if_refused
+from margins.estimators.base import kept_if_refused, rule_errors_named
 from margins.estimators.multiclass import positive_codes
 from margins.kernels.kernel import LINEAR
 from margins.rules import Journal
@@ -164,7 +164,8 @@ class OnlineMixin:
         for stream, code in zip(streams, positives, strict=True):
             positive = samples.codes == code
             patterns = binary_patterns(rows, sqnorms, positive, sqrho, extension, math.inf)
-            self._present(stream, patterns, rules, samples)
+            with rule_errors_named(self, samples.kept):
+                self._present(stream, patterns, rules, samples)
         self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
         self._n_seen += samples.n_samples
 

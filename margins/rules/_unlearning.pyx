@@ -88,6 +88,7 @@ cdef void unlearning_visits(
             visit.k, visit.product, visit.sqnorm = k, p, sqnorm
             if readout is not None:
                 visit.positive, visit.dual, visit.upper = patterns.labels[k] > 0, alpha, patterns.upper[k]
+                visit.threshold = b
                 visit_told, step_told = visit, step
                 end_hypothesis(
                     readout, patterns, a, &visit_told, &step_told, i + 1 - since,

@@ -76,7 +76,7 @@ cdef class CoordinateStep(Update):
         out.shrink = 1
         out.add = alpha - visit.dual
         if fabs(out.add) <= ROUNDING * alpha:
-            out.add = 0  # it is at its bound already
+            out.add, out.rounded = 0, True  # it is at its bound or its best value already
         out.repetitions = out.add != 0
 
     cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:

@@ -134,6 +134,7 @@ cdef void shrinking_pass(
         visit.product = product(patterns, a, k)
         visit.dual = a.state.scale * a.beta[k]
         visit.upper = patterns.upper[k]
+        visit.threshold = thresholds.learn[visit.positive]
         visit.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
         step.repetitions = 0
         refused = False

@@ -51,7 +51,8 @@ class Stage(NamedTuple):
         every epoch.
     presenter : object, optional
         Presents the patterns of an epoch in its own way instead of `ActiveSets`, whose `full_epoch`,
-        `n_refused` and `n_visits` it must have.
+        `n_refused` and `n_visits` it must have, and `n_unmoved` if its update may leave a misclassified
+        pattern where it is.
     hopeless : callable, optional
         Called with the run after every full epoch; a sentence (why going on cannot help) ends the
         fit, None lets it go on.
@@ -144,6 +145,9 @@ class Run:
     clean : bool
         True if the last full epoch changed nothing.
     converged : bool
+    standstill : str or None
+        Why the last full epoch, which changed nothing, is no convergence: misclassified patterns that
+        the update rule does not move.
     trouble : str or None
         Why the fit ended without the proof.
     """
@@ -171,6 +175,7 @@ class Run:
     n_visits: int = field(init=False, default=0)
     clean: bool = field(init=False, default=False)
     converged: bool = field(init=False, default=False)
+    standstill: str | None = field(init=False, default=None)
     trouble: str | None = field(init=False, default=None)
     primal_scale: float = field(init=False, default=1.0)
     dual_scale: float = field(init=False, default=1.0)
@@ -179,7 +184,7 @@ class Run:
         m = len(self.patterns)
         self.weights = WeightVector(self.patterns.rows.n_features, m if self.keep_dual else 0)
         self._best_dual = 0.0
-        self._n_changed = self._n_refused = 0
+        self._n_changed = self._n_refused = self._n_unmoved = 0
         self._n_visits_summed = 0  # before the weight vector was last summed
         self._primal = None
         self.orders = Orders(
@@ -195,7 +200,7 @@ class Run:
     def finished(self):
         """True if nothing is left to do: the accuracy is proven, and a clean pass made if it must be."""
         if self.eps is None:
-            return self.clean
+            return self.clean and self.standstill is None
         return (
             (self.prove_early or self.clean)
             and self.certificate is not None
@@ -292,7 +297,7 @@ class Run:
         if self.trouble is None:
             self.converged = self.finished
             if not self.converged:
-                self.trouble = "the algorithm ended before its accuracy was proven"
+                self.trouble = self.standstill or "the algorithm ended before its accuracy was proven"
         if self.watch is not None:
             self.watch.end()
 
@@ -350,12 +355,19 @@ class Run:
         )
         self._n_changed += n_changed
         self._n_refused += sets.n_refused
+        n_unmoved = getattr(
+            sets, "n_unmoved", 0
+        )  # a presenter of rules that always move has no such count
+        if n_unmoved:
+            self._n_unmoved += n_unmoved
+            self._unmoved_by = stage.full_pass_rules or stage.rules
         self.n_visits += sets.n_visits - visits_before
 
     def end_epoch(self):
         """Take stock after a full epoch."""
         self.n_epochs += 1
         self.clean = self._n_changed == 0
+        self._note_standstill()
         self.proof_is_far = self.proof_is_far and self.n_epochs < self.max_iter
         certified = self.eps is not None and (self.prove_early or self.clean) and not self.proof_is_far
         if not self.proof_is_far:
@@ -382,6 +394,20 @@ class Run:
         self._n_changed = self._n_refused = 0
         if self.watch is not None and self.watch.end_epoch(self):
             self.trouble = "a callback stopped it"
+
+    def _note_standstill(self):
+        """Tell an epoch that could change nothing from one that had nothing to change."""
+        self.standstill = None
+        if self.clean and self._n_unmoved:
+            rules, n = self._unmoved_by, self._n_unmoved
+            self.standstill = (
+                f"{n} sample{'s' if n > 1 else ''} below the upper bound of the dual variable "
+                f"{'are' if n > 1 else 'is'} misclassified by {rules.condition!r}, and {rules.update!r} "
+                "does not move the weight vector"
+            )
+            if not rules.decays and self.trouble is None:
+                self.trouble = self.standstill
+        self._n_unmoved = 0
 
     def _sum_afresh(self):
         """Put right what updates have rounded off."""

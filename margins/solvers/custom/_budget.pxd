@@ -15,7 +15,9 @@ cdef class Cache:
     cdef double _margin_without(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil
     cdef Py_ssize_t _easiest(self, Patterns patterns, WeightVector a, double* margin) noexcept nogil
     cdef void _remove(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil
-    cdef bint _add(self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k) noexcept nogil
+    cdef bint _add(
+        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double threshold
+    ) noexcept nogil
     cdef bint _present(
         self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double chance
     ) noexcept nogil

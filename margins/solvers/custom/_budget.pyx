@@ -132,7 +132,7 @@ cdef class Cache:
             else:
                 i = min(<Py_ssize_t> (chance * self.n_members), self.n_members - 1)
             self._remove(patterns, a, i)
-        if not self._add(patterns, a, rules, k):
+        if not self._add(patterns, a, rules, k, thresholds.learn[patterns.labels[k] > 0]):
             return False
         while not self.size and self.n_members:
             i = self._easiest(patterns, a, &margin)
@@ -160,10 +160,13 @@ cdef class Cache:
                 margin[0], best = one, i
         return best
 
-    cdef bint _add(self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k) noexcept nogil:
+    cdef bint _add(
+        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double threshold
+    ) noexcept nogil:
         cdef Visit visit
         cdef Step step
         _look(patterns, a, k, &visit)
+        visit.threshold = threshold
         rules.update.learn(rules, &a.state, &visit, &step)
         if step.repetitions <= 0:
             return False
