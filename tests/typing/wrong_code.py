@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import margins
 from margins.algorithms.mpu import UnlearningMarginPerceptron
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.solvers.base import Phase
