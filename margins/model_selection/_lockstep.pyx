@@ -364,7 +364,7 @@ cdef class Lockstep(SampleLoop):
         cdef Sample sample
         cdef Step step
         sample.k, sample.positive = k, self.code[lane] == self.codes[k]
-        sample.product = sample.sqnorm = sample.dual = sample.upper = 0  # no readout asks
+        sample.product = sample.sqnorm = sample.dual = sample.upper = sample.threshold = 0  # read by none
         step.shrink = step.add = step.repetitions = 1
         for j in range(i * self.n_readouts, (i + 1) * self.n_readouts):
             readout = self.readout_of[j]

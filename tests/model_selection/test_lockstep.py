@@ -258,7 +258,7 @@ class OwnStages(margins.get("pam")):
     """Epochs of its own."""
 
     def phases(self, run):
-        yield from super().stages(run)
+        yield from super().phases(run)
 
 
 def test_subclasses_may_have_thresholds_of_their_own():

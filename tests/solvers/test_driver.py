@@ -236,7 +236,7 @@ def test_a_part_of_the_samples_may_count_as_an_epoch():
 
 def test_objects_with_a_full_epoch_are_solvers():
     class Loop:
-        n_visits = n_refused = 0
+        n_visits = n_refused = n_unmoved = 0
 
         def full_epoch(self, patterns, weights, rules, order, full_pass_rules, readout):
             self.n_visits += 3 * len(order)
