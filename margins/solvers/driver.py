@@ -248,7 +248,7 @@ class Run:
 
     def rescale_to_feasible(self):
         """Bring the dual variables to the scale at which the certificate has found them best."""
-        if self.dual_scale > 0:
+        if self.dual_scale > 0 and self.dual_scale != 1:
             self.weights.rescale(self.dual_scale)
             self.dual_scale, self._is_certified = 1.0, False
 
@@ -316,7 +316,7 @@ class Run:
             phase_ends = phase_ends or (self.clean and not solver.decays)
             if not ends_run and self.n_epochs >= self.max_iter:
                 phase_ends = True
-                if not self.finished:
+                if not self.finished or (self.eps is None and solver.decays):
                     # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
                     self._out_of_epochs()
                     ends_run = True
