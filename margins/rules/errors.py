@@ -26,7 +26,9 @@ class RuleError(ValueError):
     Mine() of mine must return finite factors. Got nan at sample 3.
     """
 
-    def __init__(self, rule, requirement, got, sample, algorithm=None):
+    def __init__(
+        self, rule: str, requirement: str, got: float, sample: int, algorithm: str | None = None
+    ) -> None:
         super().__init__(rule, requirement, got, sample, algorithm)
         self.rule = rule
         self.requirement = requirement
@@ -34,6 +36,6 @@ class RuleError(ValueError):
         self.sample = sample
         self.algorithm = algorithm
 
-    def __str__(self):
+    def __str__(self) -> str:
         owner = "" if self.algorithm is None else f" of {self.algorithm}"
         return f"{self.rule}{owner} must {self.requirement}. Got {self.got} at sample {self.sample}."

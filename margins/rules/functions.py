@@ -3,7 +3,8 @@
 import functools
 import inspect
 import sys
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 STATE = ("sqnorm", "t", "n_updates", "dual_sum")
@@ -25,9 +26,8 @@ NAMES = {
     ),
 }
 
-_compiled = (
-    WeakKeyDictionary()
-)  # {function: {kind: numba's cfunc}}: compiling takes longer than many a fit
+# {function: {kind: numba's cfunc}}: compiling takes longer than many fits.
+_compiled: WeakKeyDictionary[Callable[..., float], dict[str, Any]] = WeakKeyDictionary()
 
 
 class Needs(NamedTuple):
@@ -43,12 +43,12 @@ class Needs(NamedTuple):
     keyword: tuple[str, ...]
 
     @property
-    def names(self):
+    def names(self) -> tuple[str, ...]:
         """All of them, in the order of the call."""
         return self.positional + self.keyword
 
 
-def needs_of(function, kind):
+def needs_of(function: Any, kind: str) -> Needs:
     """What the parameters of a function ask for.
 
     Parameters
@@ -99,14 +99,14 @@ def needs_of(function, kind):
     return Needs(tuple(positional), tuple(keyword))
 
 
-def name_of(function):
+def name_of(function: Any) -> str:
     """What a function is called: str."""
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def compiled(function, kind, needs):
+def compiled(function: Any, kind: str, needs: Needs) -> Any:
     """A C function of an array of doubles, in the order of `NAMES`, by numba.
 
     Parameters
@@ -139,8 +139,9 @@ def compiled(function, kind, needs):
     return by_kind[kind]
 
 
-def _compile(numba, function, kind, needs):
-    bound, constants = function, {}
+def _compile(numba: Any, function: Any, kind: str, needs: Needs) -> Any:
+    bound: Any = function
+    constants: dict[str, Any] = {}
     if isinstance(function, functools.partial):
         bound, constants = function.func, function.keywords
         if function.args:
@@ -160,9 +161,8 @@ def _compile(numba, function, kind, needs):
     arguments += [f"{name}=values[{where(name)}]" for name in needs.keyword]
     arguments += [f"{name}={name}_" for name in constants if name not in needs.names]
     scope = {"function": jitted, **{f"{name}_": value for name, value in constants.items()}}
-    call = eval(
-        f"lambda values: function({', '.join(arguments)})", scope
-    )  # names that Python has parsed
+    # The arguments are names that Python has parsed.
+    call = eval(f"lambda values: function({', '.join(arguments)})", scope)
     signature = numba.types.double(numba.types.CPointer(numba.types.double))
     try:
         return numba.cfunc(signature)(call)
@@ -170,11 +170,11 @@ def _compile(numba, function, kind, needs):
         raise ValueError(f"numba cannot compile {name_of(function)}: {error}") from error
 
 
-def path_of(rule, function):
+def path_of(rule: object, function: Any) -> tuple[str, str] | None:
     """(module, qualified name) under which a decorated function's rule is found; None: it is not."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    found = sys.modules.get(module)
-    if found is None or name is None:
+    found: Any = sys.modules.get(module) if module is not None else None
+    if found is None or module is None or name is None:
         return None
     for part in name.split("."):
         found = getattr(found, part, None)
