@@ -28,7 +28,6 @@ from margins.rules import (
     RuleError,
     Rules,
     SubgradientStep,
-    Unlearning,
 )
 from margins.solvers._dual_cd import ShrinkingPasses
 from margins.solvers._mini_batch import MiniBatches
@@ -273,13 +272,3 @@ def test_mini_batches_end_at_the_first_failure(condition, message):
     step = SubgradientStep(0.1)
     with pytest.raises(RuleError, match=message):
         epoch_of(lambda m: MiniBatches(4), condition, step, HarmonicDecay())
-
-
-def test_the_fused_loop_of_unlearning_ends_where_the_weight_vector_overflows():
-    X, y = data()
-    patterns = patterns_of(1e150 * X, np.where(y, 1.0, -1.0))
-    rules = Rules(Unlearning(1e308, math.inf), Additive(), NoShrink())
-    weights, order = WeightVector(3, len(X)), np.arange(len(X), dtype=np.int32)
-    with pytest.raises(RuleError, match="range of a double"):
-        for _ in range(100):
-            ActiveSets((), len(X)).full_epoch(patterns, weights, rules, order)
