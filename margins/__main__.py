@@ -41,20 +41,20 @@ def listing():
 
 
 def rules_of(algorithm):
-    """The rules of an algorithm's first stage by its default parameters; None if it has no stages."""
-    if not hasattr(algorithm, "stages"):
+    """The rules of an algorithm's first phase by its default parameters; None if it has no rules."""
+    if not hasattr(algorithm, "phases"):
         return None
     played = []
 
-    class Spy(algorithm):
-        def stages(self, run):
-            for stage in super().stages(run):
-                played.append(stage.rules)
-                yield stage
+    class Recorder(algorithm):
+        def phases(self, run):
+            for phase in super().phases(run):
+                played.append(phase.rules or getattr(phase.solver, "rules", None))
+                yield phase
 
     with warnings.catch_warnings(), contextlib.suppress(NotImplementedError):
         warnings.simplefilter("ignore")
-        Spy(**({"gamma": 0.1} if _needs_gamma(algorithm) else {}), max_iter=1).fit(*TINY)
+        Recorder(**({"gamma": 0.1} if _needs_gamma(algorithm) else {}), max_iter=1).fit(*TINY)
     return played[0] if played else None
 
 

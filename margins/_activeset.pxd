@@ -2,7 +2,7 @@
 """Full epochs and nested active sets."""
 
 from libc.stdint cimport int32_t
-from margins._update cimport Membership, Rules, SampleLoop, epoch_t
+from margins._update cimport Membership, SampleLoop, epoch_t
 
 
 cdef class ActiveSets(SampleLoop):
@@ -11,8 +11,7 @@ cdef class ActiveSets(SampleLoop):
     cdef Membership* memberships
     cdef Py_ssize_t* passes
     cdef int32_t[:, ::1] members
-    # Of the pass that is running: the level that it builds, 0 for the full pass; its loop and rules.
+    # Of the pass that is running: the level that it builds, 0 for the full pass; its loop.
     cdef Py_ssize_t level
     cdef epoch_t epoch_of_all, epoch_of_members
-    cdef Rules full_pass_rules
     cdef int process_active_sets(self, Py_ssize_t level, Py_ssize_t n) except -1

@@ -91,14 +91,17 @@ cdef class ActiveSets(SampleLoop):
         Returns
         -------
         int
-            How many samples of the full pass changed the weight vector; 0: converged. `n_refused` is
-            how many were misclassified, but had dual variables at their bounds.
+            How many samples of the full pass changed the weight vector; 0: converged, if `n_unmoved` is
+            0, too. `n_refused` is how many were misclassified without an update, `n_unmoved` how many of
+            these were below the upper bounds of their dual variables.
 
         Raises
         ------
         ValueError
             If rules or levels need dual variables that the weight vector does not keep, or if it is
             of another number of features or samples.
+        margins.rules.RuleError
+            If a rule returns a number that is not finite. The weight vector is then invalid.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
@@ -107,26 +110,26 @@ cdef class ActiveSets(SampleLoop):
             full_pass_rules = rules
         if not a.keeps_dual and (
             patterns.rows.is_kernel or patterns.bonus is not None or rules.condition.unlearns
+            or rules.update.needs_dual
             or any(level.supported or level.updated for level in self.levels)
         ):
             raise ValueError(
-                f"{rules.condition!r}, these patterns or the active sets {self.levels} need dual "
-                "variables, which this weight vector does not keep."
+                f"{rules.condition!r}, {rules.update!r}, these patterns or the active sets {self.levels} "
+                "need dual variables, which this weight vector does not keep."
             )
         a.check_fit(patterns)
         self.epoch_of_all = _epoch_of(patterns, a, full_pass_rules)
         self.epoch_of_members = _epoch_of(patterns, a, rules)
-        self.begin(patterns, a, rules, readout)
-        self.full_pass_rules = full_pass_rules
+        self.begin(patterns, a, full_pass_rules, readout)
         try:
             self.level = 0
             self.run(order, order.shape[0], &tally)
-            self.n_refused = tally.n_refused
+            self.n_refused, self.n_unmoved = tally.n_refused, tally.n_unmoved
+            self.rules = rules
             if tally.n_changed and self.n_levels:
                 self.process_active_sets(0, tally.n_kept)
         finally:
             self.end()
-            self.full_pass_rules = None
         return tally.n_changed
 
     cdef int process_active_sets(self, Py_ssize_t level, Py_ssize_t n) except -1:
@@ -144,11 +147,6 @@ cdef class ActiveSets(SampleLoop):
                 self.process_active_sets(level + 1, tally.n_kept)
         return 0
 
-    cdef int check(self) except -1:
-        SampleLoop.check(self)
-        self.full_pass_rules.check()
-        return 0
-
     cdef int process(
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
@@ -157,15 +155,10 @@ cdef class ActiveSets(SampleLoop):
         cdef int32_t[::1] kept = None
         if self.level < self.n_levels:
             keep, kept = &self.memberships[self.level], self.members[self.level]
-        if self.level == 0:
-            self.epoch_of_all(
-                self.patterns, self.weights, self.full_pass_rules, self.readout, order, begin, end, keep,
-                kept, tally
-            )
-        else:
-            self.epoch_of_members(
-                self.patterns, self.weights, self.rules, self.readout, order, begin, end, keep, kept, tally
-            )
+        cdef epoch_t epoch = self.epoch_of_all if self.level == 0 else self.epoch_of_members
+        epoch(
+            self.patterns, self.weights, self.rules, self.readout, order, begin, end, keep, kept, tally
+        )
         return 0
 
 

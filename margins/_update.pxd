@@ -7,7 +7,10 @@ The names below are defined where each belongs; `from margins._update cimport NA
 from libc.stdint cimport int32_t, int64_t
 from margins.data._binary_problem cimport Patterns
 from margins.rules._averaging cimport Readout, count_samples, end_hypothesis
-from margins.rules._base cimport Condition, Membership, Rules, Shrink, Tally, Update, epoch_t
+from margins.rules._base cimport (
+    NO_FAILURE, Condition, Failure, Membership, Rules, Shrink, Tally, Update, check_decay, check_sqnorm, check_step,
+    check_thresholds, epoch_t,
+)
 from margins.rules._state cimport ABI, Sample, State, Step, Thresholds, Visit, advance, require_abi, whole
 from margins.rules._weight_vector cimport (
     WeightVector, apply_decay, apply_step, describe_sample, keep_scale_in_range, normalise,
@@ -23,7 +26,8 @@ cdef void mini_epoch(
 
 cdef class SampleLoop:
     cdef readonly int64_t n_visits      # samples processed since it was made
-    cdef readonly Py_ssize_t n_refused  # misclassified samples of the last full pass without an update
+    # Of the last full pass: misclassified samples without an update; of these, those below their upper bounds.
+    cdef readonly Py_ssize_t n_refused, n_unmoved
     # Of the epoch that is running, else None.
     cdef Patterns patterns
     cdef WeightVector weights

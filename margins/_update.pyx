@@ -17,17 +17,23 @@ Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the slack terms: secti
 """
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 from margins._limits cimport (
     KERNEL_SAMPLES_PER_SIGNAL_CHECK, PREFETCH_DISTANCE, SAMPLES_PER_SIGNAL_CHECK,
 )
 from margins.data._binary_problem cimport Patterns
 from margins.rules._averaging cimport Readout, count_samples, end_hypothesis
-from margins.rules._base cimport Condition, Membership, Rules, Shrink, Tally, Update
-from margins.rules._state cimport ABI, Sample, Step, Thresholds
+from margins.rules._base cimport (
+    ILL_STEP, ILL_THRESHOLD, NO_FAILURE, OVERFLOW, Condition, Membership, Rules, Shrink, Tally, Update,
+    check_decay, check_sqnorm, check_step, check_thresholds,
+)
+from margins.rules._state cimport ABI, Sample, State, Step, Thresholds
 from margins.rules._weight_vector cimport (
     WeightVector, apply_decay, apply_step, describe_sample, prefetch_sample, product,
 )
+
+from margins.rules.errors import RuleError
 
 abi = ABI
 # What is cimported is no attribute of the module: these are, for `from margins._update import NAME`.
@@ -41,8 +47,9 @@ cdef class SampleLoop:
 
     A subclass defines `process`, which processes order[begin:end] without the GIL, and a method
     ``full_epoch(patterns, weights, rules, order, full_pass_rules=None, readout=None)``, which returns how
-    many samples of the full pass changed the model, and leaves `n_refused` and `n_visits`. `run` makes
-    one pass in chunks; between two chunks errors of rules and rows are raised, and Ctrl-C is honoured.
+    many samples of the full pass changed the model, and leaves `n_refused`, `n_unmoved` and `n_visits`.
+    `run` makes one pass in chunks; between two chunks errors of rules and rows are raised, and Ctrl-C is
+    honoured. `process` returns at the first number that is not finite, recorded in its tally.
 
     Attributes
     ----------
@@ -50,6 +57,8 @@ cdef class SampleLoop:
         Samples processed since it was made, all passes counted.
     n_refused : int
         Misclassified samples of the last full pass that brought no update.
+    n_unmoved : int
+        Of these, samples below the upper bounds of their dual variables: with any, nothing has converged.
     """
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
@@ -79,9 +88,13 @@ cdef class SampleLoop:
         return 0
 
     cdef int run(self, const int32_t[::1] order, Py_ssize_t n, Tally* tally) except -1:
-        """One pass over order[:n]; its counts are left in `tally`."""
+        """One pass over order[:n]; its counts are left in `tally`.
+
+        Raises RuleError if a rule has returned a number that is not finite.
+        """
         cdef Py_ssize_t begin = 0, end, size
-        tally.n_changed = tally.n_refused = tally.n_kept = 0
+        tally.n_changed = tally.n_refused = tally.n_kept = tally.n_unmoved = 0
+        tally.failure = NO_FAILURE
         while begin < n:
             size = self.chunk_size()
             end = min(n, begin + size)
@@ -89,6 +102,8 @@ cdef class SampleLoop:
             with nogil:
                 self.process(order, begin, end, tally)
             self.check()
+            if tally.failure != NO_FAILURE:
+                raise _error_of(self.rules, self.weights, tally)
             self.n_visits += end - begin
             begin = end
             if self.n_visits >= self._next_signal_check:
@@ -105,6 +120,21 @@ cdef class SampleLoop:
         """End the epoch: its problem and model are not kept alive."""
         self.patterns = self.weights = self.rules = self.readout = None
         return 0
+
+
+cdef object _error_of(Rules rules, WeightVector a, const Tally* tally):
+    """The exception for a rule that has returned what no rule may: RuleError."""
+    cdef double factor
+    if tally.failure == ILL_THRESHOLD:
+        rule, requirement = rules.condition, "return thresholds above -inf"
+    elif tally.failure == OVERFLOW:
+        rule, requirement = rules.update, "keep |a|**2 in the range of a double"
+    else:
+        rule, requirement = rules.shrink, "return finite factors"
+        factor = rules.shrink.factor(&a.state)
+        if tally.failure == ILL_STEP and fabs(factor) < INFINITY:
+            rule, requirement = rules.update, "add finite multiples of a sample"
+    return RuleError(repr(rule), requirement, tally.value, tally.failed)
 
 
 cdef void _expect(
@@ -133,9 +163,11 @@ cdef void mini_epoch(
 
     `readout` None: only the last hypothesis is used. `keep` NULL: nothing is kept. Kept samples are
     written to `kept` from `tally.n_kept` on; this and the other counts continue across calls.
+
+    Returns early at the first number of a rule that is not finite: see `tally.failure`.
     """
     cdef Py_ssize_t i, k, since = begin, refused_before = tally.n_refused
-    cdef double p, compared
+    cdef double p, compared, factor
     cdef bint positive, member, changed, has_dual = a.beta is not None
     cdef bint is_kernel = patterns.rows.is_kernel
     cdef bint has_bonus = has_dual and patterns.bonus is not None
@@ -143,6 +175,8 @@ cdef void mini_epoch(
     cdef Sample sample
     cdef Step step
     rules.condition.thresholds(&a.state, &thresholds)
+    if not check_thresholds(tally, order[begin], &thresholds):
+        return
     for i in range(begin, end):
         if i + PREFETCH_DISTANCE < end and not is_kernel:
             prefetch_sample(patterns, a, order[i + PREFETCH_DISTANCE])
@@ -156,17 +190,21 @@ cdef void mini_epoch(
         )
         changed = False
         if compared <= thresholds.learn[positive]:
-            describe_sample(patterns, a, k, p, &sample)
+            describe_sample(patterns, a, k, p, &thresholds, &sample)
             if sample.dual < sample.upper:
+                step.rounded = False
                 rules.update.learn(rules, &a.state, &sample, &step)
-                changed = step.repetitions > 0
+                changed = not step.repetitions <= 0  # NaN is a change, and recorded below
+                tally.n_unmoved += not (changed or step.rounded)
             if not changed:
                 tally.n_refused += 1
         elif compared >= thresholds.unlearn[positive] and has_dual and a.beta[k] > 0:
-            describe_sample(patterns, a, k, p, &sample)
+            describe_sample(patterns, a, k, p, &thresholds, &sample)
             rules.update.unlearn(rules, &a.state, &sample, &step)
-            changed = step.repetitions > 0
+            changed = not step.repetitions <= 0
         if changed:
+            if not check_step(tally, k, &step):
+                break
             if is_kernel and patterns.rows.lacks(k):
                 _expect(patterns, a, &thresholds, order, i + 1, end)
             if readout is not None:
@@ -177,11 +215,18 @@ cdef void mini_epoch(
             apply_step(patterns, a, &sample, &step)
             tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
+            if not (check_sqnorm(tally, k, &a.state) and check_thresholds(tally, k, &thresholds)):
+                break
             if keep != NULL and keep.updated and has_dual and a.beta[k] > 0:
                 member = True
         elif rules.decays:
-            apply_decay(a, rules.shrink.decay(&a.state))
+            factor = rules.shrink.decay(&a.state)
+            if not check_decay(tally, k, factor):
+                break
+            apply_decay(a, factor)
             rules.condition.thresholds(&a.state, &thresholds)
+            if not check_thresholds(tally, k, &thresholds):
+                break
         if member:
             kept[tally.n_kept] = k
             tally.n_kept += 1

@@ -113,13 +113,13 @@ class SubclassOf:
     True
     """
 
-    type: type
+    base: type
 
-    def contains(self, value):
-        return isinstance(value, type) and issubclass(value, self.type)
+    def contains(self, value: object) -> bool:
+        return isinstance(value, type) and issubclass(value, self.base)
 
-    def __str__(self):
-        return f"a subclass of {self.type.__module__}.{self.type.__name__}"
+    def __str__(self) -> str:
+        return f"a subclass of {self.base.__module__}.{self.base.__name__}"
 
 
 @dataclasses.dataclass(frozen=True)

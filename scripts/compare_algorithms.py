@@ -23,7 +23,7 @@ import reproduce_maximum_margin as reproduction
 from reporting import number
 
 import margins
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 
 SOURCE = (
     "Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, ALT; "
@@ -49,7 +49,7 @@ def family():
             print(f"left out: {error}")
             continue
         if (
-            issubclass(algorithm, MaximumMarginClassifier)
+            issubclass(algorithm, (MaximumMarginClassifier, margins.MarginClassifier))
             and algorithm().loss == "squared_hinge"
             and algorithm not in classes.values()
         ):

@@ -63,7 +63,7 @@ def test_a_loop_counts_its_samples_and_keeps_nothing_of_the_problem(name, proble
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_raises_the_error_of_a_rule(name, problem):
-    def fail(*state):
+    def fail(sqnorm):
         raise ArithmeticError("no threshold")
 
     make, rules = LOOPS[name]

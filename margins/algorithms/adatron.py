@@ -24,8 +24,8 @@ class KernelAdatron(SoftMarginClassifier):
 
     eta: float | None = parameter(
         optional(Interval(0, 1e240, "neither")),
-        "Step size, below 2 / R**2, R the norm of the longest sample, bias and slack term included. None: "
-        "1 / N for a sample of squared norm N.",
+        "Step size, below 2 / R**2, R the norm of the longest sample, bias and slack term included. "
+        "None: 1 / N for a sample of squared norm N.",
         default=None,
     )
 

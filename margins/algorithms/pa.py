@@ -30,8 +30,8 @@ class PassiveAggressiveClassifier(StepClassifier):
 
     tol: float = parameter(
         Interval(0, 1, "left"),
-        "Losses up to it make no update. 0: as in the paper; but then the losses of repeated epochs only "
-        "converge to 0 on separable data, and epochs do not end.",
+        "Losses up to it make no update. 0: as in the paper; but then the losses of repeated epochs "
+        "only converge to 0 on separable data, and epochs do not end.",
         default=1e-9,
     )
     readout: Literal["last", "averaged"] = parameter(

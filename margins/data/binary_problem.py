@@ -148,7 +148,9 @@ def array_of_each(value, m):
     """The same in contiguous memory: ndarray of float64, shape (m,), copied only if it must be."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return np.ascontiguousarray(value)
-    return np.full(m, float(value))
+    array = np.empty(m)
+    array.fill(value)
+    return array
 
 
 @functools.lru_cache

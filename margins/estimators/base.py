@@ -51,6 +51,7 @@ from margins.parameters import (
     parameter,
 )
 from margins.registry import name_of
+from margins.rules.errors import RuleError
 from margins.solvers.base import Phase, solver_path
 from margins.solvers.driver import Run, RunOptions
 
@@ -163,6 +164,9 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         ------
         ValueError
             If a parameter or the data are not allowed; before any training.
+        margins.rules.RuleError
+            If a rule returns a number that is not finite: a ValueError that names the rule, the
+            algorithm and the sample. The estimator is left as it was.
 
         Warns
         -----
@@ -180,7 +184,8 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         samples = self._weigh(X, codes, sample_weight)
         self.kernel_ = kernel_of(self, samples.X)
         fit = Fit(self, X, y, sample_weight, samples)
-        runs = self._train_all(samples, fit)
+        with rule_errors_named(self, samples.kept):
+            runs = self._train_all(samples, fit)
         self._forget()
         self._collect(runs, samples)
         fit.end()
@@ -430,6 +435,17 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
                     ConvergenceWarning,
                     stacklevel=4 + FRAMES,
                 )
+
+
+@contextmanager
+def rule_errors_named(estimator, kept):
+    """Add the algorithm to a RuleError, and the index in X: of the samples `kept`, those trained on."""
+    try:
+        yield
+    except RuleError as error:
+        error.algorithm = name_of(type(estimator)) or type(estimator).__name__
+        error.sample = int(kept[error.sample])
+        raise
 
 
 @contextmanager

@@ -74,8 +74,8 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     )
     beta: float = parameter(
         Interval(0, 1e60),
-        "Margin, in units of R**2: a sample is added if its product a.y is at most that. R is the norm of "
-        "the longest sample, bias and slack term included; for a stream, of its first chunk.",
+        "Margin, in units of R**2: a sample is added if its product a.y is at most that. R is the norm "
+        "of the longest sample, bias and slack term included; for a stream, of its first chunk.",
         default=0.0,
     )
     max_iter: int = parameter(

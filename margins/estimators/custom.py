@@ -36,7 +36,7 @@ class State:
         """Process the samples of `order`, ndarray of int32; return the number of updates."""
         raise NotImplementedError(f"{type(self).__name__} must define process(patterns, order).")
 
-    n_refused = 0  # every misclassified sample makes an update
+    n_refused = n_unmoved = 0  # every misclassified sample makes an update
     n_visits = 0
 
     def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):

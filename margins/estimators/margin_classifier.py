@@ -1,5 +1,7 @@
 """The flagship: maximum margins and support vector machines, by the fastest solver."""
 
+from typing import Literal
+
 import numpy as np
 
 from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
@@ -47,7 +49,7 @@ class MarginClassifier(BaseMarginClassifier):
     'newton'
     """
 
-    loss: str | type[Loss] = parameter(
+    loss: str | type[Loss] = parameter(  # type: ignore[assignment]
         AnyOf(OneOf(*LOSSES), SubclassOf(Loss)),
         "'squared_hinge': the maximum margin with squared slacks, LinearSVC's default problem. "
         "'hinge': the L1-SVM, SVC's problem. With C = inf both are the hard margin. Or a subclass of "
@@ -60,7 +62,7 @@ class MarginClassifier(BaseMarginClassifier):
         "gap <= eps.",
         default=0.01,
     )
-    solver: str = parameter(
+    solver: Literal["auto", "newton", "conjugate", "unlearning", "dcd"] = parameter(
         OneOf("auto", *SOLVERS),
         "'auto': whichever is expected to prove eps soonest. 'newton': Newton steps on the primal "
         "objective, of linear data with a finite C. 'conjugate': passes over working sets, with steps "

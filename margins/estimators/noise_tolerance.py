@@ -58,8 +58,8 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
     )
     SCALINGS = optional(Interval(0, 1e60))
     ABOUT_SHUFFLE = (
-        "When the samples are permuted: before every epoch, once, or never (the order of X). Streams are "
-        "processed in order."
+        "When the samples are permuted: before every epoch, once, or never (the order of X). Streams "
+        "are processed in order."
     )
 
     C: float = parameter(

@@ -22,10 +22,10 @@ from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows
 from margins.data.types import MatrixLike
 from margins.data.validation import DTYPES
 from margins.estimators._typed import available_if
-from margins.estimators.base import restored_on_error
+from margins.estimators.base import restored_on_error, rule_errors_named
 from margins.estimators.multiclass import positive_codes
 from margins.kernels import LINEAR
-from margins.rules import Journal
+from margins.rules import Journal, RuleError
 from margins.solvers.base import PhaseRecord
 from margins.solvers.driver import Epoch
 
@@ -146,11 +146,18 @@ class OnlineMixin:
         ValueError
             If a parameter or the data are not allowed, if `classes` are missing or change, or with a
             kernel: a stream keeps no samples to evaluate it on. The stream is then unchanged.
+        margins.rules.RuleError
+            If a rule returns a number that is not finite. The model stays; the next call begins a new
+            stream.
         """
         self._check_parameters()  # type: ignore[attr-defined]  # of the classifier
         self._check_stream()
-        with restored_on_error(self):
-            self._partial_fit(X, y, classes, sample_weight)
+        try:
+            with restored_on_error(self):
+                self._partial_fit(X, y, classes, sample_weight)
+        except RuleError:
+            self._streams = None  # their weight vectors may be NaN
+            raise
         return self
 
     def _partial_fit(self, X, y, classes, sample_weight):
@@ -182,7 +189,8 @@ class OnlineMixin:
             positive = samples.codes == code
             patterns = binary_patterns(rows, sqnorms, positive, sqrho, extension, math.inf)
             begin = time.perf_counter()
-            self._process_chunk(stream, patterns, rules, samples)
+            with rule_errors_named(self, samples.kept):
+                self._process_chunk(stream, patterns, rules, samples)
             stream.seconds += time.perf_counter() - begin
         self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
         self._n_seen += samples.n_samples

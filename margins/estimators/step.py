@@ -6,7 +6,7 @@ the units of X.
 
 import math
 
-from margins.data.binary_problem import SMALLEST_SQNORM
+from margins.data._binary_problem import SMALLEST_SQNORM
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter

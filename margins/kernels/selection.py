@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from margins.kernels import KERNELS, Function, Kernel
+from margins.kernels import KERNELS, LINEAR, Function, Kernel
 from margins.parameters import CALLABLE, AnyOf, OneOf, parameter
 
 
@@ -22,6 +22,8 @@ def kernel_of(estimator, X):
     """
     kernel = estimator.kernel
     if isinstance(kernel, str):
+        if kernel == LINEAR.name:
+            return LINEAR  # nothing to resolve, and the first thing of every linear fit
         cls = KERNELS[kernel]
         names = [field.name for field in dataclasses.fields(cls)]
         kernel = cls(**{name: getattr(estimator, name) for name in names if hasattr(estimator, name)})

@@ -1,21 +1,22 @@
-"""Many models in one pass: perceptrons that differ in parameters, trained on the same presentations.
+"""Many models in one pass: perceptrons that differ in parameters, trained on the same samples.
 
-The problem: models i = 1, 2, ... want the same patterns in the same order, each with its own thresholds,
+The problem: models i = 1, 2, ... process the same samples in the same order, each with its own thresholds,
 labels (of one class against the rest), threshold step, lambda-trick and alpha-bound. Alone, each does
 
     p = l (w_i.x_k + rho_i^2 b_i)
     if p + [gain_i |x_k|^2 once i has added k] <= threshold_i(l), and i has added k less than bound_i times:
         w_i <- w_i + l x_k,   b_i <- b_i + l
 
-Together their weights are a matrix, features x lanes, a model a lane: one walk over x_k makes all
-products, and the inner loop is over neighbours in memory. A product is summed in the order of
-`margins._sparse.dot`, four sums to a lane, so that every model is bit for bit the one trained alone.
+Together their weights are a matrix of shape (features, columns), with one column for each model: one
+traversal of x_k computes all products, and the inner loop is over contiguous memory. A product is summed in
+the order of `margins._sparse.dot`, with four partial sums for each column, so that every model is bit for
+bit the one trained alone.
 
 Given: the rows, the parameters of the models, an order for each epoch. Left in place: the weights, and
-what the readouts keep. A model that is retired leaves its lane to the last one.
+what the readouts keep. The column of a finished model is filled with the last one.
 
-Models that differ in bound_i alone are one until a bound is felt. They share a lane; it forks when a
-pattern that has been added as often as the smallest of their bounds allows is misclassified again.
+Models that differ in bound_i alone are equal until a bound is reached. They share a column; it is split
+when a sample that has been added as often as the smallest of their bounds allows is misclassified again.
 
 Source: Khardon & Wachman (2007), Figure 2. What is done to one model: `margins._update.mini_epoch`.
 """
@@ -35,17 +36,17 @@ import numpy as np
 
 cdef extern from *:
     r"""
-    /* Products of one row with all lanes: x holds its n values, offsets where in v the lanes of their
-       features begin. The lanes are a multiple of 8. Packs are spelled out because compilers, left to
-       themselves, do not keep the sums in registers, which costs a factor of 2 to 4. */
+    /* Products of one row with all columns: x holds its n values, offsets the positions in v of the rows
+       of their features. The number of columns is a multiple of 8. Packs are explicit because compilers
+       do not keep the sums in registers otherwise, which costs a factor of 2 to 4. */
     #define MARGINS_DOTS(name, pack)                                                                \
         static void name(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,   \
-                         ptrdiff_t n_lanes, double* out)                                            \
+                         ptrdiff_t n_columns, double* out)                                          \
         {                                                                                           \
             const ptrdiff_t size = sizeof(pack) / sizeof(double);                                   \
-            for (ptrdiff_t lane = 0; lane < n_lanes; lane += 2 * size) {                            \
-                const double* at = v + lane;                                                        \
-                pack a0 = {0}, b0 = {0}, c0 = {0}, d0 = {0}, a1 = {0}, b1 = {0}, c1 = {0}, d1 = {0}; \
+            for (ptrdiff_t column = 0; column < n_columns; column += 2 * size) {                    \
+                const double* at = v + column;                                                      \
+                pack a0 = {0}, b0 = {0}, c0 = {0}, d0 = {0}, a1 = {0}, b1 = {0}, c1 = {0}, d1 = {0};\
                 ptrdiff_t j = 0;                                                                    \
                 for (; j + 3 < n; j += 4) {                                                         \
                     const pack* p = (const pack*) (at + offsets[j]);                                \
@@ -66,8 +67,8 @@ cdef extern from *:
                     a0 += x[j] * p[0];                                                              \
                     a1 += x[j] * p[1];                                                              \
                 }                                                                                   \
-                ((pack*) (out + lane))[0] = (a0 + b0) + (c0 + d0);                                  \
-                ((pack*) (out + lane))[1] = (a1 + b1) + (c1 + d1);                                  \
+                ((pack*) (out + column))[0] = (a0 + b0) + (c0 + d0);                                \
+                ((pack*) (out + column))[1] = (a1 + b1) + (c1 + d1);                                \
             }                                                                                       \
         }
 
@@ -83,41 +84,41 @@ cdef extern from *:
     #endif
     #else
     static void margins_dots(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,
-                             ptrdiff_t n_lanes, double* out)
+                             ptrdiff_t n_columns, double* out)
     {
-        for (ptrdiff_t lane = 0; lane < n_lanes; lane++) {
+        for (ptrdiff_t column = 0; column < n_columns; column++) {
             double sums[4] = {0, 0, 0, 0};
             for (ptrdiff_t j = 0; j < n; j++)
-                sums[j < n / 4 * 4 ? j % 4 : 0] += x[j] * v[offsets[j] + lane];
-            out[lane] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+                sums[j < n / 4 * 4 ? j % 4 : 0] += x[j] * v[offsets[j] + column];
+            out[column] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
     }
     #endif
     """
     void margins_dots(
-        const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* v, Py_ssize_t n_lanes,
+        const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* v, Py_ssize_t n_columns,
         double* out
     ) noexcept nogil
 
-cdef Py_ssize_t BLOCK = 8                # lanes are computed so many at a time
-cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096  # with many models; readouts allocate memory for so many updates
-cdef Py_ssize_t MANY = 8                 # if one lane in so many learns a pattern, all are gone through
+cdef Py_ssize_t BLOCK = 8                # columns are computed in blocks of this size
+cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096  # readouts reserve memory for so many updates
+cdef Py_ssize_t DENSE_UPDATE = 8                 # all columns are updated if at least one in so many changes
 
 
 cdef inline Py_ssize_t _padded(Py_ssize_t n) noexcept nogil:
-    """The least multiple of the block of lanes that holds n."""
+    """The least multiple of BLOCK that is at least n."""
     return (n + BLOCK - 1) // BLOCK * BLOCK
 
 
 cdef inline int64_t _compare(
     const double* dots, const double* label_sum, const double* sqrho, const double* code,
-    const double* negative, const double* positive, double own_code, Py_ssize_t n_lanes, int64_t* wrong
+    const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong
 ) noexcept nogil:
-    """Which lanes misclassify a pattern of class `own_code`? Returns 0 if none does."""
+    """Mark the columns that misclassify a sample of class `own_code`; 0 if none does."""
     cdef Py_ssize_t i
     cdef double score
     cdef int64_t found = 0
-    for i in range(n_lanes):
+    for i in range(n_columns):
         score = dots[i] + sqrho[i] * label_sum[i]
         wrong[i] = (score if code[i] == own_code else -score) <= (
             positive[i] if code[i] == own_code else negative[i]
@@ -126,19 +127,19 @@ cdef inline int64_t _compare(
     return found
 
 
-cdef inline int64_t _compare_with_bonus(
+cdef inline int64_t _compare_with_self_score(
     const double* dots, const double* label_sum, const double* sqrho, const double* code,
-    const double* negative, const double* positive, double own_code, Py_ssize_t n_lanes, int64_t* wrong,
+    const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong,
     const double* gain, double sqnorm, const int32_t* counts
 ) noexcept nogil:
-    """The same where lanes that have added the pattern, `counts` times, get their gain."""
+    """The same, with the lambda-trick for columns that have added the sample (`counts` times)."""
     cdef Py_ssize_t i
-    cdef double score, bonus
+    cdef double score, self_score
     cdef int64_t found = 0
-    for i in range(n_lanes):
+    for i in range(n_columns):
         score = dots[i] + sqrho[i] * label_sum[i]
-        bonus = gain[i] * sqnorm if counts[i] > 0 else 0
-        wrong[i] = (score if code[i] == own_code else -score) + bonus <= (
+        self_score = gain[i] * sqnorm if counts[i] > 0 else 0
+        wrong[i] = (score if code[i] == own_code else -score) + self_score <= (
             positive[i] if code[i] == own_code else negative[i]
         )
         found |= wrong[i]
@@ -146,39 +147,39 @@ cdef inline int64_t _compare_with_bonus(
 
 
 cdef inline void _add_to_all(
-    const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* c, Py_ssize_t n_lanes, double* v
+    const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* c, Py_ssize_t n_columns, double* v
 ) noexcept nogil:
-    """Add c times the row to all lanes. (Adding 0 changes none: no weight is ever -0.0.)"""
+    """Add c times the row to all columns. (Adding 0 changes none: no weight is ever -0.0.)"""
     cdef Py_ssize_t i, j
     cdef double* at
     for j in range(n):
         at = v + offsets[j]
-        for i in range(n_lanes):
+        for i in range(n_columns):
             at[i] += c[i] * x[j]
 
 
 cdef class Lockstep(SampleLoop):
-    """Models that are trained on the same presentations, from the first on.
+    """Models that are trained on the same samples in the same order.
 
     Parameters
     ----------
     rows : Rows
         Not those of a kernel.
     codes : ndarray of float64, shape (m,)
-        The class of every pattern, as a whole number.
+        The class of every sample, a whole number.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2.
     models : sequence
         Each with attributes `parameters` (with `code`, its positive class; `sqrho`, rho^2; `negative`
         and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
-        `follower` (index of the model that is the same but for the next larger bound, or -1), `leads`
-        (False: it follows another), `patterns` (the binary problem) and `readouts` (names to Readouts;
-        of a leader: its followers get copies when they leave it).
+        `child` (index of the model that is the same but for the next larger bound, or -1), `has_parent`
+        (whether it is the child of another), `patterns` (the binary problem) and `readouts` (names to
+        Readouts; those of a child are copies, made when its column is split off).
 
     Attributes
     ----------
-    n_lanes : int
-        How many models are being trained, those counted once that are still one.
+    n_columns : int
+        Columns in use: models in training, those that share a column counted once.
     """
 
     def __cinit__(self, Rows rows not None, codes, sqnorms, models):
@@ -198,45 +199,45 @@ cdef class Lockstep(SampleLoop):
         self.offsets = np.arange(d, dtype=np.intp) * width  # also those of every dense row
         self.hypothesis = WeightVector(d)
 
-        self.follower = np.array([model.follower for model in models], dtype=np.intp)
+        self.child = np.array([model.child for model in models], dtype=np.intp)
         self.bound = np.array([model.bound for model in models], dtype=np.float64)
         self.max_iter = np.array([model.parameters.max_iter for model in models], dtype=np.float64)
         self.n_updates, self.n_updates_before = np.zeros((2, len(models)), dtype=np.int64)
-        self.refused, self.refused_before = np.zeros((2, len(models)), dtype=np.int64)
-        self.since, self.refused_since = np.zeros((2, len(models)), dtype=np.int64)
+        self.rejected, self.rejected_before = np.zeros((2, len(models)), dtype=np.int64)
+        self.since, self.rejected_since = np.zeros((2, len(models)), dtype=np.int64)
         self.problems = [model.patterns for model in models]
         self.readouts = [{} for model in models]
         self.n_readouts = max(len(model.readouts) for model in models)
         self.patterns_of = <void**> PyMem_Calloc(len(models), sizeof(void*))
         self.readout_of = <void**> PyMem_Calloc(max(len(models) * self.n_readouts, 1), sizeof(void*))
-        self.survives = np.zeros(len(models) * self.n_readouts, dtype=np.int8)
+        self.is_survivor = np.zeros(len(models) * self.n_readouts, dtype=np.int8)
         if self.patterns_of == NULL or self.readout_of == NULL:
             raise MemoryError
         for i, model in enumerate(models):
             self.patterns_of[i] = <void*> <Patterns?> model.patterns
-            if model.leads:
-                j = self.n_lanes
-                self.n_lanes += 1
+            if not model.has_parent:
+                j = self.n_columns
+                self.n_columns += 1
                 self.model[j] = i
-                self._give(i, model.readouts)
+                self._set_readouts(i, model.readouts)
                 self._set_parameters(j, model.parameters)
 
     def __dealloc__(self):
         PyMem_Free(self.patterns_of)
         PyMem_Free(self.readout_of)
 
-    def _set_parameters(self, Py_ssize_t lane, parameters):
-        self.code[lane], self.sqrho[lane] = parameters.code, parameters.sqrho
-        self.negative[lane], self.positive[lane] = parameters.negative, parameters.positive
-        self.gain[lane] = parameters.gain
+    def _set_parameters(self, Py_ssize_t column, parameters):
+        self.code[column], self.sqrho[column] = parameters.code, parameters.sqrho
+        self.negative[column], self.positive[column] = parameters.negative, parameters.positive
+        self.gain[column] = parameters.gain
 
-    def _give(self, Py_ssize_t model, dict readouts):
-        """Make these the readouts of a model."""
+    def _set_readouts(self, Py_ssize_t model, dict readouts):
+        """Set the readouts of a model."""
         cdef Py_ssize_t j
         self.readouts[model] = readouts
         for j, readout in enumerate(readouts.values()):
             self.readout_of[model * self.n_readouts + j] = <void*> <Readout?> readout
-            self.survives[model * self.n_readouts + j] = isinstance(readout, LongestSurvivor)
+            self.is_survivor[model * self.n_readouts + j] = isinstance(readout, LongestSurvivor)
 
     def full_epoch(self, const int32_t[::1] order not None):
         """Process the samples of `order`, a full epoch, with all models.
@@ -253,7 +254,7 @@ cdef class Lockstep(SampleLoop):
         """
         cdef Tally tally
         self.n_updates_before[:] = self.n_updates
-        self.refused_before[:] = self.refused
+        self.rejected_before[:] = self.rejected
         self.run(order, order.shape[0], &tally)
         return tally.n_changed
 
@@ -261,26 +262,26 @@ cdef class Lockstep(SampleLoop):
         return SAMPLES_PER_CHUNK
 
     cdef int reserve(self, Py_ssize_t n_samples) except -1:
-        cdef Py_ssize_t lane
+        cdef Py_ssize_t column
         if self.n_readouts > 0:
-            for lane in range(self.n_lanes):
-                for readout in self.readouts[self.model[lane]].values():
+            for column in range(self.n_columns):
+                for readout in self.readouts[self.model[column]].values():
                     readout.reserve(n_samples)
         return 0
 
     cdef int process(
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
-        cdef Py_ssize_t i, k, width = _padded(self.n_lanes)
+        cdef Py_ssize_t i, k, width = _padded(self.n_columns)
         cdef int64_t found
         for i in range(begin, end):
             if i + PREFETCH_DISTANCE < end:
                 prefetch(self.rows, order[i + PREFETCH_DISTANCE])
             k = order[i]
-            self._look(self.rows, k)
+            self._read_row(self.rows, k)
             margins_dots(self.x, &self.offsets[0], self.n_stored, &self.v[0, 0], width, &self.dots[0])
             if self.has_gain:
-                found = _compare_with_bonus(
+                found = _compare_with_self_score(
                     &self.dots[0], &self.label_sum[0], &self.sqrho[0], &self.code[0], &self.negative[0],
                     &self.positive[0], self.codes[k], width, &self.wrong[0], &self.gain[0],
                     self.sqnorms[k], &self.counts[k, 0],
@@ -291,13 +292,13 @@ cdef class Lockstep(SampleLoop):
                     &self.positive[0], self.codes[k], width, &self.wrong[0],
                 )
             if found:
-                tally.n_changed += self._learn(k)
-                width = _padded(self.n_lanes)
+                tally.n_changed += self._update_columns(k)
+                width = _padded(self.n_columns)
             self.n_processed += 1
         return 0
 
-    cdef void _look(self, Rows rows, Py_ssize_t k) noexcept nogil:
-        """Find the values of row k, and where the lanes of their features begin."""
+    cdef void _read_row(self, Rows rows, Py_ssize_t k) noexcept nogil:
+        """Read the values of row k and the positions of their features' weights."""
         cdef Py_ssize_t j, start, step = 1, width = self.v.shape[1]
         self.x = &self.values[0]
         if rows.columns32 is not None:
@@ -320,136 +321,137 @@ cdef class Lockstep(SampleLoop):
             for j in range(self.n_stored):
                 self.values[j] = rows.values32[start + j * step]
 
-    cdef int _learn(self, Py_ssize_t k) except -1 nogil:
-        """Add sample k to the lanes that misclassify it and may add it; 1 if there is one, else 0."""
-        cdef Py_ssize_t lane = 0, i, j, n_learning = 0
+    cdef int _update_columns(self, Py_ssize_t k) except -1 nogil:
+        """Add sample k to the columns that misclassify it and may add it; 1 if there is one, else 0."""
+        cdef Py_ssize_t column = 0, i, j, n_changed = 0
         cdef double label
-        while lane < self.n_lanes:  # a fork appends one
-            self.c[lane] = 0
-            if self.wrong[lane]:
-                i = self.model[lane]
-                if self.counts is not None and self.counts[k, lane] >= self.bound[i]:
-                    if self.follower[i] >= 0:
+        while column < self.n_columns:  # a split appends one
+            self.c[column] = 0
+            if self.wrong[column]:
+                i = self.model[column]
+                if self.counts is not None and self.counts[k, column] >= self.bound[i]:
+                    if self.child[i] >= 0:
                         with gil:
-                            self._fork(lane)
-                    self.refused[i] += 1
-                    self.wrong[lane] = False
+                            self._split(column)
+                    self.rejected[i] += 1
+                    self.wrong[column] = False
                 else:
-                    label = 1 if self.code[lane] == self.codes[k] else -1
+                    label = 1 if self.code[column] == self.codes[k] else -1
                     if self.n_readouts:
-                        self._tell_readouts(k, lane)
+                        self._notify_readouts(k, column)
                     if self.counts is not None:
-                        self.counts[k, lane] += 1
-                    self.c[lane] = label
-                    self.label_sum[lane] += label
+                        self.counts[k, column] += 1
+                    self.c[column] = label
+                    self.label_sum[column] += label
                     self.n_updates[i] += 1
-                    n_learning += 1
-            lane += 1
-        if n_learning * MANY >= self.n_lanes:
+                    n_changed += 1
+            column += 1
+        if n_changed * DENSE_UPDATE >= self.n_columns:
             _add_to_all(
-                self.x, &self.offsets[0], self.n_stored, &self.c[0], _padded(self.n_lanes), &self.v[0, 0]
+                self.x, &self.offsets[0], self.n_stored, &self.c[0], _padded(self.n_columns), &self.v[0, 0]
             )
-        elif n_learning:
-            for lane in range(self.n_lanes):
-                if self.wrong[lane]:
+        elif n_changed:
+            for column in range(self.n_columns):
+                if self.wrong[column]:
                     for j in range(self.n_stored):
-                        (&self.v[0, 0])[self.offsets[j] + lane] += self.c[lane] * self.x[j]
-        return n_learning > 0
+                        (&self.v[0, 0])[self.offsets[j] + column] += self.c[column] * self.x[j]
+        return n_changed > 0
 
-    cdef void _tell_readouts(self, Py_ssize_t k, Py_ssize_t lane) noexcept nogil:
-        """The hypothesis of a lane is about to be updated by pattern k."""
-        cdef Py_ssize_t i = self.model[lane], j
+    cdef void _notify_readouts(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil:
+        """Notify the readouts of a column that it will be updated by sample k."""
+        cdef Py_ssize_t i = self.model[column], j
         cdef bint gathered = False
         cdef void* readout
         cdef Sample sample
         cdef Step step
-        sample.k, sample.positive = k, self.code[lane] == self.codes[k]
-        sample.product = sample.sqnorm = sample.dual = sample.upper = 0  # no readout asks
+        sample.k, sample.positive = k, self.code[column] == self.codes[k]
+        # Not used by readouts.
+        sample.product = sample.sqnorm = sample.dual = sample.upper = sample.threshold = 0
         step.shrink = step.add = step.repetitions = 1
         for j in range(i * self.n_readouts, (i + 1) * self.n_readouts):
             readout = self.readout_of[j]
             if readout == NULL:
                 break
             self._count(i, <Readout> readout, True)
-            # Only survivors look at the hypothesis, and only if it is a candidate.
-            if self.survives[j] and not gathered and (
+            # Only a LongestSurvivor needs the weights, and only if the hypothesis is a candidate.
+            if self.is_survivor[j] and not gathered and (
                 (<Readout> readout).n_right > (<LongestSurvivor> readout).longest
             ):
-                self._gather(lane, self.hypothesis)
+                self._gather(column, self.hypothesis)
                 gathered = True
             (<Readout> readout).before_update(
                 <Patterns> self.patterns_of[i], self.hypothesis, &sample, &step
             )
         self.since[i] = self.n_processed + 1
-        self.refused_since[i] = self.refused[i]
+        self.rejected_since[i] = self.rejected[i]
 
     cdef void _count(self, Py_ssize_t i, Readout readout, bint processing) noexcept nogil:
-        """Tell a readout of model i the presentations of the hypothesis in force.
+        """Set in a readout of model i how many samples its current hypothesis has processed.
 
-        `processing`: with the sample that is being processed, which it misclassifies.
+        `processing`: including the current sample, which it misclassifies.
         """
-        cdef int64_t n_visits = self.n_processed - self.since[i]
-        readout.n_presented = n_visits + processing
-        readout.n_right = n_visits - (self.refused[i] - self.refused_since[i])
+        cdef int64_t n_samples = self.n_processed - self.since[i]
+        readout.n_presented = n_samples + processing
+        readout.n_right = n_samples - (self.rejected[i] - self.rejected_since[i])
 
-    cdef void _gather(self, Py_ssize_t lane, WeightVector a) noexcept nogil:
-        """Copy the weights of a lane."""
+    cdef void _gather(self, Py_ssize_t column, WeightVector a) noexcept nogil:
+        """Copy the weights of a column to `a`."""
         cdef Py_ssize_t j
         for j in range(self.v.shape[0]):
-            a.v[j] = self.v[j, lane]
-        a.state.label_sum = self.label_sum[lane]
-        a.state.n_updates = a.state.t = a.state.dual_sum = self.n_updates[self.model[lane]]
+            a.v[j] = self.v[j, column]
+        a.state.label_sum = self.label_sum[column]
+        a.state.n_updates = a.state.t = a.state.dual_sum = self.n_updates[self.model[column]]
 
-    cdef void _move(self, Py_ssize_t lane, Py_ssize_t to) noexcept nogil:
-        """Copy a lane to an idle one."""
+    cdef void _copy_column(self, Py_ssize_t column, Py_ssize_t to) noexcept nogil:
+        """Copy a column to an idle one."""
         cdef Py_ssize_t j
         for j in range(self.v.shape[0]):
-            self.v[j, to] = self.v[j, lane]
+            self.v[j, to] = self.v[j, column]
         if self.counts is not None:
             for j in range(self.counts.shape[0]):
-                self.counts[j, to] = self.counts[j, lane]
+                self.counts[j, to] = self.counts[j, column]
         self.label_sum[to], self.sqrho[to], self.gain[to] = (
-            self.label_sum[lane], self.sqrho[lane], self.gain[lane]
+            self.label_sum[column], self.sqrho[column], self.gain[column]
         )
         self.code[to], self.negative[to], self.positive[to] = (
-            self.code[lane], self.negative[lane], self.positive[lane]
+            self.code[column], self.negative[column], self.positive[column]
         )
-        self.model[to] = self.model[lane]
-        self.wrong[to] = self.wrong[lane]
+        self.model[to] = self.model[column]
+        self.wrong[to] = self.wrong[column]
 
-    cdef int _fork(self, Py_ssize_t lane) except -1:
-        """Give the follower of a lane's model, and with it those who follow that, a lane of their own."""
-        cdef Py_ssize_t i = self.model[lane], j = self.follower[i]
-        self._move(lane, self.n_lanes)
-        self.model[self.n_lanes] = j
-        self.n_lanes += 1
-        self.follower[i] = -1
+    cdef int _split(self, Py_ssize_t column) except -1:
+        """Move the child of a column's model, with its own children, to a new column."""
+        cdef Py_ssize_t i = self.model[column], j = self.child[i]
+        self._copy_column(column, self.n_columns)
+        self.model[self.n_columns] = j
+        self.n_columns += 1
+        self.child[i] = -1
         self.n_updates[j] = self.n_updates[i]
-        self.since[j] = self.since[i]  # nothing has been refused yet
+        self.since[j] = self.since[i]  # nothing has been rejected yet
         readouts = copy.deepcopy(self.readouts[i])
         for readout in readouts.values():
             readout.reserve(SAMPLES_PER_CHUNK)
-        self._give(j, readouts)
+        self._set_readouts(j, readouts)
         return 0
 
     def ended(self, double n_epochs):
-        """The models whose last epoch was clean, or the last allowed: list of int."""
-        cdef Py_ssize_t lane, i
+        """The models whose last epoch had no updates, or was the last allowed: list of int."""
+        cdef Py_ssize_t column, i
         models = []
-        for lane in range(self.n_lanes):
-            i = self.model[lane]
+        for column in range(self.n_columns):
+            i = self.model[column]
             if self.n_updates[i] == self.n_updates_before[i] or n_epochs >= self.max_iter[i]:
                 models.append(i)
         return models
 
-    def retire(self, Py_ssize_t model, int64_t n_epochs_left):
-        """Take a model, and those that are still one with it, out of its lane.
+    def finish(self, Py_ssize_t model, int64_t n_epochs_left):
+        """Remove the column of a model, which may be shared by others.
 
         Parameters
         ----------
         model : int
         n_epochs_left : int
-            So many epochs like the last one, a clean one, are to count as presented.
+            Epochs, each like the last one, which had no updates, that are counted as processed.
 
         Returns
         -------
@@ -457,28 +459,28 @@ cdef class Lockstep(SampleLoop):
         readouts : dict of Readout
         n_updates : int
         models : list of int
-            What has retired.
+            The models of the column.
         """
-        cdef Py_ssize_t lane = 0, last = self.n_lanes - 1
-        cdef double refused = self.refused[model] - self.refused_before[model]
+        cdef Py_ssize_t column = 0, last = self.n_columns - 1
+        cdef double rejected = self.rejected[model] - self.rejected_before[model]
         cdef double m = self.rows.n_rows
         cdef Py_ssize_t i
         cdef Readout readout
-        while self.model[lane] != model:
-            lane += 1
+        while self.model[column] != model:
+            column += 1
         weights = WeightVector(self.v.shape[0])
-        self._gather(lane, weights)
+        self._gather(column, weights)
         for readout in self.readouts[model].values():
             self._count(model, readout, False)
             readout.n_presented += n_epochs_left * m
-            readout.n_right += n_epochs_left * (m - refused)
-        if lane != last:
-            self._move(last, lane)
-        self.negative[last] = self.positive[last] = -INFINITY  # what it computes is not looked at
-        self.n_lanes = last
+            readout.n_right += n_epochs_left * (m - rejected)
+        if column != last:
+            self._copy_column(last, column)
+        self.negative[last] = self.positive[last] = -INFINITY  # its products are not used
+        self.n_columns = last
         models = []
         i = model
         while i >= 0:
             models.append(i)
-            i = self.follower[i]
+            i = self.child[i]
         return weights, self.readouts[model], self.n_updates[model], models

@@ -1,9 +1,8 @@
-"""Fits in lockstep: all parameter settings of a noise-tolerant perceptron, trained in one pass.
+"""Batched training: all parameter settings of a noise-tolerant perceptron in one pass over the data.
 
-Models that differ in parameters, in the way they are read out, or in the class that they tell from the
-rest, but share training set, seed and order of presentation, go through the data together
-(`margins.model_selection._lockstep`). Whatever has to be settled before and after is asked of the
-estimators themselves, so that every result is bit for bit that of a fit.
+Models that differ in parameters, readout or positive class, but share training set, seed and order of
+the samples, are trained together (`margins.model_selection._lockstep`). What precedes and follows the
+training is done by the estimators' own methods, so that every result is bit for bit that of a fit.
 """
 
 import copy
@@ -28,15 +27,15 @@ from margins.kernels import LINEAR
 from margins.losses import HardMargin
 from margins.model_selection._lockstep import Lockstep
 
-# A matrix of weights should stay in a cache near the processor, but a walk over a row should not be
-# for a few models only.
-CACHE = 2**19
-FEWEST_LANES = 64
+# The weight matrix should stay in the second-level cache (bytes), but a traversal of a row should serve
+# at least MIN_COLUMNS models.
+CACHE_BYTES = 2**19
+MIN_COLUMNS = 64
 
-# What models may take at a time, in bytes.
-MEMORY = 2**28
+# Memory of the models that are trained together, in bytes.
+MEMORY_BYTES = 2**28
 
-# What an estimator may not have of its own. (It may have thresholds of its own.)
+# Methods that an estimator may not override. (It may override its thresholds.)
 SHARED = (
     "fit",
     "phases",
@@ -56,7 +55,7 @@ SHARED = (
 
 
 class Trained(NamedTuple):
-    """What a fit would have left.
+    """The results of one fit.
 
     Attributes
     ----------
@@ -88,8 +87,8 @@ def reason_against(estimator, settings):
     Returns
     -------
     str or None
-        None: `scores_in_lockstep` does it. A parameter that is not allowed is no reason: it is refused
-        there as by a fit.
+        None: `scores_in_lockstep` trains them. A parameter that is not allowed is no reason: it raises
+        the same error there as in a fit.
     """
     kind = type(estimator)
     if not isinstance(estimator, ReadoutClassifier):
@@ -113,11 +112,11 @@ def _reason_against(params):
     if not (isinstance(params["C"], float) and params["C"] == math.inf):
         return f"C={params['C']!r} is not inf"
     if params["verbose"]:
-        return f"verbose={params['verbose']!r} asks for lines of every fit"
+        return f"verbose={params['verbose']!r} prints lines for every fit"
     if not isinstance(params["random_state"], Integral):
         return f"random_state={params['random_state']!r} is not an integer: no two fits share an order"
     if isinstance(params["readout"], str) and params["readout"] == "tail":
-        return "readout='tail' trains on other patterns"
+        return "readout='tail' trains on other samples"
     return None
 
 
@@ -132,7 +131,7 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     ----------
     estimator : classifier
     settings : sequence of dict
-        `reason_against` must have nothing against them.
+        Such that `reason_against` returns None.
     X_train : array-like or sparse matrix, shape (n_samples, n_features)
     y_train : array-like, shape (n_samples,)
     X_test : array-like or sparse matrix, shape (n_test, n_features)
@@ -146,61 +145,61 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     Raises
     ------
     ValueError
-        If there is a reason against it; otherwise for what `fit` and `decision_function` refuse.
+        If there is a reason against it, or for what raises one in `fit` or `decision_function`.
     """
     settings = list(settings)
     reason = reason_against(estimator, settings)
     if reason is not None:
         raise ValueError(f"{type(estimator).__name__} cannot be trained in lockstep: {reason}.")
     blank = clone(estimator)
-    names = blank.get_params(deep=False).keys()  # asking takes longer than training
+    names = blank.get_params(deep=False).keys()  # once: it takes longer than training
     data, fits = None, []
     for setting in settings:
-        one = copy.copy(blank)
+        configured = copy.copy(blank)
         if setting.keys() <= names:
-            vars(one).update(setting)
+            vars(configured).update(setting)
         else:
-            one.set_params(**setting)  # raises, or knows better
-        one._check_parameters()
+            configured.set_params(**setting)  # nested parameters, or an error
+        configured._check_parameters()
         if data is None:
-            data = _Data(one, X_train, y_train, X_test, sample_weight)
-        fits.append(_Fit(one, data))
-    companies = defaultdict(list)
+            data = _Data(configured, X_train, y_train, X_test, sample_weight)
+        fits.append(_Fit(configured, data))
+    batches = defaultdict(list)
     for fit in fits:
-        companies[fit.company].append(fit)
-    for (random_state, shuffle, training_set), company in companies.items():
+        batches[fit.batch_key].append(fit)
+    for (random_state, shuffle, training_set), batch in batches.items():
         seed = seeds_of(random_state, 1)[0]
-        size = 8 * training_set.rows.n_features * len(company[0].wants)
-        for batch in gen_batches(len(company), max(1, MEMORY // size)):
-            _train(company[batch], seed, shuffle)
-            for fit in company[batch]:
-                fit.conclude(data.X_test)
+        size = 8 * training_set.rows.n_features * len(batch[0].jobs)
+        for part in gen_batches(len(batch), max(1, MEMORY_BYTES // size)):
+            _train_batch(batch[part], seed, shuffle)
+            for fit in batch[part]:
+                fit.collect(data.X_test)
     return [fit.trained for fit in fits]
 
 
 class _Data:
-    """What the fits share: training and test set, validated by the first of them."""
+    """Training and test set of all fits, validated by the first of them."""
 
-    def __init__(self, one, X, y, X_test, sample_weight):
-        self.X, y, self.codes = validate_samples(one, X, y)
-        self.classes = one.classes_
+    def __init__(self, estimator, X, y, X_test, sample_weight):
+        self.X, y, self.codes = validate_samples(estimator, X, y)
+        self.classes = estimator.classes_
         self._sample_weight = sample_weight
-        self._weighed = []
-        self.weighed(one)  # refuses weights before the test set is looked at
-        self.X_test = validate_points(one, X_test)
+        self._training_sets = []
+        self.training_set(estimator)  # checks the weights before the test set is validated
+        self.X_test = validate_points(estimator, X_test)
 
-    def weighed(self, one):
+    def training_set(self, estimator):
         """The training set with the class weights of an estimator."""
-        for class_weight, training_set in self._weighed:
-            if class_weight is one.class_weight:
+        for class_weight, training_set in self._training_sets:
+            if class_weight is estimator.class_weight:
                 return training_set
-        training_set = _TrainingSet(one._weigh(self.X, self.codes, self._sample_weight))
-        self._weighed.append((one.class_weight, training_set))
+        training_set = _TrainingSet(estimator._weigh(self.X, self.codes, self._sample_weight))
+        self._training_sets.append((estimator.class_weight, training_set))
         return training_set
 
 
 class _TrainingSet:
-    """Samples, their rows, and the binary problems that are asked for."""
+    """Samples, their rows, and the binary problems made of them."""
 
     def __init__(self, samples):
         self.samples = samples
@@ -210,7 +209,7 @@ class _TrainingSet:
         self._patterns = {}
 
     def augmented_sqnorms(self, sqrho):
-        """|x_k|^2 + rho^2; refuses what cannot be trained on."""
+        """|x_k|^2 + rho^2; ValueError if a sample cannot be trained on."""
         if sqrho not in self._augmented:
             self._augmented[sqrho] = augmented_sqnorms(
                 self.sqnorms, sqrho, hard_margin=True, zero_rows=ReadoutClassifier._takes_zero_rows
@@ -232,7 +231,7 @@ class _TrainingSet:
 
 
 class _Parameters(NamedTuple):
-    """All that a binary problem is trained with, but for the bound: equal ones are trained once."""
+    """Parameters of a binary problem, but for the bound: equal ones are trained once."""
 
     code: int
     sqrho: float
@@ -245,14 +244,14 @@ class _Parameters(NamedTuple):
 
 @dataclass
 class _Model:
-    """A model to be trained, as `Lockstep` wants it, and what has become of it."""
+    """A model to be trained, with the attributes that `Lockstep` reads, and the results."""
 
     parameters: _Parameters
     bound: float
     patterns: Patterns
     readouts: dict[tuple, Readout]
-    leads: bool
-    follower: int = -1
+    has_parent: bool
+    child: int = -1
     weights: WeightVector | None = None
     n_updates: int = 0
     n_epochs: int = 0
@@ -260,7 +259,7 @@ class _Model:
 
 @dataclass
 class _Outcome:
-    """What a readout takes from a trained model, with the names of `margins.solvers.driver.Run`."""
+    """What is read from a trained model, with the attributes of `margins.solvers.driver.Run`."""
 
     model: _Model
     readout: Readout | None
@@ -282,43 +281,43 @@ class _Outcome:
 
 
 class _Fit:
-    """One setting: an estimator with everything settled that a fit settles before it trains.
+    """One setting: an estimator after the steps of a fit that precede the training.
 
     Attributes
     ----------
-    company : tuple
-        random_state, shuffle and training set: who shares them trains together.
-    wants : list of _Parameters
-        For each binary problem.
+    batch_key : tuple
+        random_state, shuffle and training set: fits with equal ones are trained together.
+    jobs : list of _Parameters
+        One for each binary problem.
     bound : float
-        Of its updates of a pattern; inf: none that could be felt.
+        Updates by one sample, at most; inf if max_iter is smaller.
     """
 
-    def __init__(self, one, data):
-        self.one = one
+    def __init__(self, estimator, data):
+        self.estimator = one = estimator
         one.classes_ = data.classes
         one.kernel_ = LINEAR
-        self.training_set = data.weighed(one)
-        self.company = int(one.random_state), str(one.shuffle), self.training_set
+        self.training_set = data.training_set(one)
+        self.batch_key = int(one.random_state), str(one.shuffle), self.training_set
         one._prepare_scales(self.training_set.sqnorms)
         sqrho = one._sqrho
         sqnorms = self.training_set.augmented_sqnorms(sqrho)
         condition = one.online_rules(float(np.max(sqnorms))).condition
         gain = float(one.lam / one.eta) if one.lam > 0 else 0.0
-        self.wants = [
+        self.jobs = [
             _Parameters(
                 code, sqrho, one._theta, condition.negative, condition.positive, gain, int(one.max_iter)
             )
             for code in positive_codes(len(data.classes))
         ]
-        # An epoch adds a pattern at most once.
+        # An epoch adds a sample at most once.
         self.bound = float(one.alpha_bound) if one.alpha_bound < one.max_iter else math.inf
         self.readout_name = str(one.readout), str(one.weighting)
         self.models = []
 
-    def conclude(self, X_test):
-        """Keep of the models only what is asked for, in `trained`."""
-        one = self.one
+    def collect(self, X_test):
+        """Compute the results, in `trained`, and release the models."""
+        one = self.estimator
         runs = [_Outcome(model, model.readouts.get(self.readout_name)) for model in self.models]
         one._collect_model(runs, self.training_set.samples)
         scores = one._scores(X_test)
@@ -328,56 +327,56 @@ class _Fit:
             max(model.n_epochs for model in self.models),
             sum(model.n_updates for model in self.models),
         )
-        del self.one, self.models
+        del self.estimator, self.models
 
 
-def _train(company, seed, shuffle):
-    """Train what fits of one company want, and tell them their models."""
-    families = defaultdict(lambda: defaultdict(list))  # parameters -> bound -> fits
-    for fit in company:
-        for parameters in fit.wants:
-            families[parameters][fit.bound].append(fit)
-    training_set = company[0].training_set
+def _train_batch(batch, seed, shuffle):
+    """Train the jobs of fits with equal `batch_key`, and set their models."""
+    groups = defaultdict(lambda: defaultdict(list))  # parameters -> bound -> fits
+    for fit in batch:
+        for parameters in fit.jobs:
+            groups[parameters][fit.bound].append(fit)
+    training_set = batch[0].training_set
     rows = training_set.rows
-    n_lanes = max(CACHE // (8 * rows.n_features), FEWEST_LANES)
-    n_lanes = min(n_lanes, MEMORY // (8 * rows.n_features + 4 * rows.n_rows))
+    n_columns = max(CACHE_BYTES // (8 * rows.n_features), MIN_COLUMNS)
+    n_columns = min(n_columns, MEMORY_BYTES // (8 * rows.n_features + 4 * rows.n_rows))
     models, found = [], {}
-    for parameters, by_bound in families.items():
-        if models and len(models) + len(by_bound) > n_lanes:
-            _train_together(models, training_set, seed, shuffle)
+    for parameters, by_bound in groups.items():
+        if models and len(models) + len(by_bound) > n_columns:
+            _train_models(models, training_set, seed, shuffle)
             models = []
         readouts = {}
         for fit in chain.from_iterable(by_bound.values()):
             if fit.readout_name not in readouts:
-                readout = fit.one.online_readout(WeightVector(rows.n_features))
+                readout = fit.estimator.online_readout(WeightVector(rows.n_features))
                 if readout is not None:
                     readouts[fit.readout_name] = readout
         patterns = training_set.patterns(parameters.code, parameters.sqrho)
         for bound in sorted(by_bound):
-            leads = bound == min(by_bound)
-            if not leads:
-                models[-1].follower = len(models)
-            models.append(_Model(parameters, bound, patterns, readouts, leads))
+            has_parent = bound > min(by_bound)
+            if has_parent:
+                models[-1].child = len(models)
+            models.append(_Model(parameters, bound, patterns, readouts, has_parent))
             found[parameters, bound] = models[-1]
-    _train_together(models, training_set, seed, shuffle)
-    for fit in company:
-        fit.models = [found[parameters, fit.bound] for parameters in fit.wants]
+    _train_models(models, training_set, seed, shuffle)
+    for fit in batch:
+        fit.models = [found[parameters, fit.bound] for parameters in fit.jobs]
 
 
-def _train_together(models, training_set, seed, shuffle):
-    """Train models on the presentations that a run of each alone would make."""
+def _train_models(models, training_set, seed, shuffle):
+    """Train models on the samples that each would process alone, in the same order."""
     lockstep = Lockstep(
         training_set.rows, training_set.samples.codes.astype(np.float64), training_set.sqnorms, models
     )
     orders = Orders(training_set.rows.n_rows, training_set.rows, seed, proven=False, shuffle=shuffle)
     n_epochs = 0
-    while lockstep.n_lanes:
+    while lockstep.n_columns:
         lockstep.full_epoch(orders.next())
         n_epochs += 1
         for index in lockstep.ended(n_epochs):
-            # Epochs left after a clean one count as presented: see Run.end_epoch.
+            # Epochs left after one without updates count as processed: see Run.end_epoch.
             left = min(models[index].parameters.max_iter - n_epochs, 2**53 // training_set.rows.n_rows)
-            weights, readouts, n_updates, retired = lockstep.retire(index, left)
-            for model in (models[index] for index in retired):
+            weights, readouts, n_updates, finished = lockstep.finish(index, left)
+            for model in (models[index] for index in finished):
                 model.weights, model.n_updates, model.n_epochs = weights, n_updates, n_epochs
                 model.readouts = readouts

@@ -1,8 +1,9 @@
-"""The vocabulary: conditions, updates, shrinks and readouts that algorithms are composed of."""
+"""Conditions, updates, shrinks and readouts: the rules that algorithms are composed of."""
 
+from margins.rules import _help
 from margins.rules._averaging import Readout
 from margins.rules._base import Condition, Rules, Shrink, Update
-from margins.rules.adapters import Native, Python
+from margins.rules.adapters import Native, Python, condition, shrink, update
 from margins.rules.combinations import BallStep, NormalisedStep, RelaxedMargin, Shifting
 from margins.rules.conditions import (
     DynamicMargin,
@@ -14,6 +15,7 @@ from margins.rules.conditions import (
 )
 from margins.rules.coordinates import CoordinateStep, UnitMargin
 from margins.rules.decays import ConstantDecay, HarmonicDecay
+from margins.rules.errors import RuleError
 from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
 from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
 from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket, SuffixAverage
@@ -47,6 +49,7 @@ __all__ = [
     "Python",
     "Readout",
     "RelaxedMargin",
+    "RuleError",
     "Rules",
     "Shifting",
     "Shrink",
@@ -59,4 +62,12 @@ __all__ = [
     "Update",
     "UpdatePower",
     "VariableShrink",
+    "condition",
+    "shrink",
+    "update",
 ]
+
+for _rule in [rule for rule in list(globals().values()) if isinstance(rule, type)]:
+    for _ancestor in _rule.__mro__[:-1]:
+        if not issubclass(_ancestor, Exception):
+            _help.hide_internals(_ancestor)

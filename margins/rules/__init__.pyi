@@ -1,10 +1,11 @@
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import Any, Literal, overload, type_check_only
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from margins._update import Condition, Readout, Rules, Shrink, Update, WeightVector
+from margins.rules.errors import RuleError
 
 __all__ = [
     "Additive",
@@ -32,6 +33,7 @@ __all__ = [
     "Python",
     "Readout",
     "RelaxedMargin",
+    "RuleError",
     "Rules",
     "Shifting",
     "Shrink",
@@ -44,6 +46,9 @@ __all__ = [
     "Update",
     "UpdatePower",
     "VariableShrink",
+    "condition",
+    "shrink",
+    "update",
 ]
 
 # Conditions
@@ -214,13 +219,48 @@ class Journal(Readout):
 # Functions as rules
 
 def Native(function: Any) -> Any: ...
+
+_Function = Callable[..., float]
+_Compile = Literal["numba"] | None
+
+@type_check_only
+class _PythonRule:
+    @property
+    def function(self) -> _Function: ...
+    def __call__(self, *args: float, **kwargs: float) -> float: ...
+
+@type_check_only
+class _PythonCondition(_PythonRule, Condition): ...
+
+@type_check_only
+class _PythonShrink(_PythonRule, Shrink): ...
+
+@type_check_only
+class _PythonUpdate(_PythonRule, Update): ...
+
 @overload
 def Python(
-    function: Callable[[float, float, float, float], float], kind: Literal["condition"] = "condition"
-) -> Condition: ...
+    function: _Function, kind: Literal["condition"] = "condition", compile: _Compile = None
+) -> _PythonCondition: ...
 @overload
-def Python(function: Callable[[float, float, float], float], kind: Literal["shrink"]) -> Shrink: ...
+def Python(function: _Function, kind: Literal["shrink"], compile: _Compile = None) -> _PythonShrink: ...
 @overload
-def Python(
-    function: Callable[[float, float, float, float, float, float], float], kind: Literal["update"]
-) -> Update: ...
+def Python(function: _Function, kind: Literal["update"], compile: _Compile = None) -> _PythonUpdate: ...
+@overload
+def condition(function: _Function, *, compile: _Compile = None) -> _PythonCondition: ...
+@overload
+def condition(
+    function: None = None, *, compile: _Compile = None
+) -> Callable[[_Function], _PythonCondition]: ...
+@overload
+def shrink(function: _Function, *, compile: _Compile = None) -> _PythonShrink: ...
+@overload
+def shrink(
+    function: None = None, *, compile: _Compile = None
+) -> Callable[[_Function], _PythonShrink]: ...
+@overload
+def update(function: _Function, *, compile: _Compile = None) -> _PythonUpdate: ...
+@overload
+def update(
+    function: None = None, *, compile: _Compile = None
+) -> Callable[[_Function], _PythonUpdate]: ...

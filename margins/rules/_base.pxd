@@ -1,6 +1,7 @@
 # cython: language_level=3
 """The base classes of rules: Condition, Update, Shrink, and the Rules they make up."""
 
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 from margins.data._binary_problem cimport Patterns
 from margins.rules._averaging cimport Readout
@@ -15,10 +16,60 @@ cdef struct Membership:
     bint updated        # updated now, and alpha_k > 0 afterwards
 
 
+cdef enum Failure:
+    NO_FAILURE
+    ILL_THRESHOLD
+    ILL_STEP        # of the update or of the shrink
+    ILL_DECAY
+    OVERFLOW        # finite steps, and |a|^2 out of the range of a double
+
+
 cdef struct Tally:
     Py_ssize_t n_changed    # samples that changed the weight vector
     Py_ssize_t n_refused    # misclassified samples that did not
     Py_ssize_t n_kept       # samples kept for the next active set
+    Py_ssize_t n_unmoved    # refused samples below their upper bounds: the rule made no update
+    Failure failure         # of the first rule that returned what no rule may; the pass ends there
+    Py_ssize_t failed       # the sample at which it did
+    double value            # what it returned
+
+
+cdef inline bint are_sound(const Thresholds* thresholds) noexcept nogil:
+    """True unless a threshold is NaN or -inf."""
+    return (
+        thresholds.learn[0] > -INFINITY and thresholds.learn[1] > -INFINITY
+        and thresholds.unlearn[0] > -INFINITY and thresholds.unlearn[1] > -INFINITY
+    )
+
+
+cdef inline bint is_finite(const Step* step) noexcept nogil:
+    """True if no number of a step is NaN or infinite."""
+    return (
+        fabs(step.shrink) < INFINITY and fabs(step.add) < INFINITY and fabs(step.repetitions) < INFINITY
+    )
+
+
+# What is given to `check_thresholds`, `check_step`, `check_decay` and `check_sqnorm` is recorded, with its
+# sample k, if it is what no rule may return; they return True if it was sound.
+cdef bint record_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresholds) noexcept nogil
+cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nogil
+cdef bint record(Tally* tally, Failure failure, Py_ssize_t k, double value) noexcept nogil
+
+
+cdef inline bint check_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresholds) noexcept nogil:
+    return are_sound(thresholds) or record_thresholds(tally, k, thresholds)
+
+
+cdef inline bint check_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nogil:
+    return is_finite(step) or record_step(tally, k, step)
+
+
+cdef inline bint check_decay(Tally* tally, Py_ssize_t k, double factor) noexcept nogil:
+    return fabs(factor) < INFINITY or record(tally, ILL_DECAY, k, factor)
+
+
+cdef inline bint check_sqnorm(Tally* tally, Py_ssize_t k, const State* state) noexcept nogil:
+    return state.sqnorm < INFINITY or record(tally, OVERFLOW, k, state.sqnorm)
 
 
 # One mini-epoch: process order[begin:end]. `margins._update.mini_epoch`, or the fused loop of certain rules.

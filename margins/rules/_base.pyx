@@ -18,6 +18,34 @@ from margins.rules._weight_vector cimport WeightVector
 import sys
 
 
+cdef bint record(Tally* tally, Failure failure, Py_ssize_t k, double value) noexcept nogil:
+    """Record what a rule returned at sample k; False."""
+    tally.failure, tally.failed, tally.value = failure, k, value
+    return False
+
+
+cdef bint record_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresholds) noexcept nogil:
+    """Record the first of the thresholds that is NaN or -inf; False."""
+    cdef double value = thresholds.unlearn[1]
+    if not thresholds.learn[0] > -INFINITY:
+        value = thresholds.learn[0]
+    elif not thresholds.learn[1] > -INFINITY:
+        value = thresholds.learn[1]
+    elif not thresholds.unlearn[0] > -INFINITY:
+        value = thresholds.unlearn[0]
+    return record(tally, ILL_THRESHOLD, k, value)
+
+
+cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nogil:
+    """Record the first number of a step that is not finite; False."""
+    cdef double value = step.repetitions
+    if not fabs(step.add) < INFINITY:
+        value = step.add
+    elif not fabs(step.shrink) < INFINITY:
+        value = step.shrink
+    return record(tally, ILL_STEP, k, value)
+
+
 cdef class Condition:
     """Which samples are misclassified: those with ``p <= threshold(state)``.
 
@@ -56,14 +84,14 @@ cdef class Condition:
         """True if `repetitions` holds when updates also shrink by `shrink`."""
         return shrink.is_identity
 
-    # Python access, for tests.
-    def py_threshold(self, dict state=None, positive=True):
+    # Wrappers of the C methods, for checks and tests.
+    def _py_threshold(self, dict state=None, positive=True):
         cdef State s = _state_of(state)
         cdef Thresholds out
         self.thresholds(&s, &out)
         return out.learn[bool(positive)]
 
-    def py_ceiling(self, dict state=None, positive=True):
+    def _py_ceiling(self, dict state=None, positive=True):
         cdef State s = _state_of(state)
         cdef Thresholds out
         self.thresholds(&s, &out)
@@ -118,12 +146,12 @@ cdef class Shrink:
         """The real root mu_+ of "(shrunk p) > b after mu updates"; NaN: none known."""
         return NAN
 
-    # Python access, for tests.
-    def py_factor(self, dict state=None):
+    # Wrappers of the C methods, for checks and tests.
+    def _py_factor(self, dict state=None):
         cdef State s = _state_of(state)
         return self.factor(&s)
 
-    def py_repeat(self, double repetitions, dict state=None):
+    def _py_repeat(self, double repetitions, dict state=None):
         cdef State s = _state_of(state)
         cdef Step out
         self.repeat(&s, repetitions, &out)
@@ -131,7 +159,16 @@ cdef class Shrink:
 
 
 cdef class Update:
-    """How much of a misclassified sample is added. The base class: nothing (0 repetitions)."""
+    """How much of a misclassified sample is added. The base class: nothing (0 repetitions).
+
+    A misclassified sample below the upper bound of its dual variable must be added: a full epoch that
+    changes nothing is no convergence while there is one. `Step.rounded` says that only rounding is left.
+    """
+
+    @property
+    def needs_dual(self):
+        """True if it reads dual variables, which not every run keeps."""
+        return False
 
     cdef int check(self) except -1:
         """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
@@ -175,21 +212,48 @@ cdef State _state_of(dict values):
     return state
 
 
+def _rule_of(rule, type kind, str name):
+    """A rule of this kind: itself, or the one that a Python function is made."""
+    if isinstance(rule, kind):
+        return rule
+    if callable(rule) and not isinstance(rule, (type, Condition, Update, Shrink)):
+        from margins.rules.adapters import Python  # it inherits from the classes of this module
+        return Python(rule, name)
+    raise TypeError(
+        f"{name} of Rules must be {'an' if name == 'update' else 'a'} {kind.__name__} or a Python function. "
+        f"Got {rule!r}."
+    )
+
+
 cdef class Rules:
     """A condition, an update and a shrink: together, an algorithm.
 
     `repetitions` is the number of updates by one sample, processed again and again, until it is no
     longer misclassified.
+
+    Parameters
+    ----------
+    condition : Condition or callable
+        A plain Python function is wrapped: see `margins.rules.Python`.
+    update : Update or callable
+    shrink : Shrink or callable
+
+    Raises
+    ------
+    TypeError
+        If a rule is of another kind.
+    ImportError
+        If a compiled rule was compiled against another binary interface.
     """
 
-    def __init__(self, Condition condition not None, Update update not None, Shrink shrink not None):
-        for rule in (condition, update, shrink):
+    def __init__(self, condition, update, shrink):
+        self.condition = _rule_of(condition, Condition, "condition")
+        self.update = _rule_of(update, Update, "update")
+        self.shrink = _rule_of(shrink, Shrink, "shrink")
+        for rule in (self.condition, self.update, self.shrink):
             _require_abi_of(type(rule))
-        self.condition = condition
-        self.update = update
-        self.shrink = shrink
-        self.decays = bool(shrink.decays)
-        self.closed_form = bool(condition.repeats_with(self.shrink))
+        self.decays = bool(self.shrink.decays)
+        self.closed_form = bool(self.condition.repeats_with(self.shrink))
 
     def __repr__(self):
         return f"Rules({self.condition!r}, {self.update!r}, {self.shrink!r})"
@@ -249,11 +313,11 @@ cdef class Rules:
                 high = middle
         return high
 
-    # Python access, for tests.
-    def py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1,
-                       double most=INFINITY, bint positive=True):
+    # Wrapper of the C method, for checks and tests.
+    def _py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1,
+                        double most=INFINITY, bint positive=True):
         cdef State s = _state_of(state)
         cdef Sample sample
         sample.k, sample.positive, sample.product, sample.sqnorm = 0, positive, product, sqnorm
-        sample.dual, sample.upper = 0, INFINITY
+        sample.dual, sample.upper, sample.threshold = 0, INFINITY, NAN
         return self.repetitions(eta, most, &s, &sample)

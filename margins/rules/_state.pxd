@@ -43,13 +43,14 @@ cdef struct Sample:
     double sqnorm       # N_k = |y_k|^2 + D_k
     double dual         # alpha_k
     double upper        # upper bound of alpha_k
+    double threshold    # of the condition, for its label
 
 
 ctypedef Sample Visit
 
 
 cdef struct Thresholds:
-    # [0] for negative labels, [1] for positive ones
+    # [0] for negative labels, [1] for positive ones. +inf: all samples are misclassified, none unlearned.
     double learn[2]     # misclassified iff p <= learn
     double unlearn[2]   # unlearned iff p >= unlearn and alpha_k > 0
 
@@ -59,6 +60,7 @@ cdef struct Step:
     double shrink
     double add
     double repetitions
+    bint rounded        # set by a rule that makes no update: what is left to add is a rounding error
 
 
 cdef inline double whole(double x) noexcept nogil:

@@ -4,7 +4,7 @@
 from margins._limits cimport MAX_SCALE, MIN_SCALE
 from margins._sparse cimport axpy, dot, margins_prefetch, prefetch
 from margins.data._binary_problem cimport Patterns
-from margins.rules._state cimport Sample, State, Step, advance
+from margins.rules._state cimport Sample, State, Step, Thresholds, advance
 
 
 cdef class WeightVector:
@@ -43,14 +43,15 @@ cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noex
 
 
 cdef inline void describe_sample(
-    Patterns patterns, WeightVector a, Py_ssize_t k, double p, Sample* out
+    Patterns patterns, WeightVector a, Py_ssize_t k, double p, const Thresholds* thresholds, Sample* out
 ) noexcept nogil:
-    """What the rules read of sample k, given its product p."""
+    """What the rules read of sample k, given its product p and the thresholds."""
     out.k = k
     out.positive = patterns.labels[k] > 0
     out.product = p
     out.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
     out.upper = patterns.upper[k]
+    out.threshold = thresholds.learn[out.positive]
     out.dual = a.state.scale * a.beta[k] if a.beta is not None else 0
 
 

@@ -8,6 +8,18 @@ ctypedef double (*factor_with_t)(double, double, double, void*) noexcept nogil
 ctypedef double (*coefficient_t)(double, double, double, double, double, double) noexcept nogil
 ctypedef double (*coefficient_with_t)(double, double, double, double, double, double, void*) noexcept nogil
 
+ctypedef double (*full_coefficient_t)(
+    double, double, double, double, double, double, double, double, double
+) noexcept nogil
+ctypedef double (*full_coefficient_with_t)(
+    double, double, double, double, double, double, double, double, double, void*
+) noexcept nogil
+ctypedef double (*values_t)(const double*) noexcept nogil
+
+
+cdef enum:
+    MOST_NAMES = 12     # that a function may have parameters of: margins.rules.functions.NAMES
+
 
 cdef class NativeCondition(Condition):
     cdef readonly object function
@@ -27,24 +39,35 @@ cdef class NativeUpdate(Update):
     cdef readonly object function
     cdef coefficient_t call
     cdef coefficient_with_t call_with
+    cdef full_coefficient_t call_all
+    cdef full_coefficient_with_t call_all_with
     cdef void* user_data
 
 
-cdef class PythonCondition(Condition):
+cdef class Function:
     cdef readonly object function
-    cdef object error
-    cdef double _call(self, double sqnorm, double t, double dual_sum, double label) noexcept with gil
+    cdef readonly str kind
+    cdef readonly object compile        # "numba" or None
+    cdef readonly tuple names           # of the parameters, in the order of the call
+    cdef object error                   # what it has raised
+    cdef object c_function              # keeps `call` alive
+    cdef object keywords                # those of `names` that go by keyword: tuple, or None
+    cdef values_t call
+    cdef Py_ssize_t places[MOST_NAMES]  # where the numbers of `names` are
+    cdef size_t n_positional
+    cdef double evaluate(self, const double* values) noexcept nogil
+    cdef double _evaluate(self, const double* values) noexcept with gil
+    cdef int check(self) except -1
+
+
+cdef class PythonCondition(Condition):
+    cdef readonly Function call
+    cdef bint names_label
 
 
 cdef class PythonShrink(Shrink):
-    cdef readonly object function
-    cdef object error
-    cdef double _call(self, double sqnorm, double t, double dual_sum) noexcept with gil
+    cdef readonly Function call
 
 
 cdef class PythonUpdate(Update):
-    cdef readonly object function
-    cdef object error
-    cdef double _call(
-        self, double product, double pattern_sqnorm, double dual, double upper, double sqnorm, double t
-    ) noexcept with gil
+    cdef readonly Function call

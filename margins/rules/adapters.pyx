@@ -1,20 +1,30 @@
-"""Rules that are somebody's function: any C function at native speed, or Python's for trying ideas.
+"""Rules that are functions: any C function at native speed, or Python's for trying ideas.
 
-What a function is given says what it decides. With |a|^2, the clock t and S, the sum of the dual
-variables, and all of it double:
+The parameters of a Python function say by their names what it needs; `Python` lists them. A C function
+takes doubles in a fixed order: |a|^2, the clock t, S, the sum of the dual variables, and so on:
 
-    condition   threshold(|a|^2, t, S, label)                  the pattern is misclassified iff p <= it
-    shrink      factor(|a|^2, t, S)                            by what a shrinks before the next addition
-    update      coefficient(p, |y_k|^2, alpha_k, upper_k, |a|^2, t)   how much of y_k is added; 0: none
+    condition   threshold(|a|^2, t, S, label)             the sample is misclassified iff p <= it
+    shrink      factor(|a|^2, t, S)                       by what a shrinks before the next addition
+    update      coefficient(p, |y_k|^2, alpha_k, upper_k, |a|^2, t)
+                coefficient(p, |y_k|^2, alpha_k, upper_k, |a|^2, t, S, label, threshold)
+                                                          how much of y_k is added
 
-A C function may take one more argument, the ``void *`` of its LowLevelCallable's user data.
+and, if it likes, one more argument, the ``void *`` of its LowLevelCallable's user data.
 """
 
+from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
-from libc.math cimport INFINITY, isnan
-from margins.rules._base cimport Condition, Rules, Shrink, State, Step, Thresholds, Update, Visit
+from libc.math cimport INFINITY, NAN, isnan
+from margins.rules._base cimport Condition, Rules, Sample, Shrink, State, Step, Thresholds, Update
+
+import sys
 
 from scipy import LowLevelCallable
+
+from margins.rules.functions import NAMES, compiled, name_of, needs_of, path_of
+
+cdef extern from "Python.h":
+    object PyObject_Vectorcall(object function, PyObject* const* arguments, size_t n, PyObject* names)
 
 
 def Native(function):
@@ -24,7 +34,17 @@ def Native(function):
     ----------
     function : scipy.LowLevelCallable
         Of a Cython, ctypes, cffi or numba (``cfunc(...).ctypes``) function; its signature, doubles
-        only, says which rule it is (see above). The function must not need the GIL.
+        only, says which rule it is:
+
+        - 4, a condition: the squared length of the weight vector, the clock t, the sum of the dual
+          variables, the label, -1 or 1; it returns the threshold;
+        - 3, a shrink: the first three of these; it returns the factor;
+        - 6 or 9, an update: the product a.y_k, the squared length of the sample, its dual variable and
+          the upper bound of that, the squared length of the weight vector, t and, if there are 9, the
+          sum of the dual variables, the label, the threshold; it returns how much of y_k is added.
+
+        One more argument, ``void *``, is the user data of the LowLevelCallable. The function must not
+        need the GIL.
 
     Returns
     -------
@@ -44,50 +64,251 @@ def Native(function):
     >>> @ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4)
     ... def threshold(sqnorm, t, dual_sum, label):
     ...     return 1.0
-    >>> Native(LowLevelCallable(threshold)).py_threshold()
-    1.0
+    >>> Native(LowLevelCallable(threshold))
+    Native('double (double, double, double, double)')
     """
     if not isinstance(function, LowLevelCallable):
         raise TypeError(f"Native must be given a scipy.LowLevelCallable. Got {function!r}.")
     arguments = _arguments(function.signature)
     takes_data = arguments[len(arguments) - 1 :] == ["void*"]
     doubles = arguments[: len(arguments) - 1] if takes_data else arguments
-    kinds = {4: NativeCondition, 3: NativeShrink, 6: NativeUpdate}
+    kinds = {4: NativeCondition, 3: NativeShrink, 6: NativeUpdate, 9: NativeUpdate}
     if any(argument != "double" for argument in doubles) or len(doubles) not in kinds:
         raise ValueError(
             "The function of Native must be `double (double, ...)` of 4 doubles (a condition), 3 (a "
-            "shrink) or 6 (an update), and at most one `void *` behind them. "
+            "shrink), 6 or 9 (an update), and at most one `void *` behind them. "
             f"Got `{function.signature}`."
         )
     return kinds[len(doubles)](function)
 
 
-def Python(function, kind="condition"):
+def Python(function, kind="condition", compile=None):
     """A condition, an update or a shrink that is a Python function, for trying ideas.
 
-    Every update, and nothing else, takes the GIL for it.
+    The names of its parameters say what it is called with; each is a float. Every update, and nothing
+    else, takes the GIL for it, unless it is compiled. `condition`, `update` and `shrink` do the same as
+    decorators, and `Rules` wraps a plain function given in the place of a rule.
 
     Parameters
     ----------
     function : callable
-        Takes the doubles listed above, returns a float.
-    kind : "condition", "shrink" or "update"
+        A condition returns the threshold: a sample is misclassified if ``product <= threshold``. An
+        update returns how much of the sample is added, within the bounds of its dual variable. A shrink
+        returns the factor by which the weight vector is multiplied before that. Parameters, in any
+        order, of all three kinds:
+
+        - ``sqnorm``: the squared length of the weight vector, bias and slacks included;
+        - ``t``: the rules' clock, updates counted with their multiplicity;
+        - ``n_updates``: all updates, unlearning included;
+        - ``dual_sum``: the sum of the dual variables. ``sqrt(sqnorm) / dual_sum`` bounds the maximum
+          margin from above;
+
+        of conditions and updates:
+
+        - ``label``: -1 or 1;
+
+        of updates:
+
+        - ``product``: the signed score, ``label * (w.x + b)``, slack included;
+        - ``threshold``: what the condition has returned, so that it need not be computed again;
+        - ``sample_sqnorm``: the squared length of the sample, bias feature and slack included;
+        - ``dual``, ``upper``: its dual variable, and the most that may become (inf: unbounded);
+        - ``factor``: what the shrink of the same rules returns;
+        - ``index``: of the sample, among those of positive weight.
+
+        A parameter of another name keeps its default, and must have one.
+    kind : "condition", "update" or "shrink"
+    compile : "numba", optional
+        Compile it, by numba's ``cfunc``: it then runs without the GIL. A division by 0 gives inf or NaN.
 
     Returns
     -------
-    Condition, Shrink or Update
+    Condition, Update or Shrink
+        To be called as the function is.
+
+    Raises
+    ------
+    TypeError
+        If `function` is not a function.
+    ValueError
+        If a parameter has a name that is not known for this kind, or numba cannot compile the function.
+    ImportError
+        If numba is asked for and not installed.
 
     Examples
     --------
-    >>> Python(lambda sqnorm, t, dual_sum, label: 0.5 * sqnorm).py_threshold({"sqnorm": 4.0})
-    2.0
+    >>> rule = Python(lambda sqnorm, t: 0.5 * sqnorm / t if t else 0.0)
+    >>> rule(sqnorm=4.0, t=2.0)
+    1.0
+    >>> Python(lambda squared: 0.5 * squared)
+    Traceback (most recent call last):
+        ...
+    ValueError: Parameters of <lambda>, a condition, must be among sqnorm, t, n_updates, dual_sum, label, or have a default. Got squared.
     """
-    kinds = {"condition": PythonCondition, "shrink": PythonShrink, "update": PythonUpdate}
-    if kind not in kinds:
-        raise ValueError(f"kind of Python must be one of {', '.join(map(repr, kinds))}. Got {kind!r}.")
-    if not callable(function):
-        raise TypeError(f"Python must be given a callable. Got {function!r}.")
-    return kinds[kind](function)
+    needs_of(function, kind)
+    if compile not in (None, "numba"):
+        raise ValueError(f"compile of Python must be 'numba' or None. Got {compile!r}.")
+    return {"condition": PythonCondition, "shrink": PythonShrink, "update": PythonUpdate}[kind](function, compile)
+
+
+def condition(function=None, *, compile=None):
+    """Make a Python function a condition; a decorator, see `Python`.
+
+    Parameters
+    ----------
+    function : callable
+        Returns the threshold. Parameters: ``sqnorm``, ``t``, ``n_updates``, ``dual_sum``, ``label``.
+    compile : "numba", optional
+
+    Returns
+    -------
+    Condition
+
+    Examples
+    --------
+    >>> @condition
+    ... def half_of_the_best(sqnorm, t):
+    ...     return 0.5 * sqnorm / t if t else 0.0
+    >>> half_of_the_best
+    Python(half_of_the_best, 'condition')
+    """
+    return _decorated(function, "condition", compile)
+
+
+def update(function=None, *, compile=None):
+    """Make a Python function an update; a decorator, see `Python`.
+
+    Parameters
+    ----------
+    function : callable
+        Returns how much of a misclassified sample is added; not 0, and finite. Parameters: those of a
+        condition, ``product``, ``threshold``, ``sample_sqnorm``, ``dual``, ``upper``, ``factor``,
+        ``index``.
+    compile : "numba", optional
+
+    Returns
+    -------
+    Update
+
+    Examples
+    --------
+    >>> @update
+    ... def to_the_threshold(product, threshold, sample_sqnorm):
+    ...     return (threshold - product) / sample_sqnorm + 1e-6
+    >>> to_the_threshold(product=-1.0, threshold=1.0, sample_sqnorm=4.0)
+    0.500001
+    """
+    return _decorated(function, "update", compile)
+
+
+def shrink(function=None, *, compile=None):
+    """Make a Python function a shrink; a decorator, see `Python`.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a factor in (0, 1]. Parameters: ``sqnorm``, ``t``, ``n_updates``, ``dual_sum``. Where an
+        update has a multiplicity, only ``t`` advances within it.
+    compile : "numba", optional
+
+    Returns
+    -------
+    Shrink
+
+    Examples
+    --------
+    >>> @shrink
+    ... def forgetful(t):
+    ...     return t / (t + 1) if t else 1.0
+    >>> forgetful(3.0)
+    0.75
+    """
+    return _decorated(function, "shrink", compile)
+
+
+def _decorated(function, kind, compile):
+    if function is None:  # @condition(compile=...)
+        return lambda function: Python(function, kind, compile)
+    return Python(function, kind, compile)
+
+
+def _named(module, name):
+    """The rule that a decorated function has become."""
+    __import__(module)
+    rule = sys.modules[module]
+    for part in name.split("."):
+        rule = getattr(rule, part)
+    return rule
+
+
+cdef class Function:
+    """A Python function, or what numba has made of it, called with numbers out of an array.
+
+    Parameters
+    ----------
+    function : callable
+    kind : str
+    compile : "numba" or None
+    """
+
+    def __init__(self, function, str kind, compile):
+        needs = needs_of(function, kind)
+        self.function, self.kind, self.compile, self.names = function, kind, compile, needs.names
+        self.n_positional = len(needs.positional)
+        self.keywords = needs.keyword or None
+        for i, name in enumerate(needs.names):
+            self.places[i] = NAMES[kind].index(name)
+        if compile is not None:
+            self.c_function = compiled(function, kind, needs)
+            self.call = <values_t> <size_t> self.c_function.address
+
+    def __repr__(self):
+        compile = "" if self.compile is None else f", compile={self.compile!r}"
+        return f"Python({name_of(self.function)}, {self.kind!r}{compile})"
+
+    cdef double evaluate(self, const double* values) noexcept nogil:
+        if self.call != NULL:
+            return self.call(values)
+        return self._evaluate(values)
+
+    cdef double _evaluate(self, const double* values) noexcept with gil:
+        """NaN, at which the pass ends, if it raises: `check` raises that afterwards."""
+        cdef list arguments = []    # keeps them alive
+        cdef PyObject* pointers[MOST_NAMES]
+        cdef Py_ssize_t i
+        if self.error is not None:
+            return NAN
+        try:
+            for i in range(len(self.names)):
+                arguments.append(values[self.places[i]])
+                pointers[i] = <PyObject*> arguments[i]
+            result = PyObject_Vectorcall(
+                self.function, pointers, self.n_positional, <PyObject*> self.keywords if self.keywords else NULL
+            )
+            return _number(result, self)
+        except BaseException as error:
+            self.error = error
+        return NAN
+
+    cdef int check(self) except -1:
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return 0
+
+
+cdef double _number(result, Function function) except? -1:
+    try:
+        return result
+    except TypeError:
+        raise TypeError(f"{function!r} must return a float. Got {result!r}.") from None
+
+
+def _reduced(rule, Function call):
+    path = path_of(rule, call.function)
+    if path is not None:
+        return _named, path
+    return Python, (call.function, call.kind, call.compile)
 
 
 def _arguments(signature):
@@ -113,13 +334,13 @@ cdef bint _takes_data(function):
     return arguments[len(arguments) - 1] == "void*"
 
 
-cdef inline void _add(double coefficient, const Visit* visit, double factor, Step* out) noexcept nogil:
-    """Add so much, within the bounds of the dual variable; NaN and 0: nothing."""
-    cdef double dual = factor * visit.dual
+cdef inline void _add(double coefficient, const Sample* sample, double factor, Step* out) noexcept nogil:
+    """Add so much, within the bounds of the dual variable; 0: nothing. NaN is passed on, to be found."""
+    cdef double dual = factor * sample.dual
     out.shrink, out.repetitions = factor, 1
-    out.add = min(max(coefficient, -dual), visit.upper - dual)
-    if isnan(coefficient) or out.add == 0:
-        out.shrink, out.add, out.repetitions = 1, 0, 0
+    out.add = coefficient if isnan(coefficient) else min(max(coefficient, -dual), sample.upper - dual)
+    if out.add == 0:
+        out.shrink, out.repetitions = 1, 0
 
 
 cdef class NativeCondition(Condition):
@@ -176,111 +397,146 @@ cdef class NativeUpdate(Update):
     def __init__(self, function):
         cdef void* pointer = _pointer(function, &self.user_data)
         self.function = function
-        if _takes_data(function):
-            self.call_with = <coefficient_with_t> pointer
+        if len(_arguments(function.signature)) - _takes_data(function) == 6:
+            if _takes_data(function):
+                self.call_with = <coefficient_with_t> pointer
+            else:
+                self.call = <coefficient_t> pointer
+        elif _takes_data(function):
+            self.call_all_with = <full_coefficient_with_t> pointer
         else:
-            self.call = <coefficient_t> pointer
+            self.call_all = <full_coefficient_t> pointer
 
     def __repr__(self):
         return f"Native({self.function.signature!r})"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
-        cdef double c
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        cdef double c, label = 1 if sample.positive else -1
         if self.call != NULL:
             c = self.call(
-                visit.product, visit.sqnorm, visit.dual, visit.upper, state.sqnorm, state.t
+                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t
             )
-        else:
+        elif self.call_with != NULL:
             c = self.call_with(
-                visit.product, visit.sqnorm, visit.dual, visit.upper, state.sqnorm, state.t,
+                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t,
                 self.user_data
             )
-        _add(c, visit, rules.shrink.factor(state), out)
+        elif self.call_all != NULL:
+            c = self.call_all(
+                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t,
+                state.dual_sum, label, sample.threshold
+            )
+        else:
+            c = self.call_all_with(
+                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t,
+                state.dual_sum, label, sample.threshold, self.user_data
+            )
+        _add(c, sample, rules.shrink.factor(state), out)
+
+
+cdef inline void _fill(const State* state, double* values) noexcept nogil:
+    """What every kind may name, in the order of `NAMES`."""
+    values[0], values[1] = state.sqnorm, state.t
+    values[2], values[3] = state.n_updates, state.dual_sum
 
 
 cdef class PythonCondition(Condition):
     """A condition that is a Python function; see `Python`."""
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, compile=None):
+        self.call = Function(function, "condition", compile)
+        self.names_label = "label" in self.call.names
 
     def __repr__(self):
-        return f"Python({self.function!r}, 'condition')"
+        return repr(self.call)
+
+    def __call__(self, *args, **kwargs):
+        return self.call.function(*args, **kwargs)
+
+    def __reduce__(self):
+        return _reduced(self, self.call)
+
+    @property
+    def function(self):
+        """The function."""
+        return self.call.function
 
     cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
-        out.learn[0] = self._call(state.sqnorm, state.t, state.dual_sum, -1)
-        out.learn[1] = self._call(state.sqnorm, state.t, state.dual_sum, 1)
+        cdef double values[MOST_NAMES]
+        _fill(state, values)
+        values[4] = -1
+        out.learn[0] = out.learn[1] = self.call.evaluate(values)
+        if self.names_label:
+            values[4] = 1
+            out.learn[1] = self.call.evaluate(values)
         out.unlearn[0] = out.unlearn[1] = INFINITY
 
-    cdef double _call(self, double sqnorm, double t, double dual_sum, double label) noexcept with gil:
-        if self.error is None:
-            try:
-                return self.function(sqnorm, t, dual_sum, label)
-            except BaseException as error:
-                self.error = error
-        return -INFINITY  # nothing is misclassified until `check` raises it
-
     cdef int check(self) except -1:
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error
-        return 0
+        return self.call.check()
 
 
 cdef class PythonShrink(Shrink):
     """A shrink that is a Python function; see `Python`."""
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, compile=None):
+        self.call = Function(function, "shrink", compile)
 
     def __repr__(self):
-        return f"Python({self.function!r}, 'shrink')"
+        return repr(self.call)
+
+    def __call__(self, *args, **kwargs):
+        return self.call.function(*args, **kwargs)
+
+    def __reduce__(self):
+        return _reduced(self, self.call)
+
+    @property
+    def function(self):
+        """The function."""
+        return self.call.function
 
     cdef double factor(self, const State* state) noexcept nogil:
-        return self._call(state.sqnorm, state.t, state.dual_sum)
-
-    cdef double _call(self, double sqnorm, double t, double dual_sum) noexcept with gil:
-        if self.error is None:
-            try:
-                return self.function(sqnorm, t, dual_sum)
-            except BaseException as error:
-                self.error = error
-        return 1
+        cdef double values[MOST_NAMES]
+        _fill(state, values)
+        return self.call.evaluate(values)
 
     cdef int check(self) except -1:
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error
-        return 0
+        return self.call.check()
 
 
 cdef class PythonUpdate(Update):
     """An update that is a Python function; see `Python`."""
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, compile=None):
+        self.call = Function(function, "update", compile)
 
     def __repr__(self):
-        return f"Python({self.function!r}, 'update')"
+        return repr(self.call)
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
-        cdef double c = self._call(
-            visit.product, visit.sqnorm, visit.dual, visit.upper, state.sqnorm, state.t
-        )
-        _add(c, visit, rules.shrink.factor(state), out)
+    def __call__(self, *args, **kwargs):
+        return self.call.function(*args, **kwargs)
 
-    cdef double _call(
-        self, double product, double pattern_sqnorm, double dual, double upper, double sqnorm, double t
-    ) noexcept with gil:
-        if self.error is None:
-            try:
-                return self.function(product, pattern_sqnorm, dual, upper, sqnorm, t)
-            except BaseException as error:
-                self.error = error
-        return 0
+    def __reduce__(self):
+        return _reduced(self, self.call)
+
+    @property
+    def function(self):
+        """The function."""
+        return self.call.function
+
+    @property
+    def needs_dual(self):
+        """True if the function names ``dual``."""
+        return "dual" in self.call.names
+
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        cdef double values[MOST_NAMES]
+        cdef double factor = rules.shrink.factor(state)
+        _fill(state, values)
+        values[4] = 1 if sample.positive else -1
+        values[5], values[6], values[7] = sample.product, sample.threshold, sample.sqnorm
+        values[8], values[9], values[10], values[11] = sample.dual, sample.upper, factor, sample.k
+        _add(self.call.evaluate(values), sample, factor, out)
 
     cdef int check(self) except -1:
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error
-        return 0
+        return self.call.check()

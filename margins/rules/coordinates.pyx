@@ -6,7 +6,7 @@ by alpha_k is 1 - a.y_k, so alpha_k should grow while a.y_k < 1 and fall while a
 
 from libc.math cimport fabs
 
-from margins.rules._base cimport Condition, Rules, State, Step, Thresholds, Update, Visit
+from margins.rules._base cimport Condition, Rules, Sample, State, Step, Thresholds, Update
 
 
 # What one pattern may add to a product. No optimum needs it, but where there is none, because no
@@ -67,19 +67,19 @@ cdef class CoordinateStep(Update):
     def __repr__(self):
         return f"CoordinateStep(eta={self.eta:g})"
 
-    cdef void _move(self, const Visit* visit, Step* out) noexcept nogil:
+    cdef void _move(self, const Sample* sample, Step* out) noexcept nogil:
         # A zero row without an extension has N_k = 0: its dual variable goes to its bound at once.
-        cdef double slope = 1 - visit.product
-        cdef double alpha = visit.dual + (slope / visit.sqnorm if self.eta == 0 else self.eta * slope)
-        alpha = min(max(alpha, 0), min(visit.upper, LARGEST / visit.sqnorm))
+        cdef double slope = 1 - sample.product
+        cdef double alpha = sample.dual + (slope / sample.sqnorm if self.eta == 0 else self.eta * slope)
+        alpha = min(max(alpha, 0), min(sample.upper, LARGEST / sample.sqnorm))
         out.shrink = 1
-        out.add = alpha - visit.dual
+        out.add = alpha - sample.dual
         if fabs(out.add) <= ROUNDING * alpha:
-            out.add = 0  # it is at its bound already
+            out.add, out.rounded = 0, True  # it is at its bound or its best value already
         out.repetitions = out.add != 0
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
-        self._move(visit, out)
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        self._move(sample, out)
 
-    cdef void unlearn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
-        self._move(visit, out)
+    cdef void unlearn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        self._move(sample, out)

@@ -16,8 +16,8 @@ from libc.stdint cimport int32_t
 from margins._limits cimport INTEGER_ROOT_TOLERANCE, PREFETCH_DISTANCE
 from margins.rules._averaging cimport count_samples, end_hypothesis
 from margins.rules._base cimport (
-    Membership, Patterns, Readout, Rules, Sample, State, Step, Tally, Thresholds, WeightVector, epoch_t,
-    product, whole,
+    Membership, Patterns, Readout, Rules, Sample, State, Step, Tally, Thresholds, WeightVector,
+    check_sqnorm, epoch_t, product, whole,
 )
 from margins.rules._weight_vector cimport apply_step, prefetch_sample
 from margins.rules.conditions cimport FixedThreshold
@@ -119,6 +119,7 @@ cdef void unlearning_epoch(
             sample.k, sample.product, sample.sqnorm = k, p, sqnorm
             if readout is not None:
                 sample.positive, sample.dual, sample.upper = patterns.labels[k] > 0, alpha, patterns.upper[k]
+                sample.threshold = b
                 sample_copy, step_copy = sample, step
                 end_hypothesis(
                     readout, patterns, a, &sample_copy, &step_copy, i + 1 - since,
@@ -127,6 +128,8 @@ cdef void unlearning_epoch(
                 since, refused_before = i + 1, tally.n_refused
             apply_step(patterns, a, &sample, &step)
             tally.n_changed += 1
+            if not check_sqnorm(tally, k, &a.state):
+                break
             if keep != NULL and keep.updated and a.beta[k] > 0:
                 member = True
         if member:

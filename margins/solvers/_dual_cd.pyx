@@ -22,8 +22,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from margins._limits cimport PREFETCH_DISTANCE
 from margins._update cimport (
-    Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step,
-    describe_sample, prefetch_sample, product,
+    Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step, check_sqnorm,
+    check_step, check_thresholds, describe_sample, prefetch_sample, product,
 )
 
 import numpy as np
@@ -60,12 +60,15 @@ cdef class ShrinkingPasses(SampleLoop):
         -------
         int
             How many samples of the full pass changed the weight vector; 0: converged. `n_refused` is
-            how many were misclassified without an update.
+            how many were misclassified without an update, `n_unmoved` how many of these were below the
+            upper bounds of their dual variables.
 
         Raises
         ------
         ValueError
             If the weight vector does not keep dual variables.
+        margins.rules.RuleError
+            If a rule returns a number that is not finite. The weight vector is then invalid.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
@@ -79,7 +82,8 @@ cdef class ShrinkingPasses(SampleLoop):
         self.begin(patterns, a, rules, None)
         try:
             self._pass(len(members), &tally)
-            n_changed, self.n_refused = tally.n_changed, tally.n_refused
+            n_changed = tally.n_changed
+            self.n_refused, self.n_unmoved = tally.n_refused, tally.n_unmoved
             for _ in range(self.passes):
                 if tally.n_kept == 0 or tally.n_changed == 0:
                     break
@@ -121,16 +125,20 @@ cdef void shrinking_pass(
     cdef Sample sample
     cdef Step step
     rules.condition.thresholds(&a.state, &thresholds)
+    if not check_thresholds(tally, members[begin], &thresholds):
+        return
     for i in range(begin, end):
         if i + PREFETCH_DISTANCE < end and not is_kernel:
             prefetch_sample(patterns, a, members[i + PREFETCH_DISTANCE])
         k = members[i]
-        describe_sample(patterns, a, k, product(patterns, a, k), &sample)
+        describe_sample(patterns, a, k, product(patterns, a, k), &thresholds, &sample)
         step.repetitions = 0
         refused = False
         if sample.product <= thresholds.learn[sample.positive]:
             if sample.dual < sample.upper:
+                step.rounded = False
                 rules.update.learn(rules, &a.state, &sample, &step)
+                tally.n_unmoved += step.repetitions <= 0 and not step.rounded
             refused = step.repetitions <= 0  # at its upper bound, but for rounding
         elif sample.product >= thresholds.unlearn[sample.positive] and sample.dual > 0:
             rules.update.unlearn(rules, &a.state, &sample, &step)
@@ -148,7 +156,11 @@ cdef void shrinking_pass(
         out.highest = max(out.highest, violation)
         members[tally.n_kept] = k
         tally.n_kept += 1
-        if step.repetitions > 0:
+        if not step.repetitions <= 0:  # NaN is a change, and recorded
+            if not check_step(tally, k, &step):
+                return
             apply_step(patterns, a, &sample, &step)
             tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
+            if not (check_sqnorm(tally, k, &a.state) and check_thresholds(tally, k, &thresholds)):
+                return

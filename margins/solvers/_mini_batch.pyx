@@ -12,7 +12,7 @@ Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos, Figure 1.
 from libc.stdint cimport int32_t
 from margins._update cimport (
     Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_decay, apply_step,
-    describe_sample, product,
+    check_decay, check_sqnorm, check_step, check_thresholds, describe_sample, product,
 )
 from margins.rules.hinge cimport SubgradientStep
 
@@ -52,6 +52,8 @@ cdef class MiniBatches(SampleLoop):
         ------
         TypeError
             If the update is no `SubgradientStep`, or there is a readout.
+        margins.rules.RuleError
+            If a rule returns a number that is not finite. The weight vector is then invalid.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
@@ -98,6 +100,8 @@ cdef void _process_batches(
     cdef Step step
     while begin < end:
         rules.condition.thresholds(&a.state, &thresholds)
+        if not check_thresholds(tally, order[begin], &thresholds):
+            return
         n_wrong = 0
         for i in range(begin, begin + n):
             k = order[i]
@@ -105,14 +109,21 @@ cdef void _process_batches(
                 wrong[n_wrong] = <int32_t> k
                 n_wrong += 1
         size = update.size(&a.state) / n
-        apply_decay(a, rules.shrink.decay(&a.state))
+        factor = rules.shrink.decay(&a.state)
+        if not check_decay(tally, order[begin], factor):
+            return
+        apply_decay(a, factor)
         # One after the other, because |a|^2 follows from the product before each addition.
         for i in range(n_wrong):
             k = wrong[i]
-            describe_sample(patterns, a, k, product(patterns, a, k), &sample)
+            describe_sample(patterns, a, k, product(patterns, a, k), &thresholds, &sample)
             step.shrink, step.repetitions = 1, 1
             step.add = size * update.weight_of(k)
+            if not check_step(tally, k, &step):
+                return
             apply_step(patterns, a, &sample, &step)
+            if not check_sqnorm(tally, k, &a.state):
+                return
             a.state.t -= 1  # the batch has been counted
         factor = update.projection(a.state.sqnorm)
         if n_wrong and factor < 1:

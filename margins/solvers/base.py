@@ -97,7 +97,7 @@ class EpochReport(NamedTuple):
     n_visits : int
         Samples accessed.
     n_refused : int
-        Misclassified samples that the upper bound of their dual variable kept from an update.
+        Misclassified samples without an update.
     check_gap : bool
         False: the estimated gap is above the tolerance, so a certificate would not prove it.
     is_exhausted : bool
@@ -106,6 +106,9 @@ class EpochReport(NamedTuple):
         The weight vector of the model, if it is not the run's own.
     dual_is_feasible : bool
         True: the run's dual variables are feasible as they are, at scale 1.
+    n_unmoved : int
+        Of `n_refused`: samples below the upper bounds of their dual variables. With any, an epoch that
+        changes nothing is no convergence.
     """
 
     n_changed: int
@@ -115,6 +118,7 @@ class EpochReport(NamedTuple):
     is_exhausted: bool = False
     primal: PrimalPoint | None = None
     dual_is_feasible: bool = False
+    n_unmoved: int = 0
 
 
 class Solver(ABC):
@@ -126,6 +130,9 @@ class Solver(ABC):
     corrects_rounding: ClassVar[bool] = False
     # True: every access of a sample shrinks the weight vector, so no epoch leaves it unchanged.
     decays: bool = False
+    # By which rules a pass over all samples is made; None: by no rules.
+    rules: Rules | None = None
+    full_pass_rules: Rules | None = None
 
     @classmethod
     def why_not(cls, problem):
@@ -180,14 +187,14 @@ class RulesSolver(Solver):
         n_changed = sets.full_epoch(
             run.patterns, run.weights, self.rules, order, self.full_pass_rules, run.readout
         )
-        return EpochReport(n_changed, sets.n_visits - before, sets.n_refused)
+        return EpochReport(n_changed, sets.n_visits - before, sets.n_refused, n_unmoved=sets.n_unmoved)
 
     def __repr__(self):
         return f"RulesSolver({self.rules!r}, levels={self.levels!r})"
 
 
 class EpochSolver(Solver):
-    """An object with `full_epoch`, `n_refused` and `n_visits`, as `ActiveSets` has them, and its rules.
+    """A loop over samples, as `margins._update.SampleLoop` describes it, and its rules.
 
     Parameters
     ----------
@@ -195,7 +202,7 @@ class EpochSolver(Solver):
         None: the loop needs none.
     loop : object
         ``loop.full_epoch(patterns, weights, rules, order, None, readout)`` returns how many samples
-        made an update in the pass over all of them.
+        made an update in the pass over all of them, and leaves `n_refused`, `n_unmoved` and `n_visits`.
     name : str
     """
 
@@ -209,7 +216,7 @@ class EpochSolver(Solver):
         n_changed = loop.full_epoch(
             run.patterns, run.weights, self.rules, run.orders.next(), None, run.readout
         )
-        return EpochReport(n_changed, loop.n_visits - before, loop.n_refused)
+        return EpochReport(n_changed, loop.n_visits - before, loop.n_refused, n_unmoved=loop.n_unmoved)
 
 
 class Phase(NamedTuple):

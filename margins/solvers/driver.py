@@ -19,7 +19,7 @@ from margins.data.binary_problem import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.losses.base import NOTHING
-from margins.solvers.base import Phase, PhaseRecord, Problem, solver_path
+from margins.solvers.base import Phase, PhaseRecord, Problem, Solver, solver_path
 from margins.tuning import TUNING
 
 EPSILON = np.finfo(np.float64).eps
@@ -139,6 +139,9 @@ class Run:
     clean : bool
         True if the last full epoch changed nothing.
     converged : bool
+    standstill : str or None
+        Why the last full epoch, which changed nothing, is no convergence: misclassified samples that the
+        update rule does not add.
     trouble : str or None
         Why the fit ended without the proof.
     """
@@ -171,13 +174,15 @@ class Run:
             self.weights = options.new_weights(patterns)
         self._readout = None if options.readout is None else options.readout(self.weights)
         self.readout = self._readout
-        self.history, self.phases, self.solver = [], [], None
-        self.certificate = self.products = self.trouble = None
+        self.history: list[Epoch] = []
+        self.phases: list[PhaseRecord] = []
+        self.solver: Solver | None = None
+        self.certificate = self.products = self.standstill = self.trouble = None
         self.primal_scale = self.dual_scale = 1.0
         self.n_epochs = self.n_visits = 0
         self.clean = self.converged = False
         self._best_dual = 0.0
-        self._n_changed = self._n_refused = 0
+        self._n_changed = self._n_refused = self._n_unmoved = 0
         self._corrects_rounding = False
         self._n_visits_summed = 0  # before the weight vector was last summed
         self._primal = None  # of the last epoch, if its solver has found one
@@ -198,7 +203,7 @@ class Run:
     def finished(self):
         """True if nothing is left to do: the accuracy is proven, and a clean pass made if it must be."""
         if self.eps is None:
-            return self.clean
+            return self.clean and self.standstill is None
         return (
             (self.clean or not self.options.needs_clean_pass)
             and self.certificate is not None
@@ -243,7 +248,7 @@ class Run:
 
     def rescale_to_feasible(self):
         """Bring the dual variables to the scale at which the certificate has found them best."""
-        if self.dual_scale > 0:
+        if self.dual_scale > 0 and self.dual_scale != 1:
             self.weights.rescale(self.dual_scale)
             self.dual_scale, self._is_certified = 1.0, False
 
@@ -311,7 +316,7 @@ class Run:
             phase_ends = phase_ends or (self.clean and not solver.decays)
             if not ends_run and self.n_epochs >= self.max_iter:
                 phase_ends = True
-                if not self.finished:
+                if not self.finished or (self.eps is None and solver.decays):
                     # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
                     self._out_of_epochs()
                     ends_run = True
@@ -349,7 +354,7 @@ class Run:
             proven = self.finished and not self.options.needs_clean_pass
         else:
             # Where every access shrinks, a full epoch without updates is no end.
-            proven = self.clean and phase.is_last and not solver.decays
+            proven = self.finished and phase.is_last and not solver.decays
         if phase.until is not None and phase.until(self):
             self.clean = proven = True
         if proven:
@@ -363,7 +368,7 @@ class Run:
 
     def ends_phase(self):
         """True if a run that is trained with others ends: nothing changed, stopped, or out of epochs."""
-        if self.clean:
+        if self.clean and self.standstill is None:
             self.trouble = None  # a callback that stopped it came too late
         elif self.trouble is None and self.n_epochs == self.max_iter:
             self._out_of_epochs()
@@ -383,6 +388,7 @@ class Run:
         """Count what a solver has done, in a whole epoch or a part of it."""
         self._n_changed += report.n_changed
         self._n_refused += report.n_refused
+        self._n_unmoved += report.n_unmoved
         self.n_visits += report.n_visits
         self._check_gap = report.check_gap
         self._primal = report.primal
@@ -393,6 +399,7 @@ class Run:
         """Count a full epoch, look for its proof, and notify observers."""
         self.n_epochs += 1
         self.clean = self._n_changed == 0
+        self._note_standstill()
         self._check_gap = self._check_gap or self.n_epochs == self.max_iter
         certified = (
             self.eps is not None
@@ -424,7 +431,7 @@ class Run:
             n_presented = len(self.patterns) - self.orders.n_held_out
             self.readout.n_presented += left * n_presented
             self.readout.n_right += left * (n_presented - self._n_refused)
-        self._n_changed = self._n_refused = 0
+        self._n_changed = self._n_refused = self._n_unmoved = 0
         if self._watch is not None and self._watch.end_epoch(self):
             self.trouble = "a callback stopped it"
 
@@ -441,9 +448,23 @@ class Run:
         if self.trouble is None:
             self.converged = self.finished
             if not self.converged:
-                self.trouble = "the algorithm ended before its accuracy was proven"
+                self.trouble = self.standstill or "the algorithm ended before its accuracy was proven"
         if self._watch is not None:
             self._watch.end()
+
+    def _note_standstill(self):
+        """Tell an epoch that could change nothing from one that had nothing to change."""
+        self.standstill = None
+        if not self.clean or not self._n_unmoved:
+            return
+        n, rules = self._n_unmoved, self.solver.full_pass_rules or self.solver.rules
+        self.standstill = (
+            f"{n} sample{'s' if n > 1 else ''} below the upper bound of the dual variable "
+            f"{'are' if n > 1 else 'is'} misclassified by {rules.condition!r}, and {rules.update!r} "
+            "does not move the weight vector"
+        )
+        if not rules.decays and self.trouble is None:
+            self.trouble = self.standstill
 
     # Rounding.
 

@@ -18,6 +18,7 @@ from margins.rules import (
     Mistake,
     NoShrink,
     Readout,
+    RuleError,
     Rules,
     Shrink,
     ShrunkThreshold,
@@ -183,7 +184,7 @@ def check_thresholds(condition):
     """Thresholds are numbers, and a pattern of product +inf is not misclassified after an update."""
     for state in _states():
         for positive in (False, True):
-            threshold = condition.py_threshold(state, positive)
+            threshold = condition._py_threshold(state, positive)
             at_start = not state and threshold == math.inf  # all are misclassified to begin with
             require(
                 math.isfinite(threshold) or at_start,
@@ -196,11 +197,11 @@ def check_thresholds(condition):
 def check_thresholds_are_pure(condition):
     """Thresholds depend on the state alone, and not on how the weight vector is represented."""
     for positive in (False, True):
-        _require_pure(lambda state, p=positive: condition.py_threshold(state, p), "a threshold of")
-        _require_pure(lambda state, p=positive: condition.py_ceiling(state, p), "a ceiling of")
+        _require_pure(lambda state, p=positive: condition._py_threshold(state, p), "a threshold of")
+        _require_pure(lambda state, p=positive: condition._py_ceiling(state, p), "a ceiling of")
         for state in _states():
-            one = condition.py_threshold(state, positive)
-            other = condition.py_threshold({**state, "scale": 0.5, "label_sum": 3.0}, positive)
+            one = condition._py_threshold(state, positive)
+            other = condition._py_threshold({**state, "scale": 0.5, "label_sum": 3.0}, positive)
             require(
                 one == other,
                 f"a threshold of {other} with scale=0.5 and label_sum=3 {_said(state)}",
@@ -214,8 +215,8 @@ def check_ceilings(condition):
     require(isinstance(condition.unlearns, bool), f"unlearns = {condition.unlearns!r}", "True or False")
     for state in _states():
         for positive in (False, True):
-            learn = condition.py_threshold(state, positive)
-            unlearn = condition.py_ceiling(state, positive)
+            learn = condition._py_threshold(state, positive)
+            unlearn = condition._py_ceiling(state, positive)
             if condition.unlearns:
                 require(
                     unlearn > learn,
@@ -259,15 +260,15 @@ def _require_repetitions(condition, shrink):
             given = f"{_said(state)} with a.y = {p:g}, |y|**2 = {N:g}"
             for _ in range(MOST + 1):
                 now = {**state, "sqnorm": A, "t": t, "dual_sum": t}
-                walk.append((p, condition.py_threshold(now, positive), size))
+                walk.append((p, condition._py_threshold(now, positive), size))
                 if len(walk) > 1 and not _misclassified(len(walk) - 1, walk)[1]:
                     break
-                s = shrink.py_factor({"t": t}) if t else 1.0
+                s = shrink._py_factor({"t": t}) if t else 1.0
                 p, A, t = s * p + N, s * s * A + 2 * s * p + N, t + 1
                 size = max(size, abs(p))
             if not _misclassified(0, walk)[0]:
                 continue
-            got = rules.py_repetitions(walk[0][0], N, state, most=MOST, positive=positive)
+            got = rules._py_repetitions(walk[0][0], N, state, most=MOST, positive=positive)
             require(1 <= got <= MOST and got == math.floor(got), f"{got} repetitions {given}", "a count")
             ends = got < len(walk) and (not _misclassified(int(got), walk)[0] or got == MOST)
             begins = got <= len(walk) and (got == 1 or _misclassified(int(got) - 1, walk)[1])
@@ -289,13 +290,13 @@ def check_factors(shrink):
     require(isinstance(shrink.is_identity, bool), f"is_identity = {shrink.is_identity!r}", "a bool")
     require(isinstance(shrink.decays, bool), f"decays = {shrink.decays!r}", "True or False")
     for state in _states():
-        factor = shrink.py_factor(state)
+        factor = shrink._py_factor(state)
         require(0 <= factor <= 1, f"a factor of {factor} {_said(state)}", "a number from 0 to 1")
         if state:
             require(factor > 0, f"a factor of 0 {_said(state)}", "more: all would be forgotten")
         if shrink.is_identity:
             require(factor == 1, f"a factor of {factor} {_said(state)}", "1, since `is_identity`")
-    _require_pure(shrink.py_factor, "a factor of")
+    _require_pure(shrink._py_factor, "a factor of")
 
 
 @check
@@ -304,11 +305,11 @@ def check_repeat(shrink):
     for state in _states():
         product, total, t = 1.0, 0.0, state.get("t", 0.0)
         for count in range(1, MOST + 1):
-            factor = shrink.py_factor({**state, "t": t})
+            factor = shrink._py_factor({**state, "t": t})
             product, total, t = product * factor, total * factor + 1, t + 1
             if count not in (1, 2, 3, 7, 64, MOST):
                 continue
-            shrunk, added = shrink.py_repeat(count, state)
+            shrunk, added = shrink._py_repeat(count, state)
             given = f"for {count} updates at once {_said(state)}"
             require(
                 math.isclose(added, total, rel_tol=SLACK),
@@ -392,6 +393,41 @@ def check_counts(update):
     require(weights.n_updates >= 0, f"{weights.n_updates} updates", "0 or more")
     if weights.n_updates == 0:
         require(not weights.weights.any(), "weights changed by no update", "0 updates, weights of 0")
+
+
+@check
+def check_updates_are_finite(update):
+    """No number of an update is NaN or infinite, whatever the product, the state and the label."""
+    patterns = _patterns()
+    for beyond in (Mistake(), FixedThreshold(7)):
+        try:
+            _present(patterns, Rules(beyond, update, NoShrink()))
+        except RuleError as error:
+            raise Violation(
+                f"{error.got} at sample {error.sample} with {beyond!r}", "finite numbers"
+            ) from None
+
+
+@check
+def check_updates_move(update):
+    """A sample of wrong sign, below the upper bound of its dual variable, changes the weight vector."""
+    patterns = _patterns()
+    weights, sets = WeightVector(patterns.rows.n_features, len(patterns)), ActiveSets((), len(patterns))
+    rules = Rules(Mistake(), update, NoShrink())
+    for seed in range(3):
+        before, n_updates = _numbers(weights)[:-1], weights.n_updates
+        order = np.random.default_rng(seed).permutation(len(patterns)).astype(np.int32)
+        n_changed = sets.full_epoch(patterns, weights, rules, order)
+        require(
+            sets.n_unmoved == 0,
+            f"no update at {sets.n_unmoved} of {len(patterns)} samples, all misclassified",
+            "an update at each of them",
+        )
+        require(
+            n_changed == 0 or _numbers(weights)[:-1] != before,
+            f"{weights.n_updates - n_updates} updates that change nothing",
+            "another weight vector after them",
+        )
 
 
 # ------------------------------------------------------------------------------------------- readouts
@@ -482,6 +518,8 @@ CHECKS = {
     Update: (
         check_repr,
         check_binary_interface,
+        check_updates_are_finite,
+        check_updates_move,
         check_dual_variables_keep_their_bounds,
         check_sums_are_kept,
         check_counts,

@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.utils import check_random_state
 
 import margins
+from margins.solvers.base import PhaseRecord
 
 # Whether a run ends with a clean epoch is not what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -209,6 +210,8 @@ def plain(value):
     if sparse.issparse(value):
         return value.toarray()
     if isinstance(value, list):  # a learning curve
+        if value and isinstance(value[0], PhaseRecord):
+            return [(record.solver, record.epochs, record.updates) for record in value]
         return [(record.epoch, record.updates, record.mistakes) for record in value]
     if type(value).__eq__ is object.__eq__:  # a helper: what it does shows in the decisions
         return type(value).__name__

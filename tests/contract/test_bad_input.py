@@ -85,7 +85,7 @@ def allows(constraint, value):
             value is one or (isinstance(value, str) and value == one) for one in constraint.values
         )
     if isinstance(constraint, SubclassOf):
-        return isinstance(value, type) and issubclass(value, constraint.type)
+        return isinstance(value, type) and issubclass(value, constraint.base)
     assert isinstance(constraint, Interval)
     if isinstance(value, bool | np.bool_) or not isinstance(
         value, Integral if constraint.integer else Real

@@ -220,7 +220,7 @@ def test_what_is_asked_is_what_has_been_installed(environment):
 
 def test_names_of_plug_ins_are_available(environment):
     names = environment.ask("import margins; answer = margins.available()")
-    offered = {"halving", "fresh", "by-function", "by-python-function", "broken", "stale"}
+    offered = {"halving", "fresh", "by-function", "by-python-function", "relaxed", "broken", "stale"}
     assert offered <= set(names)
     assert "twin" not in names and {"margins-twin-one:twin", "margins-twin-two:twin"} <= set(names)
     assert {"pdm", "margins-shadow:pdm"} <= set(names)
@@ -346,6 +346,12 @@ for share in (0.0, 0.5, 0.99):
     check_rule(FreshMargin(share))
 check_rule(by_function.by_pointer)
 check_rule(by_function.by_name)
+import pickle, relaxed
+for rule in (relaxed.below_half_of_the_bound, relaxed.past_the_threshold, relaxed.forget_a_little):
+    check_rule(rule)
+    assert pickle.loads(pickle.dumps(rule)) is rule
+for check, arguments in algorithm_checks("relaxed")[:-1]:
+    check(*arguments)
 for check, arguments in algorithm_checks("fresh")[:-1]:  # scikit-learn's are asked of pdm
     check(*arguments)
 answer = "kept"
@@ -357,7 +363,9 @@ CARELESS = """
 import careless_rules
 from margins.testing import check_rule
 answer = {}
-for name in ("WrongRoot", "Forgetful", "TakesBackTooEarly", "Unbounded", "HalfCounted", "WrongRepeat"):
+for name in (
+    "WrongRoot", "Forgetful", "TakesBackTooEarly", "Unbounded", "Idle", "HalfCounted", "WrongRepeat",
+):
     try:
         check_rule(getattr(careless_rules, name)())
     except AssertionError as error:
@@ -371,6 +379,7 @@ def test_compiled_rules_that_go_wrong_are_told_what_is_wrong(environment):
         "Forgetful": "check_thresholds_are_pure: got a threshold of .*one answer",
         "TakesBackTooEarly": "check_ceilings: got an unlearning threshold of 3.0 .*more than .*3.0",
         "Unbounded": r"check_dual_variables_keep_their_bounds: got .* all of them in \[0, 2.5\]",
+        "Idle": "check_updates_move: got 30 updates that change nothing",
         "HalfCounted": "check_counts: got a clock of .*expected a whole number",
         "WrongRepeat": "check_repeat: got a pattern added 2.0 times for 2 updates .*expected 1.5",
     }
@@ -385,7 +394,7 @@ def test_compiled_rules_that_go_wrong_are_told_what_is_wrong(environment):
 FRESH = """
 import fresh_rules, margins
 answer = [margins.__file__, fresh_rules.__file__, margins.get("fresh").__module__]
-answer.append(fresh_rules.FreshMargin(0.5).py_threshold({"sqnorm": 8.0, "t": 2.0}))
+answer.append(fresh_rules.FreshMargin(0.5)._py_threshold({"sqnorm": 8.0, "t": 2.0}))
 """
 
 

@@ -171,8 +171,8 @@ def test_layouts_and_threads_make_no_difference():
 def test_a_solver_that_cannot_serve_says_why():
     X, y = noisy()
     expected = (
-        r"solver='conjugate' is not applicable here: .*either upper bounds or a
-        diagonal.*'modified_huber' " r"has both\. Allowed here: 'auto', 'newton', 'unlearning', 'dcd'\."
+        r"solver='conjugate' is not applicable here: .*either upper bounds or a diagonal.*"
+        r"'modified_huber' has both\. Allowed here: 'auto', 'newton', 'unlearning', 'dcd'\."
     )
     for call in ("fit", "explain"):
         with pytest.raises(ValueError, match=expected):

@@ -196,11 +196,11 @@ def test_samples_of_weight_0_are_left_out():
     assert_alike(pam(), settings, X, y, points, sample_weight=weight)
 
 
-def test_many_models_are_trained_in_companies(monkeypatch):
-    monkeypatch.setattr(lockstep, "FEWEST_LANES", 9)
-    monkeypatch.setattr(lockstep, "CACHE", 0)
+def test_many_models_are_trained_in_batches(monkeypatch):
+    monkeypatch.setattr(lockstep, "MIN_COLUMNS", 9)
+    monkeypatch.setattr(lockstep, "CACHE_BYTES", 0)
     assert_alike(pam(), GRID, *real_data(3))
-    monkeypatch.setattr(lockstep, "MEMORY", 3000)
+    monkeypatch.setattr(lockstep, "MEMORY_BYTES", 3000)
     assert_alike(pam(), GRID, *real_data(3))
 
 
@@ -218,28 +218,28 @@ def test_the_classifier_is_left_as_it_was():
 # -------------------------------------------------------------------------------- what is trained once
 
 
-def lanes_of_epochs(monkeypatch, classifier, settings):
-    lanes = []
+def columns_of_epochs(monkeypatch, classifier, settings):
+    columns = []
 
     class Watched(lockstep.Lockstep):
         def full_epoch(self, order):
-            lanes.append(self.n_lanes)
+            columns.append(self.n_columns)
             super().full_epoch(order)
 
     monkeypatch.setattr(lockstep, "Lockstep", Watched)
     scores_in_lockstep(classifier, settings, *real_data())
-    return lanes
+    return columns
 
 
 def test_settings_that_differ_in_the_readout_train_once(monkeypatch):
-    assert lanes_of_epochs(monkeypatch, pam(max_iter=3), READOUTS) == [1, 1, 1]
+    assert columns_of_epochs(monkeypatch, pam(max_iter=3), READOUTS) == [1, 1, 1]
 
 
-def test_a_bound_parts_models_when_it_is_felt(monkeypatch):
-    settings = [{"alpha_bound": bound} for bound in (2, math.inf, 4, 6)]  # 6 epochs never feel 6
-    lanes = lanes_of_epochs(monkeypatch, pam(max_iter=6), settings)
-    # 2 is felt in the third epoch, and so much that the fourth is clean; 4 in the fifth.
-    assert lanes == [1, 1, 1, 2, 1, 2]
+def test_a_bound_splits_models_when_it_is_reached(monkeypatch):
+    settings = [{"alpha_bound": bound} for bound in (2, math.inf, 4, 6)]  # 6 epochs never reach 6
+    columns = columns_of_epochs(monkeypatch, pam(max_iter=6), settings)
+    # 2 is reached in the third epoch, so often that the fourth has no updates; 4 in the fifth.
+    assert columns == [1, 1, 1, 2, 1, 2]
 
 
 # ------------------------------------------------------------------------------------- what is not done
@@ -257,8 +257,8 @@ class OwnThresholds(margins.get("pam")):
 class OwnStages(margins.get("pam")):
     """Epochs of its own."""
 
-    def stages(self, run):
-        yield from super().stages(run)
+    def phases(self, run):
+        yield from super().phases(run)
 
 
 def test_subclasses_may_have_thresholds_of_their_own():
@@ -271,7 +271,7 @@ def test_subclasses_may_have_thresholds_of_their_own():
     [
         (Perceptron(), [{}], "Perceptron is not a noise-tolerant perceptron"),
         (margins.get("pdm")(), [{}], "not a noise-tolerant"),
-        (OwnStages(random_state=0), [{}], "OwnStages has its own stages"),
+        (OwnStages(random_state=0), [{}], "OwnStages has its own phases"),
         (pam(kernel="rbf"), [{}], "kernel='rbf' is not linear"),
         (pam(), [{}, {"kernel": np.dot}], "is not linear"),
         (pam(), [{"C": 1.0}], "C=1.0 is not inf"),

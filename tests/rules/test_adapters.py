@@ -1,12 +1,18 @@
-"""Rules that are somebody's function: they run as the built-in rule that says the same."""
+"""Rules that are functions: they run as the built-in rule that says the same."""
 
+import copy
 import ctypes
+import functools
+import pickle
+import sys
 
 import numpy as np
 import pytest
 import sample_problems
 from scipy import LowLevelCallable
 
+from margins._activeset import ActiveSets
+from margins._update import WeightVector
 from margins.rules import (
     Additive,
     ConstantShrink,
@@ -17,6 +23,9 @@ from margins.rules import (
     Python,
     Rules,
     UnevenThreshold,
+    condition,
+    shrink,
+    update,
 )
 
 DOUBLE, POINTER = ctypes.c_double, ctypes.c_void_p
@@ -35,7 +44,7 @@ def forgetful(sqnorm, t, dual_sum):
     return 0.75
 
 
-def whole(product, pattern_sqnorm, dual, upper, sqnorm, t):
+def whole(product, sample_sqnorm, dual, upper, sqnorm, t):
     return 1.0
 
 
@@ -98,7 +107,7 @@ def test_a_condition_is_told_the_label():
 
 @pytest.mark.parametrize("coefficient", [-3.0, 100.0])
 def test_an_update_keeps_dual_variables_within_their_bounds(coefficient):
-    rule = Python(lambda *_: coefficient, "update")
+    rule = Python(lambda: coefficient, "update")
     *_, n_updates, n_epochs, converged = result = run(
         Rules(FixedThreshold(7), rule, NoShrink()), upper=2.0
     )
@@ -107,18 +116,17 @@ def test_an_update_keeps_dual_variables_within_their_bounds(coefficient):
     assert (n_updates == 0) == (coefficient < 0)
 
 
-@pytest.mark.parametrize("nothing", [0.0, float("nan")])
-def test_a_coefficient_of_nothing_is_no_update(nothing):
-    result = run(Rules(FixedThreshold(7), Python(lambda *_: nothing, "update"), NoShrink()))
+def test_a_coefficient_of_0_is_no_update():
+    result = run(Rules(FixedThreshold(7), Python(lambda: 0.0, "update"), NoShrink()))
     assert not any(result[:-2]) and result[-2:] == [1, True]
 
 
 @pytest.mark.parametrize("kind", FUNCTIONS)
 def test_what_a_python_function_raises_reaches_the_caller(kind):
-    def broken(*arguments):
-        raise ZeroDivisionError("of somebody's")
+    def broken():
+        raise ZeroDivisionError("in a rule")
 
-    with pytest.raises(ZeroDivisionError, match="of somebody's"):
+    with pytest.raises(ZeroDivisionError, match="in a rule"):
         run(with_rule(kind, Python(broken, kind)))
 
 
@@ -141,8 +149,12 @@ def test_a_wrong_result_is_refused():
 def test_what_is_no_function_is_refused():
     with pytest.raises(TypeError, match="Native must be given a scipy.LowLevelCallable"):
         Native(dynamic)
-    with pytest.raises(TypeError, match="Python must be given a callable"):
+    with pytest.raises(TypeError, match="Python must be given a function. Got 1"):
         Python(1)
+    with pytest.raises(TypeError, match="Python must be given a function. Got <class"):
+        Python(NoShrink)
+    with pytest.raises(TypeError, match="names no parameters, so it cannot be a condition"):
+        Python(max)
     with pytest.raises(ValueError, match="kind of Python must be one of 'condition'"):
         Python(dynamic, "readout")
 
@@ -150,3 +162,207 @@ def test_what_is_no_function_is_refused():
 def test_rules_say_whose_function_they_are():
     assert "dynamic" in repr(Python(dynamic))
     assert repr(Native(LowLevelCallable(c_function(4, dynamic)))).startswith("Native('double (double")
+
+
+# ---------------------------------------------------------------------------------- names of parameters
+
+
+def test_an_update_is_called_with_what_its_parameters_name():
+    seen = []
+
+    def update(index, upper, threshold, label, dual, product, sample_sqnorm, *, factor, dual_sum, t):
+        seen.append((index, upper, threshold, label, dual, product, sample_sqnorm, factor, dual_sum, t))
+        return 1.0
+
+    weights = run(Rules(UnevenThreshold(2, 5), update, ConstantShrink(0.25)), upper=3.0)
+    expected = run(Rules(UnevenThreshold(2, 5), Additive(most=1), ConstantShrink(0.25)), upper=3.0)
+    assert len(seen) > 30 and len(weights) == len(expected)
+    for index, upper, threshold, label, dual, product, sample_sqnorm, factor, dual_sum, t in seen:
+        assert index in range(30) and upper == 3 and factor == 0.75 and sample_sqnorm >= 1
+        assert threshold == (5 if label == 1 else 2) and label in (-1, 1)
+        assert product <= threshold and 0 <= dual < upper
+        assert dual_sum >= dual and t == seen.index(
+            (index, upper, threshold, label, dual, product, sample_sqnorm, factor, dual_sum, t)
+        )
+
+
+def test_the_condition_is_not_computed_again_for_an_update():
+    calls = []
+
+    def counted(t):
+        calls.append(t)
+        return 7.0
+
+    n_updates = run(Rules(counted, lambda threshold: threshold / 7, NoShrink()))[-3]
+    assert n_updates > 30 and len(calls) <= n_updates + 50  # one after each update, one for each epoch
+
+
+def test_a_condition_without_label_is_computed_once_for_both():
+    labels = []
+    run(Rules(lambda label: labels.append(label) or 7.0, Additive(most=1), NoShrink()))
+    assert labels[:4] == [-1, 1, -1, 1]
+
+
+def test_names_may_come_in_any_order_and_by_keyword():
+    expected = run(BUILT_IN["condition"])
+    for function in (
+        lambda t, sqnorm: dynamic(sqnorm, t, 0, 0),
+        lambda t, *, sqnorm: dynamic(sqnorm, t, 0, 0),
+        lambda t, /, sqnorm: dynamic(sqnorm, t, 0, 0),
+        lambda half=0.75, *, t, sqnorm: half * sqnorm / t if t else 0.0,
+        lambda half=0.75, t=None, sqnorm=None: half * sqnorm / t if t else 0.0,
+        functools.partial(lambda share, sqnorm, t: share * sqnorm / t if t else 0.0, 0.75),
+        functools.partial(lambda sqnorm, t, share: share * sqnorm / t if t else 0.0, share=0.75),
+    ):
+        assert run(Rules(function, Additive(most=1), NoShrink())) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "known"),
+    [
+        (
+            lambda sqnorm, product: 0.0,
+            "condition",
+            "sqnorm, t, n_updates, dual_sum, label, or have .*product",
+        ),
+        (
+            lambda label: 1.0,
+            "shrink",
+            "a shrink, must be among sqnorm, t, n_updates, dual_sum, or .*label",
+        ),
+        (
+            lambda pattern: 1.0,
+            "update",
+            "an update, .* product, threshold, sample_sqnorm, dual, .*pattern",
+        ),
+        (lambda *rest: 1.0, "update", r"Got \*rest"),
+        (lambda **rest: 1.0, "update", r"Got \*\*rest"),
+        (lambda half=1, t=0, /: 1.0, "shrink", "Parameter t of .* must come before"),
+    ],
+)
+def test_an_unknown_name_is_an_error_that_lists_the_known_ones(function, kind, known):
+    with pytest.raises(ValueError, match=known):
+        Python(function, kind)
+
+
+def test_plain_functions_are_wrapped_by_their_place():
+    rules = Rules(lambda: 7.0, lambda: 1.0, lambda: 0.75)
+    built_in = Rules(FixedThreshold(7), Additive(most=1), ConstantShrink(0.25))
+    assert run(rules) == run(built_in)
+    assert (
+        repr(rules.update)
+        == "Python(test_plain_functions_are_wrapped_by_their_place.<locals>.<lambda>, 'update')"
+    )
+    for wrong in (NoShrink, NoShrink(), 3, None):
+        with pytest.raises(
+            TypeError, match="condition of Rules must be a Condition or a Python function. Got"
+        ):
+            Rules(wrong, Additive(), NoShrink())
+    with pytest.raises(TypeError, match="update of Rules must be an Update or"):
+        Rules(FixedThreshold(7), NoShrink(), NoShrink())
+
+
+@condition
+def decorated(sqnorm, t):
+    return dynamic(sqnorm, t, 0, 0)
+
+
+@update()
+def decorated_update():
+    return 1.0
+
+
+@shrink
+def decorated_shrink():
+    return 0.75
+
+
+def test_decorators_say_the_kind_and_rules_are_called_as_functions():
+    assert run(Rules(decorated, decorated_update, NoShrink())) == run(BUILT_IN["condition"])
+    assert run(with_rule("shrink", decorated_shrink)) == run(BUILT_IN["shrink"])
+    assert decorated(sqnorm=4.0, t=2.0) == decorated(4.0, 2.0) == 1.5
+    assert (decorated_update(), decorated_shrink()) == (1.0, 0.75)
+
+
+def test_rules_are_pickled_and_copied():
+    for rule in (decorated, decorated_update, decorated_shrink):
+        assert pickle.loads(pickle.dumps(rule)) is rule and copy.deepcopy(rule) is rule
+    for kind, function in FUNCTIONS.items():
+        again = pickle.loads(pickle.dumps(Python(function, kind)))
+        assert again.function is function and run(with_rule(kind, again)) == run(BUILT_IN[kind])
+
+
+def test_what_is_no_number_is_refused():
+    with pytest.raises(TypeError, match=r"Python\(.*, 'update'\) must return a float. Got None"):
+        run(Rules(FixedThreshold(7), lambda: None, NoShrink()))
+
+
+def test_dual_variables_that_are_named_must_be_kept():
+    X, y = np.eye(3), np.array([1, -1, 1])
+    rules = Rules(FixedThreshold(7), lambda dual: 1.0, NoShrink())
+    with pytest.raises(ValueError, match="need dual variables"):
+        ActiveSets((), 3).full_epoch(
+            sample_problems.patterns_of(X, y), WeightVector(3), rules, np.arange(3, dtype=np.int32)
+        )
+
+
+def test_a_c_update_of_nine_doubles_gets_sum_label_and_threshold():
+    seen = []
+
+    def update(product, sqnorm, dual, upper, sqlength, t, dual_sum, label, threshold, *data):
+        seen.append((t, dual_sum, threshold - (5 if label == 1 else 2), product <= threshold))
+        return 1.0
+
+    expected = run(Rules(UnevenThreshold(2, 5), Additive(most=1), NoShrink()))
+    for function in (c_function(9, update), c_function(9, update, POINTER)):
+        rule = Native(LowLevelCallable(function))
+        assert run(Rules(UnevenThreshold(2, 5), rule, NoShrink())) == expected
+    assert all(t == dual_sum and off == 0 and wrong for t, dual_sum, off, wrong in seen)
+
+
+# ---------------------------------------------------------------------------------------------- numba
+
+
+def test_numba_is_an_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(ImportError, match="needs numba, the extra 'numba', which is not installed"):
+        Python(dynamic, compile="numba")
+    with pytest.raises(ValueError, match="compile of Python must be 'numba' or None. Got 'cython'"):
+        Python(dynamic, compile="cython")
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_a_compiled_function_runs_as_the_built_in(kind):
+    pytest.importorskip("numba", reason="numba is an extra")
+    rule = Python(FUNCTIONS[kind], kind, compile="numba")
+    assert run(with_rule(kind, rule)) == run(BUILT_IN[kind])
+    again = pickle.loads(pickle.dumps(rule))
+    assert repr(again) == repr(rule) and "compile='numba'" in repr(rule)
+    assert run(with_rule(kind, again)) == run(BUILT_IN[kind])
+
+
+def test_a_compiled_function_may_bind_constants():
+    numba = pytest.importorskip("numba", reason="numba is an extra")
+
+    def shared(sqnorm, t, share, offset=0.0):
+        return share * sqnorm / t + offset if t else 0.0
+
+    function = functools.partial(shared, share=0.75)
+    assert run(with_rule("condition", Python(function, compile="numba"))) == run(BUILT_IN["condition"])
+    jitted = numba.njit(dynamic)
+    assert run(with_rule("condition", Python(jitted, compile="numba"))) == run(BUILT_IN["condition"])
+    with pytest.raises(ValueError, match="must bind its constants by keyword to be compiled"):
+        Python(functools.partial(lambda share, sqnorm: share, 0.75), compile="numba")
+
+
+def test_what_numba_cannot_compile_is_refused():
+    pytest.importorskip("numba", reason="numba is an extra")
+    with pytest.raises(ValueError, match="numba cannot compile .*<lambda>"):
+        Python(lambda sqnorm: {}[object()], compile="numba")
+    with pytest.raises(ValueError, match="compile='numba' must be given a Python function"):
+        Python(Callable(), compile="numba")
+
+
+class Callable:
+    def __call__(self, sqnorm):
+        return 1.0

@@ -52,8 +52,8 @@ def test_every_side_is_timed_as_often_as_asked_and_ratios_are_those_of_medians(r
 
 
 def test_every_side_reaches_what_is_required_at_an_objective_that_is_its_own(reported):
-    sides = {"a": ["mpu", "LinearSVC"]}
-    sides["c"] = ["mpu", "pdm", "mpcs", "mpvs", "LinearSVC", "LinearSVC, primal"]
+    sides = {"a": ["auto", "LinearSVC"]}
+    sides["c"] = ["auto", "pdm", "mpcs", "mpvs", "LinearSVC", "LinearSVC, primal"]
     X, y, _ = benchmark.load(SET)
     for found in reported["tasks"][:2]:
         low, high = found["optimum"]
@@ -77,8 +77,8 @@ def test_every_side_reaches_what_is_required_at_an_objective_that_is_its_own(rep
 def test_solvers_without_an_objective_are_compared_at_equal_accuracy(reported):
     found = reported["tasks"][2]
     rows = {row["solver"]: row for row in found["rows"]}
-    assert list(rows) == ["mpu", "LinearSVC", "SGDClassifier", "Perceptron"]
-    assert rows["mpu"]["accuracy"] == pytest.approx(found["target"] + contests.SLACK)
+    assert list(rows) == ["auto", "LinearSVC", "SGDClassifier", "Perceptron"]
+    assert rows["auto"]["accuracy"] == pytest.approx(found["target"] + contests.SLACK)
     for row in rows.values():
         assert row["reached"] == (row["accuracy"] >= found["target"])
         assert (row["epochs"] in contests.EPOCHS) == (row["kind"] == "other")
@@ -105,7 +105,7 @@ def overlapping_classes(n_classes=2):
 def test_bounds_of_the_optimum_meet_and_solvers_stay_above(loss, intercept, n_classes):
     X, y = overlapping_classes(n_classes)
     problem = peers.Problem(X, y, loss, 0.5, intercept)
-    own = peers.ours("mpu", problem, 1e-4, 0, 10_000).fit(X, y)
+    own = peers.ours("auto", problem, 1e-4, 0, 10_000).fit(X, y)
     objective, dual = problem.objective(own), problem.dual(own.dual_coef_)
     assert objective == pytest.approx(sum(one.primal for one in own.certificates_), rel=1e-9)
     assert dual * (1 - 1e-12) <= objective <= dual * 1.001
@@ -146,13 +146,13 @@ def test_solver_that_fails_or_never_gets_there_is_marked():
 
     broken = peers.Solver("broken", fail, lambda problem: True)
     lazy = peers.Solver("lazy", lambda *_: LinearSVC(loss="hinge", C=1e-6), lambda problem: True)
-    rows = contests.contest(problem, 1e-3, {"mpu": ("mpu", {})}, SETTINGS, (broken, lazy))["rows"]
+    rows = contests.contest(problem, 1e-3, {"auto": ("auto", {})}, SETTINGS, (broken, lazy))["rows"]
     rows = {row["solver"]: row for row in rows}
     assert "RuntimeError: out of order" in rows["broken"]["trouble"]
     assert rows["lazy"]["trouble"] == "not good enough at any tol"
     for name in ("broken", "lazy"):
         assert not rows[name]["reached"] and rows[name]["ratio"] is None
-    assert rows["mpu"]["ratio"] > 0
+    assert rows["auto"]["ratio"] > 0
 
 
 @pytest.mark.skipif(not hasattr(measuring.signal, "setitimer"), reason="no alarm clock")
@@ -160,9 +160,9 @@ def test_nobody_has_reached_an_optimum_that_is_not_known():
     X, y = overlapping_classes()
     problem = peers.Problem(X, y, "squared_hinge", 0.5)
     hurried = SimpleNamespace(**{**vars(SETTINGS), "limit": 1e-5})
-    found = contests.contest(problem, 1e-3, {"mpu": ("mpu", {})}, hurried)
+    found = contests.contest(problem, 1e-3, {"auto": ("auto", {})}, hurried)
     assert found["optimum"] is None and found["target"] is None
-    assert [row["solver"] for row in found["rows"]] == ["mpu", "LinearSVC", "LinearSVC, primal"]
+    assert [row["solver"] for row in found["rows"]] == ["auto", "LinearSVC", "LinearSVC, primal"]
     for row in found["rows"]:
         assert not row["reached"] and row["ratio"] is None
     assert [row["trouble"] for row in found["rows"][1:]] == ["no optimum is known"] * 2
@@ -238,9 +238,9 @@ def test_peak_memory_sees_what_a_fit_allocates():
 def test_growth_is_the_power_of_the_rows():
     unknown = {"solver": "x", "seconds": None}
     sizes = [
-        {"n_samples": m, "rows": [{"solver": "mpu", "seconds": m**1.5}, unknown]} for m in (16, 64, 256)
+        {"n_samples": m, "rows": [{"solver": "auto", "seconds": m**1.5}, unknown]} for m in (16, 64, 256)
     ]
-    assert report_benchmark.exponents(sizes) == {"mpu": pytest.approx(1.5)}
+    assert report_benchmark.exponents(sizes) == {"auto": pytest.approx(1.5)}
 
 
 def test_one_vs_rest_and_picture(tmp_path, capsys, monkeypatch):
@@ -249,7 +249,7 @@ def test_one_vs_rest_and_picture(tmp_path, capsys, monkeypatch):
     options = ["--quick", "--data", "iris", "--repeats", "1", "--without-others", "--tasks", "e"]
     benchmark.main([*options, "--figure", str(tmp_path / "picture.png")])
     output = capsys.readouterr().out
-    assert "mpu, n_jobs=2" in output and "times as fast as one" in output
+    assert "auto, n_jobs=2" in output and "times as fast as one" in output
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 

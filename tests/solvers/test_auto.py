@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.data.binary_problem import rows_of
-from margins.kernels.kernel import Kernel
+from margins.kernels import Precomputed
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.solvers import auto
 from margins.solvers.auto import (
@@ -49,7 +49,7 @@ def dense(m, d, loss="squared_hinge", seed=0):
 
 def over_kernel(loss, m=50):
     X = np.random.default_rng(0).normal(size=(m, 3))
-    patterns = patterns_of(X, alternating(m)).over(Kernel("precomputed").rows(X @ X.T, 200.0))
+    patterns = patterns_of(X, alternating(m)).over(Precomputed().rows(X @ X.T, 200.0))
     return Problem(patterns, OF[loss])
 
 

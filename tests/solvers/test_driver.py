@@ -15,7 +15,6 @@ from margins.rules import Additive, Average, FixedThreshold, Mistake, NoShrink, 
 from margins.solvers.base import (
     EpochReport,
     EpochSolver,
-    LoopSolver,
     Phase,
     PhaseRecord,
     RulesSolver,
@@ -235,22 +234,9 @@ def test_a_part_of_the_samples_may_count_as_an_epoch():
     assert run.n_visits == run.phases[0].visits == 7
 
 
-def test_loops_of_others_are_solvers():
-    run, orders = run_of(eps=None), []
-
-    def process(order):
-        orders.append(order)
-        return 2 - len(orders)
-
-    run.train([Phase(solver=LoopSolver(process, "own"))])
-    assert run.solver_path == "own"
-    assert [epoch.mistakes for epoch in run.history] == [1, 0]
-    assert sorted(orders[0]) == list(range(60)) and run.n_visits == 120
-
-
 def test_objects_with_a_full_epoch_are_solvers():
     class Loop:
-        n_visits = n_refused = 0
+        n_visits = n_refused = n_unmoved = 0
 
         def full_epoch(self, patterns, weights, rules, order, full_pass_rules, readout):
             self.n_visits += 3 * len(order)

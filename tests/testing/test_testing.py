@@ -122,8 +122,8 @@ RULES = [
     SubgradientStep(0.1),
     SubgradientStep(0.1, project=True),
     Python(lambda sqnorm, t, dual_sum, label: 0.5 * sqnorm / t if t else 0.0),
-    Python(lambda sqnorm, t, dual_sum: 0.9, "shrink"),
-    Python(lambda *_: 1.0, "update"),
+    Python(lambda: 0.9, "shrink"),
+    Python(lambda: 1.0, "update"),
 ]
 NO_BOUNDS = {"check_dual_variables_keep_their_bounds": "Its algorithm gives no upper bounds."}
 EXPECTED_OF_RULES = {
@@ -143,7 +143,7 @@ READOUTS = {
 }
 
 
-BASE_CLASSES = ("margins.rules._base", "margins.rules._averaging")
+BASE_CLASSES = ("margins.rules._base", "margins.rules._averaging", "margins.rules.errors")
 
 
 def test_every_rule_of_ours_is_checked():
@@ -468,23 +468,23 @@ class Wordless(FixedThreshold):
 class CountsItsQuestions(FixedThreshold):
     asked = 0
 
-    def py_threshold(self, state=None, positive=True):
+    def _py_threshold(self, state=None, positive=True):
         type(self).asked += 1
         return float(self.asked)
 
 
 class LooksAtTheScale(FixedThreshold):
-    def py_threshold(self, state=None, positive=True):
+    def _py_threshold(self, state=None, positive=True):
         return (state or {}).get("scale", 1.0)
 
 
 class LowCeiling(Unlearning):
-    def py_ceiling(self, state=None, positive=True):
+    def _py_ceiling(self, state=None, positive=True):
         return self.b - 1
 
 
 class SecretCeiling(FixedThreshold):
-    def py_ceiling(self, state=None, positive=True):
+    def _py_ceiling(self, state=None, positive=True):
         return 1e6
 
 
@@ -498,14 +498,14 @@ class WrongClosedForm(ShrunkThreshold):
 
 
 class WrongRepeat(ConstantShrink):
-    def py_repeat(self, repetitions, state=None):
-        shrunk, added = super().py_repeat(repetitions, state)
+    def _py_repeat(self, repetitions, state=None):
+        shrunk, added = super()._py_repeat(repetitions, state)
         return shrunk, added * (1 + 1e-6 * (repetitions > 1))
 
 
 class WrongShrinkOfRepeat(ConstantShrink):
-    def py_repeat(self, repetitions, state=None):
-        shrunk, added = super().py_repeat(repetitions, state)
+    def _py_repeat(self, repetitions, state=None):
+        shrunk, added = super()._py_repeat(repetitions, state)
         return shrunk**2, added
 
 
@@ -515,18 +515,18 @@ class NoIdentity(ConstantShrink):
 
 def chance():
     generator = np.random.default_rng(0)
-    return Python(lambda *_: generator.random(), "update")
+    return Python(lambda: generator.random(), "update")
 
 
 BROKEN_RULES = {
     "wordless": (lambda: Wordless(1), "check_repr: got the repr"),
     "NaN": (
-        lambda: Python(lambda *_: math.nan),
+        lambda: Python(lambda: math.nan),
         "check_thresholds: got a threshold of nan at the start, label -1, expected a finite number",
     ),
-    "minus infinity": (lambda: Python(lambda *_: -math.inf), "got a threshold of -inf at the start"),
+    "minus infinity": (lambda: Python(lambda: -math.inf), "got a threshold of -inf at the start"),
     "infinity": (lambda: FixedThreshold(math.inf), "got a threshold of inf at t=1, "),
-    "raises": (lambda: Python(lambda *_: 1 / 0), "got a threshold of -inf"),
+    "raises": (lambda: Python(lambda: 1 / 0), "got a threshold of nan"),
     "counts its questions": (lambda: CountsItsQuestions(1), "check_thresholds_are_pure: .*one answer"),
     "looks at the scale": (lambda: LooksAtTheScale(1), "with scale=0.5 .*the weight vector is the same"),
     "low ceiling": (
@@ -547,13 +547,32 @@ BROKEN_RULES = {
         "check_repeat: got a factor of 0.81.* for 1 updates at once at t=1, .*expected 0.9",
     ),
     "grows": (
-        lambda: Python(lambda *_: 1.5, "shrink"),
+        lambda: Python(lambda: 1.5, "shrink"),
         "check_factors: got a factor of 1.5 at the start, expected a number from 0 to 1",
     ),
-    "forgets all": (lambda: Python(lambda *_: 0.0, "shrink"), "expected more: all would be forgotten"),
+    "forgets all": (lambda: Python(lambda: 0.0, "shrink"), "expected more: all would be forgotten"),
     "no identity": (lambda: NoIdentity(0.1), "got a factor of 0.9 .*expected 1, since `is_identity`"),
     "update by chance": (chance, "check_runs: got .* from two runs, expected the same"),
-    "infinite update": (lambda: Python(lambda *_: math.inf, "update"), "expected finite numbers"),
+    "NaN shrink": (
+        lambda: Python(lambda: math.nan, "shrink"),
+        "check_factors: got a factor of nan at the start, expected a number from 0 to 1",
+    ),
+    "NaN update": (
+        lambda: Python(lambda: math.nan, "update"),
+        r"check_updates_are_finite: got nan at sample \d+ with Mistake\(\), expected finite numbers",
+    ),
+    "late NaN update": (
+        lambda: Python(lambda t: math.nan if t == 20 else 1.0, "update"),
+        r"check_updates_are_finite: got nan at sample \d+",
+    ),
+    "zero update": (
+        lambda: Python(lambda: 0.0, "update"),
+        "check_updates_move: got no update at 30 of 30 samples, all misclassified",
+    ),
+    "infinite update": (
+        lambda: Python(lambda: math.inf, "update"),
+        r"got inf at sample \d+ with Mistake\(\), expected finite numbers",
+    ),
 }
 
 

@@ -107,7 +107,7 @@ def test_stubs_say_what_the_compiled_modules_have(tmp_path):
 
 
 def test_get_has_an_overload_for_every_built_in_name():
-    tree = ast.parse((ROOT / "margins/_built_ins.pyi").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "margins/algorithms/_built_ins.pyi").read_text(encoding="utf-8"))
     modules = {
         alias.name: node.module
         for node in tree.body

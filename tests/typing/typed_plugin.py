@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, OneOf, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules

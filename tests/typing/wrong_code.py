@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import margins
 from margins.algorithms.mpu import UnlearningMarginPerceptron
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.solvers.base import Phase
@@ -19,6 +19,8 @@ def constructors() -> None:
     UnlearningMarginPerceptron(random_state="seed")  # error: arg-type
     UnlearningMarginPerceptron(class_weight="equal")  # error: arg-type
     margins.get("mpu")(penalty=1.0)  # error: call-arg
+    margins.MarginClassifier(solver="simplex")  # error: arg-type
+    margins.get("auto")(newton=False)  # error: call-arg
     margins.get(3)  # error: call-overload
 
 

@@ -25,8 +25,8 @@ randomized budget perceptron.
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from margins._update cimport (
-    Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step,
-    describe_sample, product,
+    NO_FAILURE, Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step,
+    check_sqnorm, check_step, check_thresholds, describe_sample, product,
 )
 
 import numpy as np
@@ -85,12 +85,15 @@ cdef class Cache(SampleLoop):
         Returns
         -------
         int
-            How many samples were added. `n_refused` is 0.
+            How many samples were added. `n_refused` is 0, and `n_unmoved` how many misclassified samples
+            the update did not add.
 
         Raises
         ------
         ValueError
             If the weight vector does not keep dual variables.
+        margins.rules.RuleError
+            If a rule returns a number that is not finite. The weight vector is then invalid.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
@@ -107,6 +110,7 @@ cdef class Cache(SampleLoop):
             self.run(order, n, &tally)
         finally:
             self.end()
+        self.n_unmoved = tally.n_unmoved
         return tally.n_changed
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
@@ -119,12 +123,14 @@ cdef class Cache(SampleLoop):
         cdef Py_ssize_t i
         for i in range(begin, end):
             tally.n_changed += self._process_sample(
-                self.patterns, self.weights, self.rules, order[i], self._draws[i]
+                self.patterns, self.weights, self.rules, order[i], self._draws[i], tally
             )
+            if tally.failure != NO_FAILURE:
+                break
         return 0
 
     cdef bint _process_sample(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double draw
+        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double draw, Tally* tally
     ) noexcept nogil:
         """Process one sample; True: it was added."""
         cdef Thresholds thresholds
@@ -132,6 +138,8 @@ cdef class Cache(SampleLoop):
         cdef double margin, least
         cdef double p = product(patterns, a, k)
         rules.condition.thresholds(&a.state, &thresholds)
+        if not check_thresholds(tally, k, &thresholds):
+            return False
         if not p <= thresholds.learn[patterns.labels[k] > 0]:
             return False
         if self.size and self.n_members >= self.size:
@@ -139,8 +147,8 @@ cdef class Cache(SampleLoop):
                 i = self._easiest(patterns, a, &margin)
             else:
                 i = min(<Py_ssize_t> (draw * self.n_members), self.n_members - 1)
-            self._remove(patterns, a, i)
-        if not self._add(patterns, a, rules, k):
+            self._remove(patterns, a, i, &thresholds)
+        if not self._add(patterns, a, rules, k, &thresholds, tally):
             return False
         while not self.size and self.n_members:
             i = self._easiest(patterns, a, &margin)
@@ -149,7 +157,7 @@ cdef class Cache(SampleLoop):
             least = thresholds.learn[patterns.labels[k] > 0]
             if not margin > least + ROUNDING * (patterns.sqnorms[k] + patterns.extension[k]):
                 break
-            self._remove(patterns, a, i)
+            self._remove(patterns, a, i, &thresholds)
         return True
 
     cdef double _margin_without(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil:
@@ -168,23 +176,34 @@ cdef class Cache(SampleLoop):
                 margin[0], best = one, i
         return best
 
-    cdef bint _add(self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k) noexcept nogil:
+    cdef bint _add(
+        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, const Thresholds* thresholds,
+        Tally* tally
+    ) noexcept nogil:
         cdef Sample sample
         cdef Step step
-        describe_sample(patterns, a, k, product(patterns, a, k), &sample)
+        describe_sample(patterns, a, k, product(patterns, a, k), thresholds, &sample)
+        step.rounded = False
         rules.update.learn(rules, &a.state, &sample, &step)
         if step.repetitions <= 0:
+            tally.n_unmoved += not step.rounded
+            return False
+        if not check_step(tally, k, &step):
             return False
         apply_step(patterns, a, &sample, &step)
+        if not check_sqnorm(tally, k, &a.state):
+            return False
         self._members[self.n_members] = <int32_t> k
         self.n_members += 1
         return True
 
-    cdef void _remove(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil:
+    cdef void _remove(
+        self, Patterns patterns, WeightVector a, Py_ssize_t i, const Thresholds* thresholds
+    ) noexcept nogil:
         cdef Sample sample
         cdef Step step
         cdef Py_ssize_t j, k = self._members[i]
-        describe_sample(patterns, a, k, product(patterns, a, k), &sample)
+        describe_sample(patterns, a, k, product(patterns, a, k), thresholds, &sample)
         step.shrink, step.add, step.repetitions = 1, -1, 1
         apply_step(patterns, a, &sample, &step)
         self.n_members -= 1

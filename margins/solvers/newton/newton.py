@@ -73,11 +73,11 @@ class NewtonSolver(Solver):
         m = len(self.patterns)
         self._rho = math.sqrt(self.patterns.sqrho)
         self._all = np.arange(m, dtype=np.int32)
-        self.w = np.empty(run.problem.n_weights)
+        n_features = self.patterns.rows.n_features
+        self.w = np.empty(n_features + (self._rho > 0))
         start, scale = run.hypothesis, run.primal_scale
         if not self.loss.is_smooth and scale < self._tuning.zero_scale * run.dual_scale:
             scale = run.dual_scale
-        n_features = run.problem.n_features
         np.multiply(start.weights, scale, out=self.w[:n_features])
         if self._rho > 0:
             self.w[-1] = scale * self._rho * start.label_sum

@@ -56,6 +56,16 @@ cdef class Unbounded(Update):
         out.shrink, out.add, out.repetitions = 1, 2, 1
 
 
+cdef class Idle(Update):
+    """Counts updates that change nothing."""
+
+    def __repr__(self):
+        return "Idle()"
+
+    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+        out.shrink, out.add, out.repetitions = 1, 0, 1
+
+
 cdef class HalfCounted(Update):
     """Counts half an update."""
 

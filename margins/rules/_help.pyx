@@ -1,0 +1,47 @@
+"""What help() shows of compiled classes: what users may use, and nothing that Cython has added.
+
+A type's dictionary holds, besides its methods, the table of its C methods and the helpers of its
+pickling, under names between double underscores, which pydoc always shows. Modules that cimport a class
+look the table up by name, so it must stay. Here these names are replaced by equal ones that pydoc takes
+for private.
+"""
+
+from cpython.object cimport PyObject
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        PyObject* tp_dict
+    void PyType_Modified(PyTypeObject* type)
+
+INTERNAL = (
+    "__pyx_vtable__",
+    "__reduce_cython__",
+    "__setstate_cython__",
+    "__reduce__",
+    "__setstate__",
+)
+
+
+class _Private(str):
+    """A name that is looked up as any other, and that `pydoc.visiblename` takes for a private one."""
+
+    __slots__ = ()
+
+    def endswith(self, *_):
+        return False
+
+
+def hide_internals(type compiled):
+    """Leave the names of `INTERNAL` out of the help on a class.
+
+    Parameters
+    ----------
+    compiled : type
+        An extension type. Nothing is changed but how its help looks.
+    """
+    cdef dict names = <dict> (<PyTypeObject*> compiled).tp_dict
+    for name in INTERNAL:
+        if name in names:
+            value = names.pop(name)
+            names[_Private(name)] = value
+    PyType_Modified(<PyTypeObject*> compiled)

@@ -1,0 +1,274 @@
+"""An ill rule never passes silently: it ends a fit by an error, or without convergence, and why."""
+
+import functools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from sample_problems import patterns_of
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins._activeset import ActiveSets
+from margins._update import WeightVector
+from margins.algorithms.averaged_perceptron import AveragedPerceptron
+from margins.algorithms.pa import PassiveAggressiveClassifier
+from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
+from margins.rules import (
+    Additive,
+    ConstantDecay,
+    FixedThreshold,
+    HarmonicDecay,
+    Mistake,
+    NoShrink,
+    Python,
+    RuleError,
+    Rules,
+    SubgradientStep,
+)
+from margins.solvers._dual_cd import ShrinkingPasses
+from margins.solvers._mini_batch import MiniBatches
+from margins.solvers.base import Phase
+from margins.solvers.custom._budget import Cache
+from margins.solvers.schedules import DEEP
+
+NAN = math.nan
+
+
+def nan_after(t_last, value):
+    return lambda t: NAN if t > t_last else value
+
+
+ILL = {
+    "NaN threshold": (
+        (lambda: NAN, Additive(), NoShrink()),
+        "condition",
+        "thresholds above -inf. Got nan",
+    ),
+    "late NaN threshold": ((nan_after(5, 0.0), Additive(most=1), NoShrink()), "condition", "Got nan"),
+    "threshold of -inf": ((lambda: -math.inf, Additive(), NoShrink()), "condition", "Got -inf"),
+    "NaN for one label": (
+        (lambda label: NAN if label > 0 else 0.0, Additive(), NoShrink()),
+        "condition",
+        "Got nan",
+    ),
+    "NaN update": (
+        (Mistake(), lambda: NAN, NoShrink()),
+        "update",
+        "finite multiples of a sample. Got nan",
+    ),
+    "late NaN update": ((Mistake(), nan_after(3, 1.0), NoShrink()), "update", "Got nan"),
+    "infinite update": ((Mistake(), lambda: math.inf, NoShrink()), "update", "Got inf"),
+    "update that overflows": ((Mistake(), lambda: 1e300, NoShrink()), "update", "range of a double"),
+    "NaN shrink": ((Mistake(), Additive(), lambda: NAN), "shrink", "finite factors. Got nan"),
+    "late NaN shrink": ((Mistake(), lambda: 1.0, nan_after(3, 0.9)), "shrink", "Got nan"),
+}
+
+
+class Custom(BaseMarginClassifier):
+    """By any rules."""
+
+    rules = (Mistake(), Additive(most=1), NoShrink())
+    levels = ()
+
+    def phases(self, run):
+        yield Phase(Rules(*self.rules), self.levels)
+
+
+def custom(*rules, base=Custom, **params):
+    params = {"random_state": 0, "max_iter": 40, **params}
+    return type("Custom", (base,), {"rules": rules, "__module__": __name__})(**params)
+
+
+def data(m=40):
+    X = np.random.default_rng(0).normal(size=(m, 3))
+    return X, X @ [1, -2, 1] > 0.3
+
+
+@pytest.mark.parametrize(("rules", "kind", "message"), ILL.values(), ids=ILL)
+@pytest.mark.parametrize("levels", [(), DEEP], ids=["plain epochs", "active sets"])
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+def test_a_number_that_is_not_finite_ends_the_fit(rules, kind, message, levels, of):
+    X, y = data()
+    classifier = custom(*rules, C=math.inf)
+    classifier.levels = levels
+    with pytest.raises(RuleError, match=message) as raised:
+        classifier.fit(of(X), y)
+    error = raised.value
+    assert isinstance(error, ValueError) and f"'{kind}'" in error.rule or kind in ("update", "shrink")
+    assert error.algorithm == "Custom" and 0 <= error.sample < len(X)
+    assert f"{error.rule} of Custom must" in str(error) and f"at sample {error.sample}." in str(error)
+    assert not hasattr(classifier, "coef_")
+
+
+def test_the_rule_at_fault_is_named():
+    X, y = data()
+    for at_fault, (rules, kind, _) in ILL.items():
+        with pytest.raises(RuleError) as raised:
+            custom(*rules, C=math.inf).fit(X, y)
+        assert f"'{kind}'" in raised.value.rule, at_fault
+
+
+def test_a_decay_that_is_not_finite_ends_the_fit():
+    rule = ConstantDecay(0.1)
+    rule.__setstate__((NAN,))  # which its constructor refuses
+    with pytest.raises(
+        RuleError, match=r"ConstantDecay\(lam=nan\) of Custom must return finite factors"
+    ):
+        custom(FixedThreshold(0), Additive(most=1), rule, C=math.inf).fit(*data())
+
+
+def test_thresholds_are_looked_at_after_a_decay_too():
+    rules = (nan_after(60, -1e9), Additive(most=1), ConstantDecay(0.1))  # t counts samples there
+    with pytest.raises(RuleError, match="'condition'.*Got nan"):
+        custom(*rules, C=math.inf).fit(*data())
+
+
+def test_the_sample_is_the_row_of_X():
+    X, y = data()
+    error = {}
+    for name, weight in (("all", np.ones(40)), ("some", np.r_[np.zeros(10), np.ones(30)])):
+        with pytest.raises(RuleError) as raised:
+            rules = (FixedThreshold(1.0), lambda index: NAN if index == 7 else 1e-3, NoShrink())
+            custom(*rules).fit(X, y, weight)
+        error[name] = raised.value.sample
+    assert error == {"all": 7, "some": 17}
+
+
+def test_the_algorithm_is_named_as_in_the_registry(monkeypatch):
+    monkeypatch.setattr(margins.registry, "_registered", {})
+    classifier = custom(lambda: NAN, Additive(), NoShrink())
+    margins.register("my-perceptron", type(classifier))
+    with pytest.raises(RuleError, match="of my-perceptron must") as raised:
+        classifier.fit(*data())
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert str(again) == str(raised.value) and again.sample == raised.value.sample
+
+
+def test_a_stream_is_ended_too():
+    class Stream(AveragedPerceptron):
+        def online_rules(self, sqradius):
+            return Rules(Mistake(), lambda: NAN, NoShrink())
+
+    X, y = data()
+    with pytest.raises(RuleError, match="of Stream must add finite multiples"):
+        Stream().partial_fit(X, y, [False, True])
+
+
+def test_one_of_several_classes_ends_the_fit():
+    X, _ = data()
+    for n_jobs in (1, 2):
+        with pytest.raises(RuleError, match="of Custom must"):
+            custom(lambda: NAN, Additive(), NoShrink(), n_jobs=n_jobs).fit(X, np.arange(40) % 3)
+
+
+@pytest.mark.parametrize("zero", [0.0, -3.0])
+@pytest.mark.parametrize("base", [Custom, type("Proving", (Custom, MaximumMarginClassifier), {})])
+def test_a_rule_that_never_moves_has_not_converged(base, zero):
+    X, y = data()
+    classifier = custom(Mistake(), lambda: zero, NoShrink(), base=base)
+    with pytest.warns(
+        ConvergenceWarning, match=r"40 samples .* misclassified by Mistake\(\), and Python"
+    ):
+        classifier.fit(X, y)
+    assert not classifier.converged_ and classifier.n_iter_ == 1 and classifier.n_updates_ == 0
+
+
+def test_a_rule_that_does_not_move_one_sample_has_not_converged():
+    X, y = data()
+    rule = Python(lambda index: 0.0 if index == 7 else 1.0, "update")
+    X[7] = 0
+    with pytest.warns(ConvergenceWarning, match="1 sample below the upper bound .* is misclassified by"):
+        classifier = custom(Mistake(), rule, NoShrink(), C=math.inf, max_iter=1000).fit(X, ~y)
+    assert not classifier.converged_ and classifier.n_updates_ > 0
+
+
+def test_samples_at_their_upper_bounds_may_stay_misclassified():
+    class Bounded(Custom):
+        def phases(self, run):
+            run.bound_dual(2.0)
+            yield from super().phases(run)
+
+    X, y = data()
+    y[:4] = ~y[:4]  # not separable any more
+    rules = (FixedThreshold(1.0), lambda: 1.0, NoShrink())
+    classifier = custom(*rules, base=Bounded, C=1e3, max_iter=1000).fit(X, y)
+    assert classifier.converged_ and classifier.learning_curve_[0][-1].mistakes > 0
+    assert classifier.dual_coef_.max() > 0
+
+
+def test_a_zero_row_that_no_update_can_put_right_is_no_convergence():
+    X, y = data()
+    fit = functools.partial(PassiveAggressiveClassifier(fit_intercept=False, random_state=0).fit)
+    assert fit(X, y).n_iter_ > 0
+    X[3] = 0
+    assert not fit(X, y).converged_
+
+
+def test_a_stream_that_was_ended_by_a_rule_begins_anew():
+    class Stream(AveragedPerceptron):
+        value = 1.0
+
+        def online_rules(self, sqradius):
+            value = self.value
+            return Rules(Mistake(), lambda: value, NoShrink())
+
+    X, y = data()
+    stream, fresh = Stream(), Stream()
+    stream.partial_fit(X, y, [False, True])
+    before = stream.coef_
+    stream.value = NAN
+    with pytest.raises(RuleError):
+        stream.partial_fit(X[::-1], y[::-1])
+    assert stream.coef_ is before
+    stream.value = 1.0
+    np.testing.assert_array_equal(
+        stream.partial_fit(X, y).coef_, fresh.partial_fit(X, y, [False, True]).coef_
+    )
+
+
+# --------------------------------------------------------------------------------------- other loops
+
+LOOPS = {
+    "active sets": lambda m: ActiveSets((), m),
+    "dual coordinate descent": lambda m: ShrinkingPasses(0, 3),
+    "cache": lambda m: Cache(5),
+}
+
+
+def epoch_of(loop, *rules):
+    """One epoch over 40 samples: the loop, and how many samples changed the weight vector."""
+    X, y = data()
+    patterns = patterns_of(X, np.where(y, 1.0, -1.0))
+    loop = loop(len(X))
+    weights, order = WeightVector(X.shape[1], len(X)), np.arange(len(X), dtype=np.int32)
+    return loop, loop.full_epoch(patterns, weights, Rules(*rules), order)
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+@pytest.mark.parametrize("rules", [rules for rules, *_ in ILL.values()], ids=ILL)
+def test_every_loop_ends_at_the_first_failure(loop, rules):
+    with pytest.raises(RuleError) as raised:
+        epoch_of(loop, *rules)
+    assert 0 <= raised.value.sample < 40 and not abs(raised.value.got) < math.inf
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+def test_every_loop_counts_samples_that_no_rule_moves(loop):
+    made, n_changed = epoch_of(loop, Mistake(), lambda index: 0.0, NoShrink())
+    assert n_changed == 0 and made.n_unmoved == 40
+    made, n_changed = epoch_of(loop, Mistake(), lambda: 1.0, NoShrink())
+    assert n_changed > 0 and made.n_unmoved == 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [(lambda: NAN, "thresholds above -inf"), (lambda t: NAN if t else 1.0, "thresholds above -inf")],
+)
+def test_mini_batches_end_at_the_first_failure(condition, message):
+    step = SubgradientStep(0.1)
+    with pytest.raises(RuleError, match=message):
+        epoch_of(lambda m: MiniBatches(4), condition, step, HarmonicDecay())

@@ -1,0 +1,225 @@
+"""The layout: what is at the top, imports that point one way, losses that no type tells apart."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import margins
+
+ROOT = Path(margins.__file__).parent
+
+# The order of packages and of modules at the top: each may import what comes before it. Modules of one
+# line may import each other. A longer name takes precedence: margins.registry over margins.
+ORDER = (
+    {"tuning", "linalg", "_limits"},
+    {"_sparse"},
+    {"data._binary_problem"},
+    {"rules._state"},
+    {"rules._weight_vector"},
+    {"rules._averaging"},
+    {"rules._base"},
+    {"_update"},
+    {"_activeset"},
+    {"data"},
+    {"parameters"},
+    {"kernels"},
+    {"rules"},
+    {"losses"},
+    {"certificate"},
+    {"solvers"},
+    {"registry"},
+    {"estimators"},
+    {"algorithms"},
+    {"bounds", "datasets"},
+    {"testing", "model_selection", "plotting"},
+    {"", "__main__"},
+)
+AT_THE_TOP = {"__init__", "__main__", "registry", "parameters", "certificate", "tuning"} | {
+    "_sparse",
+    "_update",
+    "_activeset",
+    "_limits",
+}
+# Imports against the order: {(importing module, imported module): why}.
+EXCEPTIONS = {
+    ("margins.rules._state", "margins._update"): "`require_abi` looks up the ABI that is installed",
+    ("margins.model_selection.engine", "margins"): "`margins.get`, and the version that records state",
+    ("margins.testing.algorithms", "margins"): "`margins.get`, of the algorithms to be checked",
+}
+
+# Of benchmarks; those whose name is no English word.
+DATA_SETS = (
+    "a9a|adult|arcene|basehock|breast[- _]cancer|bupa|colon[- ]cancer|covtype|covertype|"
+    "crx|duke|gravier|ijcnn1?|ionosphere|madelon|mnist|mushrooms|news20|pcmac|phishing|rcv1|real[- ]sim|"
+    "relathe|satimage|shipp|skin_nonskin|spambase|usps|w8a|wdbc|wpbc"
+)
+
+
+def sources(*suffixes):
+    found = sorted(path for path in ROOT.rglob("*") if path.suffix in suffixes)
+    assert found
+    return found
+
+
+def module_of(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_module(name):
+    path = ROOT.parent.joinpath(*name.split("."))
+    return path.is_dir() or any(path.with_suffix(suffix).exists() for suffix in (".py", ".pyx", ".pxd"))
+
+
+def imports_of(path):
+    """The modules of the library that a module imports or cimports: set of str."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        found = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}: a relative import"
+                found |= _from(node.module, [alias.name for alias in node.names])
+    else:
+        found = set(re.findall(r"^\s*c?import\s+([\w.]+)", text, re.M))
+        statement = r"^\s*from\s+([\w.]+)\s+c?import\s+(\([^)]*\)|[^\n]*)"
+        for module, names in re.findall(statement, text, re.M):
+            found |= _from(module, re.findall(r"\w+", names))
+    return {name for name in found if name.split(".")[0] == "margins"}
+
+
+def _from(module, names):
+    """``from margins import _sparse`` imports margins._sparse; of other names the module itself."""
+    modules = {f"{module}.{name}" for name in names if is_module(f"{module}.{name}")}
+    return modules if modules and module == "margins" else {module}
+
+
+def place_of(module):
+    """The longest name in ORDER that a module has or begins with: str."""
+    _, _, rest = module.partition(".")
+    parts = rest.split(".")
+    prefixes = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    return next(name for name in prefixes if any(name in level for level in ORDER))
+
+
+def rank_of(module):
+    """Where a module is in ORDER."""
+    place = place_of(module)
+    (rank,) = (i for i, level in enumerate(ORDER) if place in level)
+    return rank
+
+
+def test_every_module_has_a_place_in_the_order():
+    for path in sources(".py", ".pyx", ".pxd"):
+        assert rank_of(module_of(path)) >= 0
+    assert rank_of("margins.solvers.newton.newton") == rank_of("margins.solvers")
+    assert rank_of("margins.rules._state") < rank_of("margins._update") < rank_of("margins.rules._x")
+    with pytest.raises(StopIteration):
+        rank_of("margins.elsewhere")
+
+
+def against_the_order():
+    """(importing module, imported module) of every import against the order."""
+    pairs = set()
+    for path in sources(".py", ".pyx", ".pxd"):
+        module = module_of(path)
+        for imported in imports_of(path):
+            if rank_of(imported) > rank_of(module):
+                pairs.add((module, imported))
+    return pairs
+
+
+def test_imports_point_one_way():
+    assert against_the_order() == set(EXCEPTIONS)
+
+
+def test_no_two_packages_import_each_other():
+    # Also of packages on one line of the order.
+    edges = set()
+    for path in sources(".py", ".pyx", ".pxd"):
+        module = module_of(path)
+        if module == "margins":
+            continue
+        for imported in imports_of(path):
+            pair = place_of(module), place_of(imported)
+            if pair[0] != pair[1] and (module, imported) not in EXCEPTIONS:
+                edges.add(pair)
+    assert ("estimators", "solvers") in edges and ("_update", "rules._base") in edges
+    assert {pair for pair in edges if pair[::-1] in edges} == set()
+
+
+def test_the_parser_sees_every_kind_of_import(tmp_path):
+    python, cython = tmp_path / "one.py", tmp_path / "one.pyx"
+    python.write_text(
+        "import numpy, margins.rules\nfrom margins import _sparse, get\n"
+        "from margins.data import samples\n"
+        "def f():\n    from margins.losses import (\n        Loss,\n    )\n"
+    )
+    assert imports_of(python) == {"margins.rules", "margins._sparse", "margins.data", "margins.losses"}
+    cython.write_text(
+        "cimport margins._update\nfrom margins._sparse cimport (\n    Rows,\n)\n"
+        "from margins.linalg._sums cimport BLOCK, sum_of\nfrom libc.math cimport fabs\n"
+    )
+    assert imports_of(cython) == {"margins._update", "margins._sparse", "margins.linalg._sums"}
+
+
+def test_only_the_front_door_and_the_kernels_of_the_card_are_at_the_top():
+    files = {path.stem for path in ROOT.glob("*") if path.suffix in (".py", ".pyx", ".pxd")}
+    assert files == AT_THE_TOP
+    packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
+    assert packages == {name.split(".")[0] for level in ORDER for name in level} - AT_THE_TOP - {""}
+
+
+LOSS_TEST = re.compile(
+    r"(?:isinstance|issubclass|type)\s*\([^)]*\b(?:Hinge|SquaredHinge|HardMargin)\b|"
+    r"type\([^)]*\)\s*(?:is|==|in)\s.*\b(?:Hinge|SquaredHinge|HardMargin)\b"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("if isinstance(run.loss, Hinge):", True),
+        ("isinstance(loss, (SquaredHinge, Hinge))", True),
+        ("type(loss) is HardMargin", True),
+        ("isinstance(loss, Loss)", False),
+        ("loss = Hinge(C)", False),
+    ],
+)
+def test_tests_of_a_type_are_found(line, is_found):
+    assert bool(LOSS_TEST.search(line)) is is_found
+
+
+def test_no_loss_is_told_from_others_by_its_type():
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in sources(".py", ".pyx", ".pxd")
+        for match in LOSS_TEST.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def comments_of(path):
+    """(line number, comment) of a source file; strings are not comments."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        _, mark, comment = line.partition("#")
+        if mark:
+            yield number, comment
+
+
+def test_no_comment_of_the_planner_and_its_solvers_names_a_data_set():
+    name = re.compile(rf"\b(?:{DATA_SETS})\b", re.I)
+    assert name.search("as on Covertype") and not name.search("adults, coveralls")
+    places = ("solvers", "losses", "data", "kernels", "rules", "estimators", "tuning.py")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}:{comment}"
+        for path in sources(".py", ".pyx", ".pxd")
+        if path.relative_to(ROOT).parts[0] in places
+        for number, comment in comments_of(path)
+        if name.search(comment)
+    ]
+    assert found == []
