@@ -1,6 +1,6 @@
-"""What is installed, and what it is.
+"""The installed algorithms, on the command line.
 
-python -m margins list              every algorithm: its name, its package, a sentence
+python -m margins list              every algorithm: its name, its package, a summary
 python -m margins describe NAME     its rules, parameters with ranges, guarantees and source
 """
 
@@ -15,7 +15,7 @@ import warnings
 import margins
 from margins.registry import provider
 
-# Two patterns of each class, on which a sentence of rules is spelled out.
+# Two samples of each class, for the rules that depend on the data.
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
 
 
@@ -26,12 +26,12 @@ def first_sentence(algorithm):
 
 
 def listing():
-    """Lines of `list`: name, package, sentence; or the error of a plug-in that cannot be loaded."""
+    """Lines of `list`: name, package, summary; or the error of a plug-in that cannot be loaded."""
     lines = []
     for name in margins.available():
         try:
             sentence = first_sentence(margins.get(name))
-        except Exception as error:  # somebody else's code: anything can be wrong with it
+        except Exception as error:  # plug-ins may raise any exception
             sentence = f"BROKEN: {error}"
         lines.append((name, provider(name) or "registered", sentence))
     widths = [max(len(line[column]) for line in lines) for column in range(2)]
@@ -100,7 +100,7 @@ def main(arguments=None):
         prog="python -m margins", description="The algorithms that are installed."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="every algorithm: its name, its package, a sentence")
+    commands.add_parser("list", help="every algorithm: its name, its package, a summary")
     describe = commands.add_parser("describe", help="rules, parameters with ranges, guarantees, source")
     describe.add_argument("name", help="a name of `list`, or package:name")
     given = parser.parse_args(arguments)

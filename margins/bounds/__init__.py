@@ -1,14 +1,14 @@
-"""What the theorems promise before a run: bounds on the number of updates and on the margin.
+"""Bounds that hold before a run: on the number of updates and on the margin.
 
-Every bound holds for any order of presentation, hence also with active sets and with multiple
+Every bound holds for any order of the samples, hence also with active sets and with multiple
 updates; an update of multiplicity mu counts mu times.
 
 ======= ==========================================================================================
-R       Largest norm of a pattern: of the reflected, augmented and extended y_k. A length.
-gamma   Maximum directional margin of the same patterns, max over unit u of min_k u.y_k. A length.
-b       Threshold of the condition a.y_k <= b under which a pattern is added. A length squared.
-delta_b Distance from b to the threshold from which on a pattern is unlearned. A length squared.
-eps     Accuracy: the wanted fraction of the maximum margin is 1 - eps. Dimensionless.
+R       Largest norm |y_k| of the samples, signed, augmented and with slack. A length.
+gamma   Maximum directional margin of the same y_k, max over unit u of min_k u.y_k. A length.
+b       Threshold of the condition a.y_k <= b under which y_k is added. A length squared.
+delta_b Distance from b to the threshold from which on y_k is unlearned. A length squared.
+eps     Accuracy: the required fraction of the maximum margin is 1 - eps. Dimensionless.
 lam, n  Amount and power of the shrinking at each update. Dimensionless.
 ======= ==========================================================================================
 

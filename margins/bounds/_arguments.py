@@ -1,4 +1,4 @@
-"""The small tools of every bound: argument ranges as data, and the ratio they share."""
+"""Shared by all bounds: argument ranges as data, and the ratio (R**2 + 2 b) / gamma**2."""
 
 import functools
 import inspect
@@ -12,8 +12,8 @@ Bound = TypeVar("Bound", bound=Callable[..., Any])
 def requires(**ranges: str) -> Callable[[Bound], Bound]:
     """Check arguments at each call against ranges such as "[0, inf)", "(0, R]" or "(R**2, inf]".
 
-    Whether an argument is a float or an int is told by its annotation. A range may name arguments
-    checked before. The attribute `ranges` lets one test check every range, and its docstring.
+    The annotation of an argument decides whether it is a float or an int. A range may name arguments
+    that are checked before it. By the attribute `ranges`, one test checks all ranges and docstrings.
     """
 
     def decorate(bound: Bound) -> Bound:
@@ -25,11 +25,11 @@ def requires(**ranges: str) -> Callable[[Bound], Bound]:
             for name, interval in ranges.items():
                 kind = signature.parameters[name].annotation
                 if not isinstance(arguments[name], Integral if kind is int else Real):
-                    raise TypeError(refusal(bound, name, f"of type {kind.__name__}", arguments[name]))
-                # Python's own numbers, because NumPy's warn where a bound means to be infinite.
+                    raise TypeError(message(bound, name, f"of type {kind.__name__}", arguments[name]))
+                # Python's own numbers, because NumPy's give a warning where a bound is infinite.
                 arguments[name] = kind(arguments[name])
                 if not _inside(arguments[name], interval, arguments):
-                    raise ValueError(refusal(bound, name, f"in {interval}", arguments[name]))
+                    raise ValueError(message(bound, name, f"in {interval}", arguments[name]))
             return bound(**arguments)
 
         checked.ranges = ranges  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ def _inside(value: float, interval: str, arguments: dict[str, Any]) -> bool:
     )
 
 
-def refusal(bound: Callable[..., Any], name: str, allowed: str, value: object) -> str:
+def message(bound: Callable[..., Any], name: str, allowed: str, value: object) -> str:
     return f"{name} of {bound.__name__} must be {allowed}. Got {value!r}."
 
 

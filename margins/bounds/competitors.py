@@ -155,7 +155,7 @@ def shifting_updates(R: float, gamma: float, shift: float) -> float:
 
     Notes
     -----
-    The weight vector is a convex combination of patterns, so |a| >= gamma, and
+    The weight vector is a convex combination of the y_k, so |a| >= gamma, and
     |a_(t+1)|**2 (shift + t)**2 <= t**2 |a_t|**2 + shift**2 R**2 at a mistake.
     Source: Cavallanti, Cesa-Bianchi & Gentile (2007); our derivation.
 

@@ -62,7 +62,7 @@ def lecture_updates(R: float, gamma: float, eps: float) -> float:
     ----------
     R : float in (0, inf)
     gamma : float in (0, R]
-        Margin that the patterns are known to have, the algorithm's parameter.
+        Known margin of the samples, the algorithm's parameter.
     eps : float in (0, 1]
 
     Returns

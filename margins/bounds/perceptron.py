@@ -40,9 +40,9 @@ def mistakes_total_deviation(R: float, gamma: float, total_deviation: float) -> 
     ----------
     R : float in (0, inf)
     gamma : float in (0, inf)
-        A margin of your choice (length); the patterns need not have it.
+        Any margin (length), which the samples need not have.
     total_deviation : float in [0, inf)
-        Sum over the sequence of max(0, gamma - u.y_i), for a unit vector u of your choice (length).
+        Sum over the sequence of max(0, gamma - u.y_i), for any unit vector u (length).
 
     Returns
     -------
@@ -68,10 +68,10 @@ def mistakes_square_deviation(R: float, gamma: float, square_deviation: float) -
     ----------
     R : float in (0, inf)
     gamma : float in (0, inf)
-        A margin of your choice (length); the patterns need not have it.
+        Any margin (length), which the samples need not have.
     square_deviation : float in [0, inf)
-        D, root of the sum over the sequence of max(0, gamma - u.y_i)**2, for a unit vector u of
-        your choice (length).
+        D, root of the sum over the sequence of max(0, gamma - u.y_i)**2, for any unit vector
+        u (length).
 
     Returns
     -------
@@ -97,10 +97,10 @@ def mistakes_learned_threshold(R: float, gamma: float, square_deviation: float) 
         Largest norm of a sample x_i, not augmented. Each mistake moves the threshold by R**2, as
         augmentation by rho = R does.
     gamma : float in (0, inf)
-        A margin of your choice (length); the patterns need not have it.
+        Any margin (length), which the samples need not have.
     square_deviation : float in [0, inf)
-        D, root of the sum over the sequence of max(0, gamma - l_i (u.x_i - theta))**2, for a unit
-        vector u and a threshold theta in [-R, R] of your choice (length); l_i = -1 or +1.
+        D, root of the sum over the sequence of max(0, gamma - l_i (u.x_i - theta))**2, for any unit
+        vector u and threshold theta in [-R, R] (length); l_i = -1 or +1.
 
     Returns
     -------

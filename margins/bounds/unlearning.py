@@ -1,7 +1,7 @@
 """Unlearning (MPU).
 
 a <- a + y_k when a.y_k <= b, a <- a - y_k when a.y_k >= b + delta_b. The soft margin adds no
-pattern more often than its upper bound, which is b times its C.
+sample more often than its upper bound, which is b times its C.
 """
 
 import math
@@ -123,7 +123,7 @@ def soft_unlearning_updates(R: float, b: float, delta_b: float, total_upper: flo
     b : float in (0, inf)
     delta_b : float in (R**2, inf]
     total_upper : float in (0, inf)
-        Sum of the patterns' upper bounds; m times the bound that m patterns share.
+        Sum of the samples' upper bounds; m times the bound if all are equal.
 
     Returns
     -------
@@ -169,12 +169,12 @@ def soft_unlearning_parameters(C: float, delta_b: float, eps: float) -> tuple[in
         Cost of slack in J (1 / length squared).
     delta_b : float in (0, inf)
     eps : float in (0, inf)
-        Wanted relative gap of J.
+        Required relative gap of J.
 
     Returns
     -------
     upper : int
-        How often each pattern may be learned.
+        How often each sample may be added.
     b : float
         upper / C (length squared).
 

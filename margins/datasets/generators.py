@@ -1,4 +1,4 @@
-"""Artificial data: a halfspace with a margin, and labels that lie."""
+"""Artificial data: a halfspace with a margin, and noisy labels."""
 
 import math
 
@@ -11,8 +11,8 @@ from margins.parameters import NON_NEGATIVE, Interval, check
 
 LARGEST_ATTRIBUTE = 10
 
-# The paper's margins keep seven of ten draws or more. A margin that keeps fewer than one in a hundred
-# lies near those, of 5 to 10, that keep none at all.
+# With the paper's margins at least seven of ten draws are kept. A margin that keeps fewer than one in a
+# hundred is near those, of 5 to 10, that keep none.
 DRAWS_PER_SAMPLE = 100
 
 COUNT = Interval(1, math.inf, "left", integer=True)

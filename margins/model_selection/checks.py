@@ -1,4 +1,4 @@
-"""What a study is given, checked before any work."""
+"""Validation of the arguments of a study, before any work."""
 
 from numbers import Integral
 
@@ -28,12 +28,12 @@ class Data:
     Attributes
     ----------
     digest : str
-        Of all of it.
+        Of all of them.
 
     Raises
     ------
     ValueError
-        If they do not fit together.
+        If a shape or dtype is not allowed, lengths differ, or there are fewer than 2 classes.
     """
 
     def __init__(self, X, y, sample_weight, groups, caller):
@@ -81,7 +81,7 @@ def _column(values, name, caller):
 
 
 def check_estimator(estimator, n_jobs, progress, caller):
-    """Raise TypeError or ValueError if one of them is not what it may be."""
+    """Raise TypeError or ValueError if an argument is not allowed."""
     is_object = not isinstance(estimator, type) and hasattr(estimator, "get_params")
     if not is_object or not is_classifier(estimator):
         raise TypeError(

@@ -19,7 +19,16 @@ from margins.model_selection.tables import aligned, frame
 
 
 class Difference(NamedTuple):
-    """How much better `first` is than `second`, on the same folds."""
+    """The differences of two studies, score of `first` minus score of `second`, on the same folds.
+
+    Attributes
+    ----------
+    first, second : str
+    differences : ndarray of float64, shape (n_folds,)
+    mean : float
+    interval, corrected_interval : ConfidenceInterval
+        Of the mean.
+    """
 
     first: str
     second: str
@@ -77,7 +86,7 @@ class Comparison:
         )
 
     def summary(self) -> str:
-        """Tables for people: str."""
+        """Readable tables: str."""
         level = f"{100 * self.confidence:g} %"
         rows = [["", self.metric, f"{level} T interval", "corrected"]]
         for name, study in self.studies.items():

@@ -1,7 +1,7 @@
 """Digests: a short name for data, parameters and settings, the same in every process.
 
-A pickle will not do: its bytes vary with what objects share. So values are taken apart, down to
-numbers, strings and the bytes of arrays.
+The bytes of a pickle depend on which parts objects share, so values are decomposed into numbers, strings
+and the bytes of arrays.
 """
 
 import functools
@@ -13,7 +13,7 @@ import types
 import numpy as np
 from scipy import sparse
 
-# Of a class, what says nothing of how it works.
+# Members of a class that have no influence on results.
 UNRELATED = ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__annotations__")
 PRIMITIVE = (type(None), bool, int, float, complex, str, bytes)
 
@@ -25,7 +25,7 @@ def digest(*values):
     ----------
     *values : object
         Numbers, strings, containers, arrays, sparse matrices, data frames, estimators, functions,
-        and whatever pickle can take apart into such.
+        and what pickle can decompose into such.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def digest(*values):
     Raises
     ------
     TypeError
-        If a value cannot be taken apart.
+        If a value cannot be decomposed.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def digest(*values):
 
 def _digest(value):
     parts = hashlib.blake2b(digest_size=20)
-    for part in _taken_apart(value):
-        # Lengths keep parts apart: digests have one length, and bytes say theirs.
+    for part in _decomposed(value):
+        # Lengths keep parts apart: digests have one length, and bytes are preceded by theirs.
         if isinstance(part, bytes | memoryview):
             parts.update(b"%d:" % len(part))
             parts.update(part)
@@ -61,8 +61,8 @@ def _digest(value):
     return parts.digest()
 
 
-def _taken_apart(value):
-    """What tells a value from others: bytes, or values to be taken apart in turn."""
+def _decomposed(value):
+    """The parts that identify a value: bytes, or values to be decomposed in turn."""
     if isinstance(value, np.generic):
         value = value.item()
     kind = type(value)
@@ -114,7 +114,7 @@ def _of_array(array):
 def _of_code(function):
     yield from (function.__code__, function.__defaults__, function.__kwdefaults__)
     yield [cell.cell_contents for cell in function.__closure__ or ()]
-    # What its names stand for, where that is the user's own too; a function may call itself.
+    # The values of its global names, if they are the user's own too; a function may call itself.
     names = sorted(set(function.__code__.co_names) & function.__globals__.keys())
     for name in names:
         value = function.__globals__[name]
@@ -130,7 +130,7 @@ def _by_pickle(value):
     try:
         state = value.__reduce_ex__(4)
     except Exception as error:
-        message = f"A value must be one that pickle takes apart to be digested. Got {value!r}."
+        message = f"A value must be one that pickle can decompose to be digested. Got {value!r}."
         raise TypeError(message) from error
     if isinstance(state, str):
         yield state
@@ -143,7 +143,7 @@ def _by_pickle(value):
 
 @functools.lru_cache
 def _version_of_package(module):
-    """The version of the package that a module is in: str, empty if nobody knows."""
+    """The version of the package that a module is in: str, empty if unknown."""
     package = module.partition(".")[0]
     version = getattr(sys.modules.get(package), "__version__", None)
     if isinstance(version, str):
@@ -165,7 +165,7 @@ def version_of(cls):
 
 
 def _unwrapped(member):
-    """What a member of a class runs or holds; of what pickle cannot take apart, only the type."""
+    """The code or value of a member of a class; of what pickle cannot decompose, only the type."""
     if isinstance(member, staticmethod | classmethod):
         member = member.__func__
     if isinstance(member, property):

@@ -1,4 +1,4 @@
-"""A study, step by step: what is to be done is settled first, then done stage by stage."""
+"""A study, step by step: all splits and settings are determined first, then run grid by grid."""
 
 import platform
 from typing import Any
@@ -16,8 +16,8 @@ from margins.model_selection.digests import digest, version_of
 from margins.model_selection.folds import Splits, folds_of, listed, splitter_of
 from margins.model_selection.grids import (
     check_settings,
-    settled_estimator,
-    settled_settings,
+    seeded_estimator,
+    seeded_settings,
     stages_of,
 )
 from margins.model_selection.records import decoded, encoded, name_of
@@ -26,20 +26,20 @@ from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
 from margins.model_selection.tasks import Shared, Task, chunks
 
-FORMAT = 1  # of what the cache holds: another number, another key
+FORMAT = 1  # of the cached content; part of every key
 
 
 class Engine:
-    """What searches and their cross-validations have in common.
+    """Runs a parameter search or a double cross-validation.
 
     Parameters
     ----------
     caller : str
         The public function, for messages.
     cvs : dict
-        What the caller calls its cross-validations: the outer one first, if there are two.
+        Cross-validations by the caller's parameter names: the outer one first, if there are two.
 
-    Others are the public functions' own.
+    The others are those of the public functions.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class Engine:
         self.cache = None if cache is None else Cache(cache, caller)
         self.seed = self._seed(random_state, estimator, cvs)
         self.given = estimator
-        self.estimator = settled_estimator(estimator, self.seed)
+        self.estimator = seeded_estimator(estimator, self.seed)
         self._split(cvs)
-        self.why = True  # every fit of a search was in lockstep; else why not
+        self.why = True  # True: every fit of a search was in lockstep; else the reason
         self.shared = Shared(
             self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
         )
@@ -83,17 +83,17 @@ class Engine:
             self._keys = [digest(study, train, test) for train, test in self.splits]
 
     def _seed(self, random_state, estimator, cvs):
-        """One integer, from which all that is random follows."""
+        """The seed of all random numbers of the study: int."""
         seed = seed_of(random_state, self.caller)
         if self.cache is None or random_state is not None:
             return seed
-        # The study that is run again must be the study that was interrupted.
+        # A resumed study must have the seed of the one that was interrupted.
         metrics = self.scoring.metrics
         key = digest("seed", self.caller, self.data.digest, estimator, self.stages, cvs, metrics)
         return self.cache.agree(key, seed)
 
     def _split(self, cvs):
-        """Settle all folds: those of each search, and the outer ones."""
+        """Compute all folds: those of each search, and the outer ones."""
         X, y, groups = self.data.X, self.data.y, self.data.groups
         (name, cv), *inner = cvs.items()
         splitter = splitter_of(cv, groups, self.seed, name, self.caller)
@@ -120,7 +120,7 @@ class Engine:
         return reason if reason is not None else reason_against(self.estimator, settings)
 
     def versions(self):
-        """Of all that results depend on: dict of str."""
+        """Versions of all packages that results depend on: dict of str."""
         package = type(self.estimator).__module__.partition(".")[0]
         return {
             package: version_of(type(self.estimator)),
@@ -133,7 +133,7 @@ class Engine:
         }
 
     def study(self) -> Study:
-        """Do all of it: Study."""
+        """Run the whole study: Study."""
         fixed: list[dict[str, Any]] = [{} for _ in self.searches]
         tables = []
         n_inner = sum(map(len, self.searches))
@@ -150,7 +150,7 @@ class Engine:
         return Study(
             protocol="double cross-validation" if self.outer else "parameter search",
             estimator=f"{kind.__module__}.{kind.__qualname__}",
-            # As it would come back from text: a study is a record, not a bag of live objects.
+            # As `from_json` returns them: a study is a record without live objects.
             params=decoded(encoded(self.given.get_params(deep=False))),
             folds=folds,
             tables=tables,
@@ -164,14 +164,16 @@ class Engine:
     def _search(self, stage, fixed, bar):
         """One stage of all searches at once: list of Table."""
         settings = [[before | each for each in self.stages[stage]] for before in fixed]
-        settled = [settled_settings(each, self.seed) for each in settings]
-        reason = self._reason_against_lockstep([each for wanted in settled for each in wanted])
+        seeded = [seeded_settings(each, self.seed) for each in settings]
+        reason = self._reason_against_lockstep(
+            [each for settings_of_search in seeded for each in settings_of_search]
+        )
         lockstep = reason is None
         if self.why is True and not lockstep:
             self.why = reason
         tasks, split = [], 0
-        for search, wanted in zip(self.searches, settled, strict=True):
-            parts = chunks(wanted, sum(map(len, self.searches)), lockstep)
+        for search, settings_of_search in zip(self.searches, seeded, strict=True):
+            parts = chunks(settings_of_search, sum(map(len, self.searches)), lockstep)
             for _ in search:
                 tasks += [Task(split, part, lockstep) for part in parts]
                 split += 1
@@ -210,7 +212,7 @@ class Engine:
         """Train on whole outer training sets with what the searches chose: list of Fold."""
         first = len(self.splits) - len(self.outer)
         tasks = [
-            Task(first + number, settled_settings([setting], self.seed), False)
+            Task(first + number, seeded_settings([setting], self.seed), False)
             for number, setting in enumerate(chosen)
         ]
         return [
@@ -242,7 +244,7 @@ class Engine:
         )
 
     def _name(self, task):
-        """Where a task belongs, for people."""
+        """The position of a task in the study, for messages."""
         what = f"{name_of(type(self.given))} of {self.caller}"
         split, search = task.split, 0
         while search < len(self.searches) and split >= len(self.searches[search]):

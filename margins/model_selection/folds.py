@@ -1,4 +1,4 @@
-"""Folds: from what `cv` may be to rows of training and test sets."""
+"""Folds: from the values that `cv` may have to rows of training and test sets."""
 
 import copy
 from numbers import Integral
@@ -8,14 +8,14 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 
 def listed(cv):
-    """`cv`, as a list if it is an iterable of folds: it may be one that ends."""
+    """`cv`, as a list if it is an iterable of folds, which may be a generator."""
     if hasattr(cv, "split") or isinstance(cv, str | bytes | dict) or not hasattr(cv, "__iter__"):
         return cv
     return list(cv)
 
 
 def splitter_of(cv, groups, seed, name, caller):
-    """The splitter that `cv` stands for, seeded if it left its seed open.
+    """The splitter that `cv` stands for, seeded if its random_state is None.
 
     Returns
     -------
@@ -26,7 +26,7 @@ def splitter_of(cv, groups, seed, name, caller):
     ValueError
         If `cv` is an integer below 2.
     TypeError
-        If it is none of what it may be.
+        If it is not an integer, splitter or iterable.
     """
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         if cv < 2:
@@ -52,7 +52,7 @@ def folds_of(splitter, X, y, groups, name, caller):
     Raises
     ------
     ValueError
-        If there are none, or one is not what a classifier can be trained and tested on.
+        If there are none, or a classifier cannot be trained and tested on one of them.
     """
     pairs = splitter.split(X, y, groups) if hasattr(splitter, "split") else splitter
     folds = []
@@ -85,13 +85,19 @@ def _rows(part, n_samples, where):
 
 
 def part_of(values, rows):
-    """Those rows of what may be None."""
+    """Rows of an array; None if there is none."""
     return None if values is None else values[rows]
 
 
 class Splits:
-    """Many pairs (train, test) in two arrays, so that they travel as two arrays.
+    """Many pairs (train, test), stored in few arrays, which are cheap to send to other processes.
 
+    Parameters
+    ----------
+    pairs : list of (array-like of int, array-like of int)
+
+    Examples
+    --------
     >>> splits = Splits([([0, 1], [2]), ([2], [0, 1])])
     >>> len(splits), splits[1][1].tolist()
     (2, [0, 1])

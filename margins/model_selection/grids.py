@@ -1,4 +1,4 @@
-"""Grids of parameters: what a search tries, in order, and what a fit then gets."""
+"""Grids of parameters: the settings of a search, in order, as the fits get them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,14 +9,14 @@ from sklearn.model_selection import ParameterGrid
 
 from margins.data.types import Estimator, Grid
 
-# Of the combinations of earlier stages so many are tried with each setting of a later one.
-MOST_CHECKED = 100
+# Combinations of earlier stages that are checked with each setting of a later one.
+MAX_CHECKED = 100
 
 
 class Stages:
     """A search in stages: the best setting of each grid is kept while the next grid is searched.
 
-    Parameters of later stages stay at the estimator's own values until their turn comes.
+    Parameters of later stages keep the estimator's own values until their stage.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def stages_of(param_grid: Grid | Stages, caller: str) -> list[list[dict[str, Any
     Raises
     ------
     TypeError, ValueError
-        If a grid is none of scikit-learn's.
+        If `ParameterGrid` does not accept a grid.
     """
     if isinstance(param_grid, tuple):
         raise TypeError(
@@ -83,10 +83,10 @@ def stages_of(param_grid: Grid | Stages, caller: str) -> list[list[dict[str, Any
     return stages
 
 
-def settled(params: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
-    """Those of some parameters that a study settles: list of (name, value).
+def seeded(params: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
+    """The parameters that a study replaces: (name, value) of each.
 
-    What is left to chance gets the seed of the study; nothing runs in parallel within a task.
+    A random_state of None gets the seed of the study; nothing runs in parallel within a task.
     """
     for name, value in params.items():
         last = name.rpartition("__")[2]
@@ -95,19 +95,19 @@ def settled(params: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
         elif last == "n_jobs" and value not in (None, 1):  # None: tasks run in a context of one job
             yield name, 1
         elif hasattr(value, "get_params") and not isinstance(value, type):
-            yield name, settled_estimator(value, seed)
+            yield name, seeded_estimator(value, seed)
         elif isinstance(value, list | tuple) and any(_is_named(each) for each in value):
             yield (
                 name,
                 type(value)(
-                    (each[0], settled_estimator(each[1], seed), *each[2:]) if _is_named(each) else each
+                    (each[0], seeded_estimator(each[1], seed), *each[2:]) if _is_named(each) else each
                     for each in value
                 ),
             )
 
 
 def _is_named(value: object) -> bool:
-    """Is it a step of a pipeline, or the like: a name and an estimator?"""
+    """True for a step of a pipeline or the like: a name and an estimator."""
     return (
         isinstance(value, tuple)
         and len(value) >= 2
@@ -116,22 +116,22 @@ def _is_named(value: object) -> bool:
     )
 
 
-def settled_estimator(estimator: Estimator, seed: int) -> Any:
-    """A clone that leaves nothing to chance and runs in one thread."""
+def seeded_estimator(estimator: Estimator, seed: int) -> Any:
+    """A clone with a seed for every random_state of None, and one thread."""
     twin = clone(estimator)
     own = {name: value for name, value in twin.get_params().items() if not hasattr(value, "get_params")}
-    return twin.set_params(**dict(settled(own, seed)))
+    return twin.set_params(**dict(seeded(own, seed)))
 
 
-def settled_settings(settings: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
+def seeded_settings(settings: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
     """Settings as fits get them: list of dict."""
-    return [setting | dict(settled(setting, seed)) for setting in settings]
+    return [setting | dict(seeded(setting, seed)) for setting in settings]
 
 
 def check_settings(estimator: Estimator, stages: list[list[dict[str, Any]]], caller: str) -> None:
-    """Raise ValueError for the first setting that the estimator does not take.
+    """Raise ValueError for the first setting that the estimator does not accept.
 
-    A setting of a later stage needs one of the stage before that it goes with.
+    A setting of a later stage needs one of the earlier stages that it can be combined with.
     """
     before: list[dict[str, Any]] = [{}]
     for settings in stages:
@@ -141,21 +141,21 @@ def check_settings(estimator: Estimator, stages: list[list[dict[str, Any]]], cal
             if all(errors) and errors[0] is not None:
                 raise errors[0]
             merged += [one | setting for one, error in zip(before, errors, strict=True) if not error]
-        before = merged[:MOST_CHECKED]
+        before = merged[:MAX_CHECKED]
 
 
 def _error(estimator: Estimator, setting: dict[str, Any], caller: str) -> ValueError | None:
-    """What an estimator says against a setting: ValueError or None."""
+    """The error of an estimator about a setting: ValueError or None."""
     twin = clone(estimator)
     try:
         twin.set_params(**setting)
-        if hasattr(twin, "_check_parameters"):  # ours say before a fit what they do not take
+        if hasattr(twin, "_check_parameters"):  # classifiers of this library check before a fit
             twin._check_parameters()
     except (AttributeError, TypeError, ValueError) as error:
-        refused = ValueError(
+        rejected = ValueError(
             f"param_grid of {caller} must hold parameters of {type(estimator).__name__}. "
             f"Got {setting!r}: {error}"
         )
-        refused.__cause__ = error
-        return refused
+        rejected.__cause__ = error
+        return rejected
     return None

@@ -14,14 +14,24 @@ CONFIDENCE = 0.95
 
 
 class ConfidenceInterval(NamedTuple):
-    """Where a mean lies: two floats, nan if one fold alone cannot say."""
+    """A confidence interval of a mean; nan with one fold only.
+
+    Attributes
+    ----------
+    low, high : float
+
+    Examples
+    --------
+    >>> ConfidenceInterval(0.25, 0.75).high
+    0.75
+    """
 
     low: float
     high: float
 
 
 def mean(values: Sequence[float] | NDArray[Any]) -> float:
-    """The mean, rounded once: the same in whatever order the values come."""
+    """The mean, rounded once, so that it does not depend on the order of the values."""
     try:
         return math.fsum(values) / len(values)
     except (OverflowError, ValueError):  # too large, or infinite both ways
@@ -33,7 +43,7 @@ def t_interval(
 ) -> ConfidenceInterval:
     """The T interval: mean +/- t sqrt(s**2 / k), t the quantile of Student's with k - 1 degrees.
 
-    It takes the k values for independent. Those of cross-validation are not: their training sets
+    It assumes that the k values are independent. Those of cross-validation are not: their training sets
     overlap, so the interval is too narrow; see `corrected_interval`.
 
     Parameters
@@ -94,6 +104,12 @@ def corrected_interval(
     -----
     **Source**: Nadeau & Bengio (2003), Inference for the Generalization Error, Machine Learning 52,
     section 3.2 (the corrected resampled t-test).
+
+    Examples
+    --------
+    >>> low, high = corrected_interval([0.9, 0.8, 1.0], n_train=80, n_test=40)
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.5072 1.2928
     """
     ratio = float(np.mean(np.asarray(n_test) / np.asarray(n_train)))
     return _interval(values, 1 / max(len(values), 1) + ratio, confidence)

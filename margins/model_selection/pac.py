@@ -1,6 +1,6 @@
 """From online to PAC: a perceptron that stops once its error is small, with a proof.
 
-A stream of examples, drawn independently from one distribution, is presented once. The perceptron
+A stream of examples, drawn independently from one distribution, is processed once. The perceptron
 makes at most M mistakes on it, so it has at most M + 1 hypotheses. The first of them that is right on
 q consecutive examples is returned, with
 
@@ -30,13 +30,13 @@ from margins.parameters import BOOLEAN, POSITIVE, Interval, check
 PROBABILITY = Interval(0, 1, "neither")
 MISTAKES = Interval(1, math.inf, "left")  # the zero vector is wrong on the first example
 
-# A whole number that rounding has carried below itself, such as (0.3 / 0.1)**2, is still that number.
+# Relative rounding error of the bound: (0.3 / 0.1)**2, just below 9, counts as 9.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class PacHypothesis:
-    """A halfspace, and what is proven about its error. ``print`` says it in a sentence.
+    """A halfspace, and what is proven about its error. ``print`` gives it as a sentence.
 
     Attributes
     ----------
@@ -54,13 +54,17 @@ class PacHypothesis:
     n_needed : int
         q, consecutive examples on which a hypothesis has to be right.
     n_examples_bound : int
-        Examples that suffice for one to survive, however the mistakes fall: (mistake_bound + 1) q.
+        Examples that suffice for one to survive, wherever the mistakes occur: (mistake_bound + 1) q.
     epsilon : float in (0, 1)
         Error allowed: the probability of a new example with label * (w.x + intercept) <= 0.
     delta : float in (0, 1)
         Probability allowed that a hypothesis of larger error survives.
     mistake_bound : int
-        M, mistakes promised at most.
+        M, the assumed bound on the mistakes.
+
+    Examples
+    --------
+    See `online_to_pac`.
     """
 
     coef: NDArray[np.float64]
@@ -98,9 +102,9 @@ def online_to_pac(
 ) -> PacHypothesis:
     """Learn a halfspace from a stream until its error is small, proven with confidence.
 
-    The perceptron, w <- w + y x whenever y w.x <= 0, is presented with one example after the other. It
-    stops as soon as its hypothesis has been right on q consecutive examples; nothing further is
-    drawn from the stream.
+    The perceptron, w <- w + y x whenever y w.x <= 0, processes one example after the other. It stops
+    as soon as its hypothesis has been right on q consecutive examples; nothing further is drawn from the
+    stream.
 
     Give either `mistake_bound`, or `gamma` and `radius`.
 
@@ -108,8 +112,8 @@ def online_to_pac(
     ----------
     stream : iterable
         Pairs: one example (x, label), with x of shape (d,), or a chunk (X, y), with X of shape (n, d),
-        dense or sparse, and y of shape (n,). A sparse chunk stays sparse, and of any chunk one row at a
-        time is looked at. Labels are -1 and 1. The examples must be drawn independently from one
+        dense or sparse, and y of shape (n,). A sparse chunk stays sparse, and chunks are
+        processed row by row. Labels are -1 and 1. The examples must be drawn independently from one
         distribution.
     epsilon : float in (0, 1)
         Error allowed: the probability of a new example with y w.x <= 0.
@@ -135,14 +139,14 @@ def online_to_pac(
     ------
     ValueError
         If a parameter or an element of the stream is not allowed, if the stream is empty, or if there
-        are more mistakes than M: then the data are not what was promised.
+        are more mistakes than M: then the data do not satisfy the assumption.
 
     Notes
     -----
     With the exact constants: M mistakes make M + 1 hypotheses, so
     ``q = ceil(ln((M + 1) / delta) / epsilon)``, and (M + 1) q examples suffice.
 
-    The promise M is needed for the run to end, not for the guarantee: a hypothesis that survives is
+    The assumption M is needed for the run to end, not for the guarantee: a hypothesis that survives is
     one of the first M + 1, whatever the data.
 
     Source: lecture on the perceptron and the margin perceptron, conversion of online learners to the
@@ -166,9 +170,9 @@ def online_to_pac(
     check("delta", "online_to_pac", delta, PROBABILITY)
     check("fit_intercept", "online_to_pac", fit_intercept, BOOLEAN)
     epsilon, delta = float(epsilon), float(delta)
-    most_mistakes = _most_mistakes(mistake_bound, gamma, radius)
+    max_mistakes = _max_mistakes(mistake_bound, gamma, radius)
     # In fractions, because the quotient may be beyond every double.
-    needed = math.ceil(Fraction(math.log(most_mistakes + 1) - math.log(delta)) / Fraction(epsilon))
+    needed = math.ceil(Fraction(math.log(max_mistakes + 1) - math.log(delta)) / Fraction(epsilon))
 
     coef, intercept = None, 0.0
     n_examples = n_mistakes = n_right = 0  # n_right: consecutive, by the current hypothesis
@@ -184,9 +188,9 @@ def online_to_pac(
             continue
         n_right = 0
         n_mistakes += 1
-        if n_mistakes > most_mistakes:
+        if n_mistakes > max_mistakes:
             raise ValueError(
-                f"Mistakes of online_to_pac must be at most {most_mistakes}, as promised by "
+                f"Mistakes of online_to_pac must be at most {max_mistakes}, as stated by "
                 f"{'gamma and radius' if mistake_bound is None else 'mistake_bound'}. Got "
                 f"{n_mistakes} within {n_examples} examples."
             )
@@ -201,14 +205,14 @@ def online_to_pac(
         n_examples=n_examples,
         n_mistakes=n_mistakes,
         n_needed=needed,
-        n_examples_bound=(most_mistakes + 1) * needed,
+        n_examples_bound=(max_mistakes + 1) * needed,
         epsilon=epsilon,
         delta=delta,
-        mistake_bound=most_mistakes,
+        mistake_bound=max_mistakes,
     )
 
 
-def _most_mistakes(mistake_bound: float | None, gamma: float | None, radius: float | None) -> int:
+def _max_mistakes(mistake_bound: float | None, gamma: float | None, radius: float | None) -> int:
     """M, an int."""
     given = [value is not None for value in (mistake_bound, gamma, radius)]
     if given not in ([True, False, False], [False, True, True]):
@@ -223,9 +227,9 @@ def _most_mistakes(mistake_bound: float | None, gamma: float | None, radius: flo
     check("radius", "online_to_pac", radius, POSITIVE)
     check("gamma", "online_to_pac", gamma, Interval(0, float(radius), "right"))
     ratio = float(radius) / float(gamma)
-    most_mistakes = ratio * ratio * (1 + ROUNDING)
-    check("(radius / gamma)**2", "online_to_pac", most_mistakes, MISTAKES)  # it may be infinite
-    return math.floor(most_mistakes)
+    max_mistakes = ratio * ratio * (1 + ROUNDING)
+    check("(radius / gamma)**2", "online_to_pac", max_mistakes, MISTAKES)  # it may be infinite
+    return math.floor(max_mistakes)
 
 
 class _Example(NamedTuple):

@@ -15,7 +15,13 @@ from margins.model_selection.grids import plain
 
 
 class Name(str):
-    """What stands in a record for an object that JSON cannot hold."""
+    """The name that replaces an object in a record that JSON cannot hold.
+
+    Examples
+    --------
+    >>> Name("math.log")
+    math.log
+    """
 
     __repr__ = str.__str__
 
@@ -23,6 +29,8 @@ class Name(str):
 def name_of(value):
     """A name for an object, the same in every process: Name.
 
+    Examples
+    --------
     >>> name_of(math.log), name_of(object())
     (math.log, <object object>)
     """
@@ -51,7 +59,7 @@ def encoded(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         return {"!floats": encoded(value.tolist())}
     if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.ndim == 1:
-        # Rows come mostly in order: their differences take little room.
+        # Rows are mostly in ascending order: their differences compress well.
         steps = np.diff(value, prepend=0).astype("<i8").tobytes()
         return {"!rows": base64.b64encode(zlib.compress(steps, 6)).decode()}
     if dataclasses.is_dataclass(value) and type(value) in RECORDS.values():
@@ -61,7 +69,7 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(value):
-    """What `encoded` made it from."""
+    """The value that `encoded` was given."""
     if isinstance(value, list):
         return [decoded(each) for each in value]
     if not isinstance(value, dict):

@@ -13,7 +13,7 @@ MAPPED = "10K"
 
 
 def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
-    """Do all tasks, or find them done: list of Outcome, in the order of the tasks.
+    """Run all tasks that are not in the cache: list of Outcome, in the order of the tasks.
 
     Parameters
     ----------
@@ -22,17 +22,17 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
     n_jobs : int or None
         As joblib counts.
     bar : Bar
-        Told of each finished fit.
+        Updated after each finished task.
     cache : Cache or None
     keys : list of str
         Of the tasks in the cache.
     name_of : callable
-        ``name_of(task)``, for people.
+        ``name_of(task)``, for messages.
 
     Raises
     ------
     FitFailed
-        If a task fails. No other begins then; those that have begun are finished, into the cache.
+        If a task fails. No further one is started; those that run are finished and cached.
     """
     outcomes = [None] * len(tasks)
 
@@ -51,7 +51,7 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
             todo.append(number)
         else:
             enter(number, outcome)
-    if cache:  # two processes at one study then seldom do the same
+    if cache:  # two processes that share a study then seldom run the same task
         np.random.default_rng().shuffle(todo)
     done_by_others = deque()
 
@@ -61,19 +61,19 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
         for number in todo:
             if failed:
                 return
-            outcome = known(number)  # by now
+            outcome = known(number)  # meanwhile, by another process
             if outcome is None:
                 yield delayed(run)(shared, number, tasks[number])
             else:
                 done_by_others.append((number, outcome))
 
-    # A task takes long enough to travel alone, and is finished alone.
+    # Tasks take long enough to be dispatched one by one.
     parallel = Parallel(
         n_jobs, prefer="threads", return_as="generator_unordered", batch_size=1, max_nbytes=MAPPED
     )
     for number, outcome in parallel(jobs()):
         if isinstance(outcome, Failure):
-            failed.append((number, outcome))  # those that have begun are waited for, and kept
+            failed.append((number, outcome))  # those that run are finished and kept
             continue
         if cache:
             cache.put(keys[number], outcome)

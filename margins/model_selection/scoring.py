@@ -1,4 +1,4 @@
-"""Scores of classifiers: by scikit-learn's scorers, or, for accuracy, at once for all settings."""
+"""Scores of classifiers: by scikit-learn's scorers; accuracy is computed for all settings at once."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -52,7 +52,7 @@ class Scoring:
                 f"refit of {caller} must name the metric that decides, one of "
                 f"{', '.join(map(repr, self.names))}. Got {refit!r}."
             )
-        # Accuracy by scikit-learn costs more than a short fit: it is counted here instead.
+        # scikit-learn's accuracy takes longer than a short fit: it is computed here instead.
         self._accuracies = [name for name in self.names if scoring[name] == "accuracy"]
         others = {name: self.metrics[name] for name in self.names if name not in self._accuracies}
         self._others = check_scoring(scoring=others) if others else None
@@ -62,7 +62,7 @@ class Scoring:
         """None if scores are enough for every metric, else the reason."""
         for name, scorer in self.metrics.items():
             if not isinstance(scorer, SCORER):
-                return f"the metric {name!r} may ask a classifier for more than its scores"
+                return f"the metric {name!r} may need more of a classifier than its scores"
         return None
 
     def of(self, classifier, X, y):
@@ -110,12 +110,12 @@ SCORER = type(make_scorer(max))  # scikit-learn has no public name for it
 
 
 class Decided(ClassifierMixin, BaseEstimator):
-    """Passes scores that are known for a fitted classifier: scorers ask it as they ask any other.
+    """A classifier with given scores, for scikit-learn's scorers.
 
     Parameters
     ----------
     scores : ndarray of float64, shape (n_samples,) or (n_samples, n_classes)
-        Of the samples that it will be asked about.
+        Of the samples to be scored.
     classes : ndarray, shape (n_classes,)
     """
 

@@ -22,18 +22,18 @@ refit : str, optional
 groups : array-like, shape (n_samples,), optional
     For the splitters: samples of one group stay together.
 sample_weight : array-like of float, shape (n_samples,), optional
-    For fits; tests do not weigh.
+    For fits; test scores are not weighted.
 n_jobs : int, optional
     Tasks at a time, as joblib counts. The backend is joblib's: threads, unless
     `joblib.parallel_config` says otherwise. Within a task the estimator's own `n_jobs` is 1. Results
     depend neither on `n_jobs` nor on the backend.
 cache : path-like, optional
-    A folder where every finished task is kept. Run again, a study that was interrupted, in whatever
-    way, repeats no finished task, and its result is what it would have been (seconds of finished
-    tasks included). Several processes may share the folder. A task is known by its data, rows,
-    settings, estimator, metrics and the versions of the libraries.
+    A folder where every finished task is stored. An interrupted study that is run again repeats no
+    finished task, and its result is the same (seconds of finished tasks included). Several processes
+    may share the folder. A task is identified by its data, rows, settings, estimator, metrics and
+    the versions of the libraries.
 random_state : int, RandomState or None, default=None
-    One seed: of folds that `cv` leaves to us, of splitters and estimators whose `random_state` is
+    One seed: of folds that `cv` does not fix, of splitters and estimators whose `random_state` is
     None. None: another one each time; with a cache, the one that the same study drew there first.
 progress : bool, optional
     A progress bar of all fits (tqdm). None: if tqdm is installed and stderr is a terminal.
@@ -43,10 +43,10 @@ RAISES = """
 Raises
 ------
 TypeError, ValueError
-    If an argument is not what it may be; before any work.
+    If an argument is not allowed; before any work.
 FitFailed
-    If a fit or a score raises an exception; the message says which. With a cache, all that was
-    finished is kept.
+    If a fit or a score raises an exception; the message names it. With a cache, all finished
+    tasks are kept.
 """
 
 
@@ -79,7 +79,7 @@ def parameter_search(
 ) -> Study:
     """Cross-validate every setting of a grid, and report the best.
 
-    The best score is known with hindsight, so it flatters; an honest one needs
+    The best score is selected after the fact, so it is biased upwards; an unbiased one needs
     `double_cross_validation`. Of equal means the first setting in the order of the grid is taken.
 
     Parameters
@@ -97,7 +97,7 @@ def parameter_search(
     Returns
     -------
     Study
-        `tables` holds one table for each stage, `folds` what the best setting got.
+        `tables` holds one table for each stage, `folds` the results of the best setting.
 
     {raises}
 

@@ -1,4 +1,4 @@
-"""What a study has found, and what it says to the questions that a table of a paper asks."""
+"""The results of a study, and the statistics that tables of papers report."""
 
 from typing import Any, Literal, Self
 
@@ -112,8 +112,8 @@ class Study:
     params : dict
         Its parameters, before any setting.
     folds : list of Fold
-        Of a parameter search: those of the best setting, known with hindsight, so their scores
-        flatter. Of a double cross-validation: the outer folds.
+        Of a parameter search: those of the best setting, selected after the fact, so their scores
+        are biased upwards. Of a double cross-validation: the outer folds.
     tables : list of Table
         The searches: one for each outer fold (if any) and stage.
     refit : str
@@ -126,6 +126,10 @@ class Study:
     data : str
         Digest of X, y, weights and groups.
     versions : dict of str
+
+    Examples
+    --------
+    See `parameter_search` and `double_cross_validation`.
     """
 
     protocol: str
@@ -247,7 +251,7 @@ class Study:
         return study
 
     def summary(self) -> str:
-        """A table for people: str."""
+        """A readable table: str."""
         return summary(self)
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""A study as rows: for data frames, and for people."""
+"""A study as rows: for data frames, and as readable tables."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,7 @@ ROWS = {"folds": fold_rows, "settings": setting_rows, "fits": fit_rows}
 
 
 def _params(setting):
-    """With scikit-learn's prefix: a parameter may be called as a metric is."""
+    """With scikit-learn's prefix: a parameter may have the name of a metric."""
     return {f"param_{name}": value for name, value in setting.items()}
 
 
@@ -73,8 +73,10 @@ def frame(rows: list[dict[str, Any]]) -> Any:
 
 
 def text_of(setting):
-    """A setting for people: str.
+    """A setting as readable text: str.
 
+    Examples
+    --------
     >>> text_of({"tau": 0.5, "lam": 1})
     'tau=0.5 lam=1'
     """
@@ -92,7 +94,7 @@ def aligned(rows: list[list[str]]) -> str:
 
 
 def summary(study: "Study") -> str:
-    """A study for people: str."""
+    """A study as readable text: str."""
     metrics = study.metrics
     rows = [["fold", *metrics, "fit s", "chosen"]]
     for number, fold in enumerate(study.folds):

@@ -1,4 +1,4 @@
-"""Tasks: what is done at once, by one thread, process or machine, knowing nothing of the others."""
+"""Tasks: units of work of one thread, process or machine, independent of each other."""
 
 import sys
 import time
@@ -15,10 +15,11 @@ from sklearn.utils.metaestimators import _safe_split
 
 from margins.model_selection.folds import part_of
 
-# So many tasks keep many threads busy to the end; more only cost. They do not depend on the number of
-# threads, for the cache would then. A pass that trains many models gains by each: it is cut less.
-ENOUGH = 256
-ENOUGH_IN_LOCKSTEP = 16
+# Tasks of a search, at least, if it has so many fits: enough for the load balance of many threads. They
+# do not depend on the number of threads, because the cache must not. Batched training is more efficient
+# with more models, so it is divided less.
+MIN_TASKS = 256
+MIN_TASKS_IN_LOCKSTEP = 16
 
 
 class Task(NamedTuple):
@@ -30,7 +31,7 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a task finds, in the order of its settings: scores and seconds."""
+    """The results of a task, in the order of its settings: scores and seconds."""
 
     scores: dict  # metric -> list of float
     fit_times: list
@@ -38,7 +39,7 @@ class Outcome(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a task has no outcome: for people."""
+    """The error of a task: setting, message and traceback."""
 
     setting: dict | None
     error: str
@@ -46,11 +47,20 @@ class Failure(NamedTuple):
 
 
 class FitFailed(RuntimeError):
-    """A fit, or a score, of a study raised an exception: the message says which, the cause what."""
+    """A fit, or a score, of a study raised an exception.
+
+    The message names the setting and the error, the note has the traceback.
+
+    Examples
+    --------
+    >>> raise FitFailed("pam with {'tau': -1} failed")
+    Traceback (most recent call last):
+    margins.model_selection.tasks.FitFailed: pam with {'tau': -1} failed
+    """
 
 
 class Shared:
-    """What all tasks of a study read. It travels once to each process or machine, not with each task.
+    """The data of all tasks of a study, sent once to each process or machine, not with each task.
 
     Parameters
     ----------
@@ -70,10 +80,10 @@ class Shared:
         self.sample_weight = sample_weight
         self.splits = splits
         self.scoring = scoring
-        self.config = get_config()  # scikit-learn's, which other threads do not see
+        self.config = get_config()  # scikit-learn's, which is local to a thread
 
     def __sizeof__(self):
-        """Bytes; by them joblib's dask backend sees that this is not to be sent again and again."""
+        """Bytes; from a certain size on joblib's dask backend sends an object only once."""
         X = self.X
         if sparse.issparse(X):
             size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
@@ -83,17 +93,17 @@ class Shared:
 
 
 def chunks(settings, n_splits, lockstep):
-    """Settings cut into as many parts as it takes to keep everybody busy: list of list."""
-    enough = ENOUGH_IN_LOCKSTEP if lockstep else ENOUGH
+    """Settings divided into parts, so that there are enough tasks: list of list."""
+    enough = MIN_TASKS_IN_LOCKSTEP if lockstep else MIN_TASKS
     n_chunks = min(len(settings), -(-enough // n_splits))
     ends = [len(settings) * index // n_chunks for index in range(n_chunks + 1)]
     return [settings[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
 
 
 def run(shared, number, task):
-    """Do a task: (its number, Outcome or Failure).
+    """Run a task: (its number, Outcome or Failure).
 
-    A failure is returned, not raised: so whatever others have finished before is not lost.
+    A failure is returned, not raised, so that the results of other tasks are not lost.
     """
     current = [None]
     try:
@@ -141,7 +151,7 @@ def _in_lockstep(shared, task, current):
     fitted = time.perf_counter()
     outcomes = shared.scoring.of_all(trained, X[test], y[test])
     end = time.perf_counter()
-    # Nobody can tell whose seconds they were: each gets its share.
+    # The seconds are those of all settings together: each gets an equal share.
     n_settings = len(task.settings)
     fit_time, score_time = (fitted - begin) / n_settings, (end - fitted) / n_settings
     return _outcome(outcomes, [fit_time] * n_settings, [score_time] * n_settings)

@@ -1,11 +1,11 @@
-"""Pictures of fits and studies, in scikit-learn's manner; nothing here fits. Needs matplotlib.
+"""Figures of fits and studies, in the manner of scikit-learn's displays. Needs matplotlib.
 
 >>> from margins.plotting import LandscapeDisplay
 >>> LandscapeDisplay.from_study(study).figure_.savefig("tau.png")  # doctest: +SKIP
 
 Every display class holds what it draws as plain attributes, draws it again with ``plot(ax=...)``, and
 keeps the axes and figure of the last drawing as ``ax_`` and ``figure_``. Colours are those of Okabe &
-Ito, which colour-blind people can tell apart; lines differ in their markers or dashes too.
+Ito, which are distinguishable with colour blindness; lines differ in their markers or dashes too.
 """
 
 from margins.plotting.certificates import CertificateDisplay

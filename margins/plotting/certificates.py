@@ -22,7 +22,7 @@ QUANTITIES = {
 
 
 class CertificateDisplay:
-    """How a proof grew: the margin and its upper bound, or the duality gap, against updates.
+    """Progress of the certificate: the margin and its upper bound, or the duality gap, against updates.
 
     Parameters
     ----------
@@ -47,6 +47,15 @@ class CertificateDisplay:
     -----
     Not drawn are the margin of a hypothesis that does not separate the classes, which is no margin, and
     bounds and gaps that are not finite yet. Margins that differ little have a linear axis.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.plotting import CertificateDisplay
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifier = margins.get("mpu")(C=1, eps=0.1).fit(X / X.max(axis=0), y)
+    >>> display = CertificateDisplay.from_estimator(classifier, quantity="gap")  # doctest: +SKIP
     """
 
     ax_: "Axes"
@@ -98,7 +107,7 @@ class CertificateDisplay:
         ------
         ValueError
             If `quantity` is none of these, there is no estimator, or one has no certificates by epoch
-            (those that ask for no accuracy have none).
+            (those without a parameter `eps` have none).
         AttributeError
             If an estimator has no `learning_curve_`.
         """

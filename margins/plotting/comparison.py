@@ -40,6 +40,14 @@ class ComparisonDisplay:
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
         After `plot`.
     errorbar_ : matplotlib.container.ErrorbarContainer
+
+    Examples
+    --------
+    >>> from margins.plotting import ComparisonDisplay
+    >>> display = ComparisonDisplay(
+    ...     ["pam", "mpu"], np.array([0.9, 0.95]), np.array([[0.8, 1.0], [0.9, 1.0]]), "accuracy"
+    ... )
+    >>> display.plot().figure_.savefig("comparison.png")  # doctest: +SKIP
     """
 
     ax_: "Axes"
@@ -84,9 +92,10 @@ class ComparisonDisplay:
             Default: the one that decided in the first study.
         kind : str
             "scores": the mean of every study. "differences": of every pair, fold by fold: an interval
-            without 0 tells them apart.
+            without 0 is a significant difference.
         interval : str
-            "t", the papers', or "corrected", Nadeau and Bengio's, which is wider and more honest.
+            "t", the papers', or "corrected", Nadeau and Bengio's, which is wider: it allows for
+            training sets that overlap.
         confidence : float, in (0, 1), optional
             Default: that of the comparison, or 0.95.
         ax : matplotlib.axes.Axes, optional

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from margins.solvers.driver import Epoch
 
-QUANTITIES = {"mistakes": "mistakes in the epoch (patterns)", "updates": "updates since the start"}
+QUANTITIES = {"mistakes": "mistakes in the epoch (samples)", "updates": "updates since the start"}
 
 
 class Fitted(Protocol):
@@ -30,7 +30,7 @@ class Fitted(Protocol):
 
 
 class EpochsDisplay:
-    """How a fit went: updates or mistakes against epochs.
+    """Updates or mistakes of fits against epochs.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class EpochsDisplay:
         Of the quantity, likewise.
     labels : list of str
     quantity : str
-        "mistakes": misclassified patterns of the epoch. "updates": updates since the start.
+        "mistakes": misclassified samples of the epoch. "updates": updates since the start.
 
     Attributes
     ----------
@@ -50,7 +50,9 @@ class EpochsDisplay:
 
     Examples
     --------
-    >>> display = EpochsDisplay.from_estimator(classifier)  # doctest: +SKIP
+    >>> from margins.plotting import EpochsDisplay
+    >>> display = EpochsDisplay([np.array([1, 2])], [np.array([5, 3])], ["pam"])
+    >>> display.plot().figure_.savefig("epochs.png")  # doctest: +SKIP
     """
 
     ax_: "Axes"

@@ -45,16 +45,16 @@ class LandscapeDisplay:
     scores : ndarray of float64, shape (n_y, n_x)
         Means; nan where a setting was not tried. n_y is 1 without a second parameter.
     low, high : ndarray of float64, shape (n_y, n_x)
-        Ends of what `about` says.
+        Ends of the intervals, which `about` describes.
     best : tuple of int, or None
         Row and column of the setting to be marked.
     metric : str
     kind : str
         "lines" or "map".
     about : str
-        What a band about a line, or a bar through a marker, is.
+        Description of the intervals: a band about a line, or a bar through a marker.
     best_label : str
-        What the marked setting is.
+        Description of the marked setting.
 
     Attributes
     ----------
@@ -64,6 +64,12 @@ class LandscapeDisplay:
         For each line its pieces: what switches off stands alone.
     mesh_, colorbar_ : matplotlib.collections.QuadMesh, matplotlib.colorbar.Colorbar
         Of a map.
+
+    Examples
+    --------
+    >>> from margins.plotting import LandscapeDisplay
+    >>> display = LandscapeDisplay.from_study(study, x="tau")  # doctest: +SKIP
+    >>> display.figure_.savefig("tau.png")  # doctest: +SKIP
     """
 
     ax_: "Axes"
@@ -148,7 +154,7 @@ class LandscapeDisplay:
         tables = [table for table in study.tables if table.stage == range(n_stages)[stage]]
         settings = tables[0].settings
         names = list(dict.fromkeys(name for each in settings for name in each))
-        # A union of grids leaves to the estimator what a setting does not name.
+        # In a union of grids, a parameter that a setting does not name has the estimator's value.
         settings = [
             {name: each.get(name, study.params.get(name)) for name in names} for each in settings
         ]
@@ -157,7 +163,7 @@ class LandscapeDisplay:
         across = Places(x, [setting[x] for setting in settings])
         up = None if y is None else Places(y, [setting[y] for setting in settings])
         metric = metric or study.refit
-        study.scores(metric)  # refuses what no study has
+        study.scores(metric)  # ValueError if the study has no such metric
         shape = 1 if up is None else len(up.values), len(across.values)
         scores, low, high = (np.full(shape, np.nan) for _ in range(3))
         means = np.array([table.mean_scores(metric) for table in tables])
@@ -196,7 +202,7 @@ class LandscapeDisplay:
         self.lines_ = []
         n_lines = len(self.scores)
         for row, scores in enumerate(self.scores):
-            # Beside each other, so that intervals can be told apart.
+            # Shifted, so that intervals do not overlap.
             shift = DODGE * (row - (n_lines - 1) / 2)
             looks = look(row)
             pieces: list[Line2D] = []

@@ -1,4 +1,4 @@
-"""Where values of a parameter stand on an axis: logarithmically, what switches it off apart."""
+"""Positions of a parameter's values on an axis: logarithmic, with inactive values apart."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -12,10 +12,10 @@ GAP = 1.6  # between the inactive value and the others, in their typical distanc
 
 
 class Places:
-    """Places of a parameter's values on an axis.
+    """Positions of a parameter's values on an axis.
 
-    Positive numbers stand at their logarithms; 0 stands before and inf behind them, where they would
-    not fit, with a gap. Anything else (names, negative numbers) is set at equal distances.
+    Positive numbers are placed at their logarithms, 0 before and inf behind them, with a gap.
+    Anything else (names, negative numbers) has equal distances.
 
     Parameters
     ----------
@@ -27,9 +27,15 @@ class Places:
     ----------
     name : str
     values : list
-        Distinct; numbers in ascending order, others as they came.
+        Distinct; numbers in ascending order, others in the given order.
     places : ndarray of float64, shape (n_values,)
     inactive : list of bool
+
+    Examples
+    --------
+    >>> places = Places("tau", [0, 1, 2, 4])
+    >>> places.inactive, [float(place) for place in places.places]
+    ([True, False, False, False], [-1.6, 0.0, 1.0, 2.0])
     """
 
     def __init__(self, name: str, values: Iterable[Any]) -> None:
@@ -58,13 +64,13 @@ class Places:
         return f"{text}\n(off)" if self.inactive[index] else text
 
     def runs(self) -> list[slice]:
-        """The values in runs that a line connects: what switches off stands alone. List of slice."""
+        """Ranges of values that a line connects, inactive ones each alone: list of slice."""
         active = [index for index, off in enumerate(self.inactive) if not off]
         alone = [slice(index, index + 1) for index, off in enumerate(self.inactive) if off]
         return alone + ([slice(active[0], active[-1] + 1)] if active else [])
 
     def borders(self) -> list[float]:
-        """Where the gaps are: list of float."""
+        """Positions of the gaps: list of float."""
         pairs = zip(self.inactive, self.inactive[1:], self.places, self.places[1:], strict=False)
         return [(left + right) / 2 for off, next_off, left, right in pairs if off != next_off]
 
@@ -79,6 +85,6 @@ class Places:
 
 
 def _between(inactive: list[bool]) -> list[float]:
-    """Borders where values stand at 0, 1, 2, ..."""
+    """Borders of values at the positions 0, 1, 2, ..."""
     pairs = enumerate(zip(inactive, inactive[1:], strict=False))
     return [index + 0.5 for index, (off, next_off) in pairs if off != next_off]

@@ -1,4 +1,4 @@
-"""What all pictures share: the door to matplotlib, colours, markers, axes."""
+"""Import of matplotlib, colours, markers and axes of all figures."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe & Ito (2008), Color Universal Design, the strongest first; yellow is left out: too faint a line.
+# Okabe & Ito (2008), Color Universal Design, the strongest first, without yellow, too faint for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
@@ -20,7 +20,7 @@ SMALL_LEGEND = 4  # entries
 
 
 def pyplot(caller: str) -> Any:
-    """matplotlib.pyplot, imported when a picture is drawn.
+    """matplotlib.pyplot, imported when a figure is drawn.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def scale_for(arrays: Iterable[ArrayLike], ratio: float) -> str:
 
 
 def with_defaults(defaults: dict[str, Any], given: dict[str, Any] | None) -> dict[str, Any]:
-    """Keywords of matplotlib: the caller's before ours."""
+    """Keywords of matplotlib; given ones replace defaults."""
     return defaults | (given or {})
 
 

@@ -1,4 +1,4 @@
-"""The kit for authors of algorithms and rules: the checks that ours pass, for yours as well.
+"""Checks for authors of algorithms and rules: those that the built-in ones pass.
 
 >>> from margins.testing import check_rule
 >>> from margins.rules import DynamicMargin

@@ -1,4 +1,4 @@
-"""Checks of algorithms: classifier classes that declare their parameters and prove what they reach."""
+"""Checks of algorithms: classifier classes with declared parameters and certificates."""
 
 import copy
 import dataclasses
@@ -22,10 +22,10 @@ from margins.losses import loss_of
 from margins.testing.reports import Violation, check_of, require
 from margins.testing.truth import clouds, least_objective, maximum_margin, problems, separable_problem
 
-# Classifiers that end with the proof of an accuracy `eps`.
+# Classifiers that prove an accuracy `eps`.
 PROVING = (MarginClassifier, MaximumMarginClassifier)
 
-SLACK = 1e-9  # relative: the rounding of what is compared with the truth
+SLACK = 1e-9  # relative rounding error of values that are compared with exact ones
 NAME = re.compile(r"([\w.-]+:)?[a-z][a-z0-9]*(-[a-z0-9]+)*")
 IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset, type, np.generic)
 
@@ -35,7 +35,7 @@ check = check_of(lambda algorithm: getattr(algorithm, "__name__", repr(algorithm
 def check_algorithm(
     algorithm: str | type[Any], expected_failures: Mapping[str, str] | None = None, **params: Any
 ) -> None:
-    """Raise AssertionError unless an algorithm keeps all that every algorithm promises.
+    """Raise AssertionError unless an algorithm passes the checks of every algorithm.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def check_algorithm(
 
     Notes
     -----
-    An algorithm that refuses C=inf with a ValueError, because it then needs a parameter to be given, is
-    checked with finite C only; give ``C=inf`` and that parameter to check it there.
+    An algorithm that raises a ValueError for C=inf, because it then needs another parameter, is checked
+    with finite C only; give ``C=inf`` and that parameter to check it there.
     """
     for one, arguments in algorithm_checks(algorithm, expected_failures, **params):
         one(*arguments)
@@ -63,7 +63,7 @@ def check_algorithm(
 def algorithm_checks(
     algorithm: str | type[Any], expected_failures: Mapping[str, str] | None = None, **params: Any
 ) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
-    """The single checks of `check_algorithm`.
+    """The checks of `check_algorithm`, one by one.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def algorithm_checks(
     return checks
 
 
-# ------------------------------------------------------------------------------------------- the tools
+# ------------------------------------------------------------------------------------------- helpers
 
 
 def _parameters(algorithm):
@@ -102,14 +102,14 @@ def _parameters(algorithm):
     }
 
 
-def _make(algorithm, params, **wanted):
+def _make(algorithm, params, **needed):
     """An instance with the author's parameters, and those of a check that the algorithm has."""
     declared = _parameters(algorithm)
-    return algorithm(**{**params, **{key: wanted[key] for key in wanted if key in declared}})
+    return algorithm(**{**params, **{key: needed[key] for key in needed if key in declared}})
 
 
 def _state(classifier):
-    """All that a fit has found."""
+    """All attributes that a fit has set."""
     return {key: value for key, value in vars(classifier).items() if key.endswith("_")}
 
 
@@ -136,7 +136,7 @@ def _difference(one, other):
         try:
             return None if one is other or bool(one == other) else f"{one!r} and {other!r}"
         except (TypeError, ValueError):
-            return None  # of objects that know no equality nothing can be said
+            return None  # objects without equality are not compared
     for label, left, right in parts:
         found = _difference(left, right)
         if found:
@@ -156,10 +156,10 @@ def _scores(classifier, X):
 
 
 class _Untouchable:
-    """Data that complain when they are looked at."""
+    """Data that raise an error when they are read."""
 
     def __getattr__(self, name):
-        raise Violation(f"a look at the data ({name})", "an error about the parameter before")
+        raise Violation(f"an access to the data ({name})", "an error about the parameter before")
 
 
 # ---------------------------------------------------------------------------------- what is declared
@@ -167,15 +167,15 @@ class _Untouchable:
 
 @check
 def check_name(algorithm, name):
-    """The name is short, in lower case, and `margins.get` gives the class every time."""
+    """The name is short, in lower case, and `margins.get` returns the class every time."""
     require(NAME.fullmatch(name), f"the name {name!r}", "words in lower case, joined by '-'")
     again = margins.get(name)
-    require(again is algorithm, f"another class, {again!r}, when asked again", "the same class")
+    require(again is algorithm, f"another class, {again!r}, from a second call of get", "the same class")
 
 
 @check
 def check_parameters_are_declared(algorithm, params):
-    """Every parameter of the constructor is a dataclass field that says what is allowed, and why."""
+    """Every parameter of the constructor is a dataclass field with a constraint and a description."""
     require(dataclasses.is_dataclass(algorithm), "no dataclass", "parameters declared as fields")
     fields = {field.name: field for field in dataclasses.fields(algorithm)}
     constructor = _parameters(algorithm)
@@ -194,12 +194,12 @@ def check_parameters_are_declared(algorithm, params):
         require(
             not factory and (isinstance(field.default, IMMUTABLE) or callable(field.default)),
             f"a mutable default of {name}, {'default_factory' if factory else repr(field.default)}",
-            "an immutable one: instances would share it, or have defaults of their own",
+            "an immutable one: instances would share it, or have different defaults",
         )
         allowed = field.metadata.get("allowed")
         require(
             callable(getattr(allowed, "contains", None)) and type(allowed).__str__ is not object.__str__,
-            f"{allowed!r} as what {name} is allowed to be",
+            f"{allowed!r} as the constraint of {name}",
             "a constraint of margins.parameters in metadata['allowed']",
         )
         description = field.metadata.get("description")
@@ -248,7 +248,7 @@ def check_constructor_keeps_what_it_is_given(algorithm, params):
 
 
 def _wrong_values(allowed):
-    """Some values that a constraint does not allow, the nearest first."""
+    """Values that a constraint does not allow, those next to its bounds first."""
     candidates = []
     constraints = [allowed]
     while constraints:
@@ -264,7 +264,7 @@ def _wrong_values(allowed):
 
 @check
 def check_errors_name_class_and_parameter(algorithm, params):
-    """What is not allowed is refused by a ValueError that says so, before any work."""
+    """A value that is not allowed raises a ValueError that names it, before any work."""
     methods = ["fit"] + ["partial_fit"] * hasattr(_make(algorithm, params), "partial_fit")
     for field in dataclasses.fields(algorithm):
         for value in _wrong_values(field.metadata["allowed"]):
@@ -291,7 +291,7 @@ def check_errors_name_class_and_parameter(algorithm, params):
                     raise Violation(f"no error from {given}", "a ValueError")
 
 
-# ------------------------------------------------------------------------------------ copies and chance
+# --------------------------------------------------------------------------- copies and random numbers
 
 
 @check
@@ -321,7 +321,7 @@ def check_clone(algorithm, params):
 
 @check
 def check_random_state(algorithm, params):
-    """The same seed gives the same fit; numpy's own generator is left alone."""
+    """The same seed gives the same fit; numpy's global generator is not used."""
     X, y = clouds(n_classes=3)
     before = np.random.get_state()  # noqa: NPY002
     one = _make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
@@ -374,15 +374,15 @@ def check_layouts(algorithm, params):
     """Dense or CSR, float32 or float64, int32 or int64 indices: the same fit, but for rounding."""
     X, y = clouds()
     X[::3, 1] = 0
-    wanted = {"random_state": 0, "max_iter": 8}
-    expected = _make(algorithm, params, **wanted).fit(X, y)
+    needed = {"random_state": 0, "max_iter": 8}
+    expected = _make(algorithm, params, **needed).fit(X, y)
     scores = _scores(expected, X)
     for name, layout in LAYOUTS.items():
-        classifier = _make(algorithm, params, **wanted).fit(layout(X), y)
+        classifier = _make(algorithm, params, **needed).fit(layout(X), y)
         for key in ("n_updates_", "n_iter_"):
             got, ours = getattr(classifier, key, None), getattr(expected, key, None)
             require(got == ours, f"{key} = {got} from X in {name}", f"{ours}, as from float64")
-        for what, other in (("fitted to X", X), ("asked of X", layout(X))):
+        for what, other in (("fitted to X", X), ("of X", layout(X))):
             own = _scores(classifier, other)
             if scores.dtype.kind == "f":
                 close = own.shape == scores.shape and np.allclose(
@@ -413,7 +413,7 @@ def check_data_are_left_alone(algorithm, params):
 
 @check
 def check_refit_forgets(algorithm, params):
-    """A second fit, to other data of another size, is as if it were the first."""
+    """A second fit, to data of another size, equals a first one."""
     X, y = clouds(n_classes=3)
     again = _make(algorithm, params, random_state=0, max_iter=8).fit(X, y)
     if hasattr(again, "partial_fit"):
@@ -426,11 +426,11 @@ def check_refit_forgets(algorithm, params):
 
 @check
 def check_partial_fit(algorithm, params):
-    """A stream gives the same in whatever chunks it comes, also if it is pickled between them."""
+    """Results do not depend on the sizes of chunks, nor on pickling between them."""
     if not hasattr(_make(algorithm, params), "partial_fit"):
         return
     rng = np.random.default_rng(0)
-    # All of one length: nothing that the first chunk settles depends on how long it is.
+    # All of equal norm: values that are set by the first chunk do not depend on its size.
     X = rng.choice([-1.0, 1.0], size=(40, 6))
     y = np.where(X @ [3, 2, 1, 1, 1, 0.5] + rng.normal(size=40) > 0, 1, 0)
     whole = _make(algorithm, params).partial_fit(X, y, classes=[0, 1])
@@ -440,7 +440,7 @@ def check_partial_fit(algorithm, params):
             pieces.partial_fit(X[begin : begin + size], y[begin : begin + size], classes=[0, 1])
             pieces = pickle.loads(pickle.dumps(pieces)) if size > 1 else pieces
         found = _difference(_scores(pieces, X), _scores(whole, X))
-        require(not found, f"other scores from chunks of {size} patterns: {found}", "those of one chunk")
+        require(not found, f"other scores from chunks of {size} samples: {found}", "those of one chunk")
         got, ours = getattr(pieces, "n_updates_", None), getattr(whole, "n_updates_", None)
         require(got == ours, f"{got} updates from chunks of {size}", f"{ours}, as in one chunk")
 
@@ -448,12 +448,12 @@ def check_partial_fit(algorithm, params):
 # --------------------------------------------------------------------------------- what is proven
 
 
-def _fitted(algorithm, params, problem, **wanted):
-    """A fit to a problem, with a bias of size 1; None if the algorithm refuses its C."""
-    wanted = {"fit_intercept": True, "intercept_scaling": 1.0, "random_state": 0, **wanted}
+def _fitted(algorithm, params, problem, **needed):
+    """A fit to a problem, with intercept_scaling 1; None if the algorithm does not allow its C."""
+    needed = {"fit_intercept": True, "intercept_scaling": 1.0, "random_state": 0, **needed}
     if "C" not in params:
-        wanted["C"] = problem.C
-    classifier = _make(algorithm, params, **wanted)
+        needed["C"] = problem.C
+    classifier = _make(algorithm, params, **needed)
     try:
         return classifier.fit(problem.X, problem.y)
     except ValueError:
@@ -463,18 +463,18 @@ def _fitted(algorithm, params, problem, **wanted):
 
 
 def _rho(classifier):
-    """The size of the augmentation: 0 without a bias."""
+    """The value of the augmenting feature: 0 without a bias."""
     scaling = getattr(classifier, "intercept_scaling", None)
     return (1.0 if scaling is None else scaling) if getattr(classifier, "fit_intercept", True) else 0.0
 
 
 def _require_true(classifier, problem, certificate):
-    """Nothing that is stated contradicts the truth."""
+    """Raise Violation if a certificate contradicts the exact solution."""
     problem = problem._replace(C=getattr(classifier, "C", problem.C))
     loss = getattr(classifier, "loss", "squared_hinge")
     rho = _rho(classifier)
     patterns = problem.patterns(rho)
-    optimum = None  # of the hinge loss no oracle is at hand
+    optimum = None  # for the hinge loss there is no oracle
     if loss != "hinge" or math.isinf(problem.C):
         gamma = maximum_margin(problem.patterns(rho, extended=True))
         optimum = 0.5 / gamma**2 if gamma else math.inf
@@ -520,7 +520,7 @@ def _require_true(classifier, problem, certificate):
         require(same, f"gap {certificate.gap}", f"primal / dual - 1, {gap}")
     if not hasattr(classifier, "coef_"):
         return
-    # What is stated of the weights is what the weights attain.
+    # The weights attain what the certificate states of them.
     w, b = classifier.coef_[0], classifier.intercept_[0]
     weights = np.append(w, b / rho if rho else 0.0)
     require(np.isfinite(weights).all(), f"coef_ and intercept_ {weights}", "finite numbers")
@@ -546,7 +546,7 @@ def _require_true(classifier, problem, certificate):
 
 @check
 def check_certificates(algorithm, params):
-    """No certificate lies, whenever a fit ends: the maximum margin of small problems is known."""
+    """Every certificate is valid, whenever a fit ends: the maximum margin of small problems is known."""
     for problem in problems():
         for max_iter in (1, 3, 50):
             classifier = _fitted(algorithm, params, problem, max_iter=max_iter)
@@ -593,7 +593,7 @@ def check_termination(algorithm, params):
 
 # ------------------------------------------------------------------------------- scikit-learn's checks
 
-EQUIVALENCE = "Weighted and repeated patterns are presented in different orders; results agree to eps."
+EQUIVALENCE = "Weighted and repeated samples are processed in different orders; results agree to eps."
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": EQUIVALENCE,
     "check_sample_weight_equivalence_on_sparse_data": EQUIVALENCE,

@@ -1,4 +1,4 @@
-"""How a check says what is wrong: whose, which, got, expected."""
+"""Reports of failed checks: class, check, got, expected."""
 
 import functools
 import warnings
@@ -9,20 +9,31 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class Violation(Exception):
-    """What a check got, and what it expected."""
+    """A failed check.
+
+    Parameters
+    ----------
+    got, expected : object
+        For the message.
+
+    Examples
+    --------
+    >>> print(Violation("an array", "a float"))
+    got an array, expected a float
+    """
 
     def __init__(self, got: object, expected: object) -> None:
         super().__init__(f"got {got}, expected {expected}")
 
 
 def require(holds: object, got: object, expected: object) -> None:
-    """Raise Violation unless something holds."""
+    """Raise Violation unless a condition holds."""
     if not holds:
         raise Violation(got, expected)
 
 
 def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function a check: whatever it raises becomes an AssertionError that says whose and which.
+    """Make a function a check: every exception becomes an AssertionError with class and check.
 
     Parameters
     ----------
@@ -35,7 +46,7 @@ def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], C
         def check(subject: Any, *arguments: Any) -> None:
             where = f"{name_of(subject)} fails {function.__name__}: "
             with warnings.catch_warnings():
-                # Short fits on small problems: whether they prove their accuracy is asked elsewhere.
+                # Fits are short: other checks test whether the accuracy is proven.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 try:
                     function(subject, *arguments)

@@ -1,4 +1,4 @@
-"""What is true of small problems, by means that share nothing with the kernels."""
+"""Solutions of small problems, by code that shares nothing with the kernels."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,6 +18,12 @@ class Problem(NamedTuple):
         Labels -1 and +1.
     C : float
         Penalty; inf: the hard margin.
+
+    Examples
+    --------
+    >>> problem = Problem(np.array([[2.0], [-1.0]]), np.array([1, -1]), np.inf)
+    >>> maximum_margin(problem.patterns(rho=0.0))
+    1.0
     """
 
     X: NDArray[np.float64]
@@ -25,7 +31,7 @@ class Problem(NamedTuple):
     C: float
 
     def patterns(self, rho: float, extended: bool = False) -> NDArray[np.float64]:
-        """y_k [x_k, rho], extended by a private coordinate each if asked: ndarray, shape (m, .)."""
+        """y_k [x_k, rho], with `extended` also one slack feature each: ndarray, shape (m, .)."""
         parts = [self.X, np.full((len(self.y), 1), rho)]
         patterns: NDArray[np.float64] = self.y[:, None] * np.hstack(parts)
         if extended and np.isfinite(self.C):
@@ -34,7 +40,7 @@ class Problem(NamedTuple):
 
 
 def maximum_margin(patterns: NDArray[np.float64]) -> float:
-    """The distance of the origin from the patterns' convex hull; 0.0 if nothing separates them.
+    """The distance of the origin from the convex hull of the y_k; 0.0 if they are not separable.
 
     The hull's nearest point is sum_k alpha_k y_k / sum_k alpha_k for the alpha >= 0 that minimises
     |sum_k alpha_k y_k|^2 + R^2 (sum_k alpha_k - 1)^2.
@@ -73,7 +79,7 @@ def least_objective(
     Parameters
     ----------
     patterns : ndarray of float64, shape (m, d)
-        Not extended.
+        y_k, without slack features.
     weights : ndarray of float64, shape (d,)
     C : float
         inf: the hard margin.
@@ -117,7 +123,7 @@ def problems(n_problems: int = 9) -> Iterator[Problem]:
 
 
 def separable_problem(C: float) -> Problem:
-    """Twenty patterns in three dimensions, with a gap between the classes."""
+    """Twenty samples in three dimensions, with a gap between the classes."""
     rng = np.random.default_rng(3)
     y = np.where(np.arange(20) % 2, 1, -1)
     X = rng.normal(size=(20, 3))

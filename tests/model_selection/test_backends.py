@@ -12,7 +12,7 @@ from sklearn.linear_model import SGDClassifier
 
 import margins
 from margins.model_selection import Stages, double_cross_validation, engine, running
-from margins.model_selection.tasks import ENOUGH, ENOUGH_IN_LOCKSTEP, chunks
+from margins.model_selection.tasks import MIN_TASKS, MIN_TASKS_IN_LOCKSTEP, chunks
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = X[:200] / X.max(axis=0), y[:200]
@@ -115,7 +115,7 @@ def test_arrays_reach_processes_by_memory_map(monkeypatch):
 @pytest.mark.parametrize("n_splits", [1, 3, 100, 1000])
 def test_chunks_keep_the_order_and_are_many_enough(n_settings, n_splits):
     settings = list(range(n_settings))
-    for lockstep, enough in ((False, ENOUGH), (True, ENOUGH_IN_LOCKSTEP)):
+    for lockstep, enough in ((False, MIN_TASKS), (True, MIN_TASKS_IN_LOCKSTEP)):
         parts = chunks(settings, n_splits, lockstep)
         assert [each for part in parts for each in part] == settings and all(parts)
         assert len(parts) * n_splits >= min(enough, n_settings * n_splits)
