@@ -182,7 +182,7 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         return patterns
 
     def _train_all(self, samples, fit):
-        """Train all binary problems in the same order; with one thread, all in each pass over the data."""
+        """Train all binary problems in one order; with one thread, all in each pass over the data."""
         make = self._run_maker(samples, fit)
         seeds = seeds_of(self.random_state, 1)
         seeds *= len(positive_codes(len(self.classes_)))
@@ -232,7 +232,7 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
             self._choose_tails(runs, samples)
 
     def _choose_tails(self, runs, samples):
-        """Keep only the votes of the tail of hypotheses with the fewest errors on the samples held out."""
+        """Keep only the votes of the tail of hypotheses with the fewest errors on held-out samples."""
         for index, run in enumerate(runs):
             held_out = run.orders.held_out
             truth = run.patterns.signs[held_out]
