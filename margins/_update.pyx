@@ -28,7 +28,7 @@ from margins.rules._base cimport (
     ILL_STEP, ILL_THRESHOLD, NO_FAILURE, OVERFLOW, Condition, Membership, Rules, Shrink, Tally, Update,
     check_decay, check_sqnorm, check_step, check_thresholds,
 )
-from margins.rules._state cimport ABI, Sample, State, Step, Thresholds
+from margins.rules._state cimport ABI, Sample, Step, Thresholds
 from margins.rules._weight_vector cimport (
     WeightVector, apply_decay, apply_step, describe_sample, prefetch_sample, product,
 )

@@ -7,7 +7,7 @@ is sure to end unless kappa < 1.
 import math
 from collections.abc import Callable
 
-from margins.bounds._arguments import refusal, requires, squared_ratio
+from margins.bounds._arguments import message, requires, squared_ratio
 
 
 @requires(R="(0, inf)", gamma="(0, R]", b="[0, inf)", lam="[0, 1)")
@@ -152,5 +152,5 @@ def _convergent_kappa(
     kappa = constant_shrinking_kappa(R, gamma, b, lam)
     if kappa >= 1:
         limit = constant_shrinking_lambda(R, gamma, b, kappa=1.0)
-        raise ValueError(refusal(bound, "lam", f"in [0, {limit})", lam))
+        raise ValueError(message(bound, "lam", f"in [0, {limit})", lam))
     return kappa

@@ -21,7 +21,6 @@ when a sample that has been added as often as the smallest of their bounds allow
 Source: Khardon & Wachman (2007), Figure 2. What is done to one model: `margins._update.mini_epoch`.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -206,7 +205,7 @@ cdef class Lockstep(SampleLoop):
         self.rejected, self.rejected_before = np.zeros((2, len(models)), dtype=np.int64)
         self.since, self.rejected_since = np.zeros((2, len(models)), dtype=np.int64)
         self.problems = [model.patterns for model in models]
-        self.readouts = [{} for model in models]
+        self.readouts = [{} for _model in models]
         self.n_readouts = max(len(model.readouts) for model in models)
         self.patterns_of = <void**> PyMem_Calloc(len(models), sizeof(void*))
         self.readout_of = <void**> PyMem_Calloc(max(len(models) * self.n_readouts, 1), sizeof(void*))

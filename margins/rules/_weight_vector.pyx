@@ -220,7 +220,6 @@ cdef double _ordinary_sqnorm(Patterns patterns, WeightVector a) noexcept nogil:
     return total
 
 
-
 cdef void normalise(WeightVector a) noexcept nogil:
     """Make scale 1."""
     cdef Py_ssize_t j

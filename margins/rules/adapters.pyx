@@ -140,10 +140,10 @@ def Python(function, kind="condition", compile=None):
     >>> rule = Python(lambda sqnorm, t: 0.5 * sqnorm / t if t else 0.0)
     >>> rule(sqnorm=4.0, t=2.0)
     1.0
-    >>> Python(lambda squared: 0.5 * squared)
+    >>> Python(lambda squared: 0.5 * squared)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: Parameters of <lambda>, a condition, must be among sqnorm, t, n_updates, dual_sum, label, or have a default. Got squared.
+    ValueError: Parameters of <lambda>, a condition, must be among sqnorm, t, ... Got squared.
     """
     needs_of(function, kind)
     if compile not in (None, "numba"):

@@ -82,7 +82,7 @@ cdef void _add_combination(
 
 
 def working_set_of(const double[::1] products, const double[::1] dual, const double[::1] upper,
-            const int8_t[::1] included, double band):
+                   const int8_t[::1] included, double band):
     """The working set of an epoch: indices of samples, ndarray of int32, ascending.
 
     Left out are those whose dual variable is at a bound where it belongs, and whose w.y_k differs
