@@ -1,7 +1,7 @@
 """A margin perceptron of three Python rules."""
 
 from margins import rules
-from margins.estimators.base import MaximumMarginClassifier
+from margins.estimators.base import MarginClassifier
 from margins.solvers.driver import Stage
 
 
@@ -23,7 +23,7 @@ def forget_a_little(t):
     return 1.0 - 0.1 / (t + 1.0) ** 2
 
 
-class RelaxedPerceptron(MaximumMarginClassifier):
+class RelaxedPerceptron(MarginClassifier):
     """A perceptron that goes a little past a threshold of half the best margin still possible.
 
     **Source**: docs/extending.md.
