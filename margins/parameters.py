@@ -177,7 +177,7 @@ def parameter(allowed: Constraint, description: str, *, default: T) -> T:
 
     Examples
     --------
-    >>> from margins.estimators.base import MaximumMarginClassifier
+    >>> from margins.estimators.maximum_margin import MaximumMarginClassifier
     >>> class HalvingPerceptron(MaximumMarginClassifier):
     ...     start: float = parameter(Interval(0, 1, "neither"), "The first accuracy.", default=0.5)
     >>> HalvingPerceptron(start=0.25)

@@ -45,6 +45,8 @@ AT_THE_TOP = {"__init__", "__main__", "registry", "parameters", "certificate", "
 # Imports against the order: {(importing module, imported module): why}.
 EXCEPTIONS = {
     ("margins.rules._state", "margins._update"): "`require_abi` looks up the ABI that is installed",
+    ("margins.rules._base", "margins.rules.adapters"): "`Rules` wraps Python functions, on first use",
+    ("margins._update", "margins.rules.errors"): "the exception of an ill rule, when it is raised",
     ("margins.model_selection.engine", "margins"): "`margins.get`, and the version that records state",
     ("margins.testing.algorithms", "margins"): "`margins.get`, of the algorithms to be checked",
 }

@@ -28,8 +28,8 @@ class Norma(StepClassifier):
     --------
     >>> import margins
     >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("norma")(max_iter=20, random_state=0).fit(X, y).converged_
-    True
+    >>> margins.get("norma")(max_iter=20, random_state=0).fit(X, y).score(X, y)
+    1.0
     """
 
     eta: float = parameter(

@@ -117,7 +117,7 @@ class MarginClassifier(BaseMarginClassifier):
         >>> from sklearn.datasets import load_breast_cancer
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> margins.MarginClassifier(loss="hinge").explain(X / X.max(axis=0), y).solver
-        'unlearning + conjugate + unlearning + newton + conjugate'
+        'unlearning + newton + conjugate'
         """
         self._check_parameters()
         # On a clone, so that fitted attributes are neither set nor lost.

@@ -1,6 +1,7 @@
 """What a Python function that is a rule needs, read off the names of its parameters."""
 
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -128,7 +129,7 @@ def compiled(function: Any, kind: str, needs: Needs) -> Any:
         If numba cannot compile the function.
     """
     try:
-        import numba
+        numba = importlib.import_module("numba")
     except ImportError as error:
         raise ImportError(
             "compile='numba' of rules.Python needs numba, the extra 'numba', which is not installed."

@@ -246,4 +246,4 @@ def test_zero_row_has_a_loss_that_nothing_takes_away():
         assert np.isfinite(model.coef_).all()
         assert model.certificates_[0].margin <= 0
     pa = margins.get("pa")(fit_intercept=False, random_state=0).fit(X, y)
-    assert pa.converged_ and pa.n_updates_ == 1
+    assert not pa.converged_ and pa.n_updates_ == 1

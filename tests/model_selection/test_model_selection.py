@@ -305,7 +305,7 @@ def test_lockstep_is_not_for_metrics_that_look_inside(monkeypatch):
         return np.abs(estimator.coef_).sum()
 
     study = parameter_search(pam(), GRID, X, y, cv=2, scoring=size)
-    assert study.lockstep == "the metric 'size' may ask a classifier for more than its scores"
+    assert study.lockstep == "the metric 'size' may need more of a classifier than its scores"
 
 
 def test_the_kernel_for_lockstep_gives_what_fits_give(monkeypatch):

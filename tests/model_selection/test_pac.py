@@ -222,7 +222,7 @@ def test_more_mistakes_than_promised_are_refused():
     with pytest.raises(ValueError) as error:
         online_to_pac(slowest(5, 10), epsilon=0.1, delta=0.1, mistake_bound=4.5)
     assert str(error.value) == (
-        "Mistakes of online_to_pac must be at most 4, as promised by mistake_bound. "
+        "Mistakes of online_to_pac must be at most 4, as stated by mistake_bound. "
         "Got 5 within 41 examples."
     )
     X, y = separable(0, 5000)

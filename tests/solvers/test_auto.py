@@ -147,7 +147,7 @@ def test_a_solver_is_planned_as_named_or_says_why_not(make, loss, solver):
     ("solver", "params", "why_not"),
     [
         ("newton", {"C": math.inf}, "no finite objective"),
-        ("newton", {"kernel": "rbf"}, "a kernel has none"),
+        ("newton", {"kernel": "rbf"}, "which a kernel does not give"),
         ("conjugate", {"C": math.inf}, "the hard margin"),
     ],
 )

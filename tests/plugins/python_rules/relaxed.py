@@ -1,7 +1,7 @@
 """A margin perceptron of three Python rules."""
 
 from margins import rules
-from margins.estimators.maximum_margin import MaximumMarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.solvers.base import Phase
 
 
@@ -23,7 +23,7 @@ def forget_a_little(t):
     return 1.0 - 0.1 / (t + 1.0) ** 2
 
 
-class RelaxedPerceptron(MaximumMarginClassifier):
+class RelaxedPerceptron(BaseMarginClassifier):
     """A perceptron that goes a little past a threshold of half the best margin still possible.
 
     **Source**: docs/extending.md.
