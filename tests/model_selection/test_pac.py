@@ -227,7 +227,7 @@ def test_more_mistakes_than_promised_are_refused():
     )
     X, y = separable(0, 5000)
     y[::3] *= -1
-    with pytest.raises(ValueError, match="at most 25, as promised by gamma and radius. Got 26 within"):
+    with pytest.raises(ValueError, match="at most 25, as stated by gamma and radius. Got 26 within"):
         online_to_pac([(X, y)], epsilon=0.1, delta=0.1, gamma=1, radius=5)
 
 
