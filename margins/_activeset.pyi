@@ -4,7 +4,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from margins._update import Patterns, Readout, Rules, WeightVector
+from margins._update import Averaging, BinaryData, Rules, WeightVector
 
 class Level(NamedTuple):
     passes: int
@@ -13,21 +13,21 @@ class Level(NamedTuple):
     updated: bool = ...
 
 class ActiveSets:
-    def __new__(cls, levels: Sequence[Level], n_patterns: int) -> Self: ...
+    def __new__(cls, levels: Sequence[Level], n_samples: int) -> Self: ...
     @property
     def levels(self) -> tuple[Level, ...]: ...
     @property
-    def n_visits(self) -> int: ...
+    def n_accesses(self) -> int: ...
     @property
-    def n_refused(self) -> int: ...
+    def n_rejected(self) -> int: ...
     @property
     def n_unmoved(self) -> int: ...
     def full_epoch(
         self,
-        patterns: Patterns,
+        data: BinaryData,
         a: WeightVector,
         rules: Rules,
         order: NDArray[np.int32],
         full_pass_rules: Rules | None = None,
-        readout: Readout | None = None,
+        averaging: Averaging | None = None,
     ) -> int: ...

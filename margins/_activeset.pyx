@@ -17,7 +17,7 @@ Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 
 from libc.stdlib cimport calloc, free
 from margins._update cimport (
-    Membership, Patterns, Readout, Rules, SampleLoop, Tally, WeightVector, epoch_t, mini_epoch,
+    Membership, BinaryData, Averaging, Rules, SampleLoop, Tally, WeightVector, epoch_t, mini_epoch,
 )
 
 from typing import NamedTuple
@@ -54,11 +54,11 @@ cdef class ActiveSets(SampleLoop):
     ----------
     levels : sequence of Level
         From the largest set to the smallest.
-    n_patterns : int
+    n_samples : int
         How many samples an order may hold.
     """
 
-    def __cinit__(self, levels, Py_ssize_t n_patterns):
+    def __cinit__(self, levels, Py_ssize_t n_samples):
         self.levels = tuple(levels)
         self.n_levels = len(self.levels)
         self.memberships = <Membership*> calloc(max(self.n_levels, 1), sizeof(Membership))
@@ -71,28 +71,28 @@ cdef class ActiveSets(SampleLoop):
             self.memberships[j].supported = level.supported
             self.memberships[j].updated = level.updated
         # Pages of memory that no active set reaches are never written, so they cost nothing.
-        self.members = np.empty((self.n_levels, n_patterns), dtype=np.int32)
+        self.members = np.empty((self.n_levels, n_samples), dtype=np.int32)
 
     def __dealloc__(self):
         free(self.memberships)
         free(self.passes)
 
-    def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
-                   const int32_t[::1] order not None, Rules full_pass_rules=None, Readout readout=None):
+    def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
+                   const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None):
         """Process every sample of `order`, then the active sets.
 
         Parameters
         ----------
         full_pass_rules : Rules, optional
             Rules of the pass over all samples, where they differ from those of the active sets.
-        readout : Readout, optional
+        averaging : Averaging, optional
             Receives every hypothesis before it is updated.
 
         Returns
         -------
         int
             How many samples of the full pass changed the weight vector; 0: converged, if `n_unmoved` is
-            0, too. `n_refused` is how many were misclassified without an update, `n_unmoved` how many of
+            0, too. `n_rejected` is how many were misclassified without an update, `n_unmoved` how many of
             these were below the upper bounds of their dual variables.
 
         Raises
@@ -109,22 +109,22 @@ cdef class ActiveSets(SampleLoop):
         if full_pass_rules is None:
             full_pass_rules = rules
         if not a.keeps_dual and (
-            patterns.rows.is_kernel or patterns.bonus is not None or rules.condition.unlearns
+            data.rows.is_kernel or data.offset is not None or rules.condition.unlearns
             or rules.update.needs_dual
             or any(level.supported or level.updated for level in self.levels)
         ):
             raise ValueError(
-                f"{rules.condition!r}, {rules.update!r}, these patterns or the active sets {self.levels} "
+                f"{rules.condition!r}, {rules.update!r}, these samples or the active sets {self.levels} "
                 "need dual variables, which this weight vector does not keep."
             )
-        a.check_fit(patterns)
-        self.epoch_of_all = _epoch_of(patterns, a, full_pass_rules)
-        self.epoch_of_members = _epoch_of(patterns, a, rules)
-        self.begin(patterns, a, full_pass_rules, readout)
+        a.check_fit(data)
+        self.epoch_of_all = _epoch_of(data, a, full_pass_rules)
+        self.epoch_of_members = _epoch_of(data, a, rules)
+        self.begin(data, a, full_pass_rules, averaging)
         try:
             self.level = 0
             self.run(order, order.shape[0], &tally)
-            self.n_refused, self.n_unmoved = tally.n_refused, tally.n_unmoved
+            self.n_rejected, self.n_unmoved = tally.n_rejected, tally.n_unmoved
             self.rules = rules
             if tally.n_changed and self.n_levels:
                 self.process_active_sets(0, tally.n_kept)
@@ -157,11 +157,11 @@ cdef class ActiveSets(SampleLoop):
             keep, kept = &self.memberships[self.level], self.members[self.level]
         cdef epoch_t epoch = self.epoch_of_all if self.level == 0 else self.epoch_of_members
         epoch(
-            self.patterns, self.weights, self.rules, self.readout, order, begin, end, keep, kept, tally
+            self.data, self.weights, self.rules, self.averaging, order, begin, end, keep, kept, tally
         )
         return 0
 
 
-cdef epoch_t _epoch_of(Patterns patterns, WeightVector a, Rules rules) except NULL:
-    cdef epoch_t fused = rules.condition.fused_epoch(rules, patterns, a)
+cdef epoch_t _epoch_of(BinaryData data, WeightVector a, Rules rules) except NULL:
+    cdef epoch_t fused = rules.condition.fused_epoch(rules, data, a)
     return fused if fused != NULL else mini_epoch

@@ -5,13 +5,13 @@ The names below are defined where each belongs; `from margins._update cimport NA
 """
 
 from libc.stdint cimport int32_t, int64_t
-from margins.data._binary_problem cimport Patterns
-from margins.rules._averaging cimport Readout, count_samples, end_hypothesis
+from margins.data._binary_data cimport BinaryData
+from margins.rules._averaging cimport Averaging, count_samples, end_hypothesis
 from margins.rules._base cimport (
     NO_FAILURE, Condition, Failure, Membership, Rules, Shrink, Tally, Update, check_decay, check_sqnorm, check_step,
     check_thresholds, epoch_t,
 )
-from margins.rules._state cimport ABI, Sample, State, Step, Thresholds, Visit, advance, require_abi, whole
+from margins.rules._state cimport ABI, Sample, State, Step, Thresholds, advance, require_abi, whole
 from margins.rules._weight_vector cimport (
     WeightVector, apply_decay, apply_step, describe_sample, keep_scale_in_range, normalise,
     ordinary_product, prefetch_sample, product,
@@ -19,20 +19,20 @@ from margins.rules._weight_vector cimport (
 
 
 cdef void mini_epoch(
-    Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
+    BinaryData data, WeightVector a, Rules rules, Averaging averaging, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
 ) noexcept nogil
 
 
 cdef class SampleLoop:
-    cdef readonly int64_t n_visits      # samples processed since it was made
+    cdef readonly int64_t n_accesses      # samples processed since it was made
     # Of the last full pass: misclassified samples without an update; of these, those below their upper bounds.
-    cdef readonly Py_ssize_t n_refused, n_unmoved
+    cdef readonly Py_ssize_t n_rejected, n_unmoved
     # Of the epoch that is running, else None.
-    cdef Patterns patterns
+    cdef BinaryData data
     cdef WeightVector weights
     cdef Rules rules
-    cdef Readout readout
+    cdef Averaging averaging
     cdef int64_t _next_signal_check
     cdef Py_ssize_t chunk_size(self) noexcept nogil
     cdef int reserve(self, Py_ssize_t n_samples) except -1
@@ -41,5 +41,5 @@ cdef class SampleLoop:
     ) except -1 nogil
     cdef int check(self) except -1
     cdef int run(self, const int32_t[::1] order, Py_ssize_t n, Tally* tally) except -1
-    cdef int begin(self, Patterns patterns, WeightVector weights, Rules rules, Readout readout) except -1
+    cdef int begin(self, BinaryData data, WeightVector weights, Rules rules, Averaging averaging) except -1
     cdef int end(self) except -1

@@ -10,7 +10,7 @@ Every algorithm of rules is this loop:
     otherwise:                  a <- s a          (only if the shrink decays)
 
 Thresholds change only when a does, so they are computed after an update and merely compared otherwise.
-The parts are defined in `margins.data._binary_problem` (the samples), `margins.rules._weight_vector` (a and
+The parts are defined in `margins.data._binary_data` (the samples), `margins.rules._weight_vector` (a and
 its updates), `margins.rules._base` (the rules) and `margins.rules._averaging`; this module re-exports them.
 
 Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the slack terms: section 2 of 2011.
@@ -22,8 +22,8 @@ from libc.stdint cimport int32_t
 from margins._limits cimport (
     KERNEL_SAMPLES_PER_SIGNAL_CHECK, PREFETCH_DISTANCE, SAMPLES_PER_SIGNAL_CHECK,
 )
-from margins.data._binary_problem cimport Patterns
-from margins.rules._averaging cimport Readout, count_samples, end_hypothesis
+from margins.data._binary_data cimport BinaryData
+from margins.rules._averaging cimport Averaging, count_samples, end_hypothesis
 from margins.rules._base cimport (
     ILL_STEP, ILL_THRESHOLD, NO_FAILURE, OVERFLOW, Condition, Membership, Rules, Shrink, Tally, Update,
     check_decay, check_sqnorm, check_step, check_thresholds,
@@ -38,7 +38,7 @@ from margins.rules.errors import RuleError
 abi = ABI
 # What is cimported is no attribute of the module: these are, for `from margins._update import NAME`.
 globals().update(
-    {kind.__name__: kind for kind in (Condition, Patterns, Readout, Rules, Shrink, Update, WeightVector)}
+    {kind.__name__: kind for kind in (Condition, BinaryData, Averaging, Rules, Shrink, Update, WeightVector)}
 )
 
 
@@ -46,16 +46,16 @@ cdef class SampleLoop:
     """The protocol of all loops over samples, and the driver of their passes.
 
     A subclass defines `process`, which processes order[begin:end] without the GIL, and a method
-    ``full_epoch(patterns, weights, rules, order, full_pass_rules=None, readout=None)``, which returns how
-    many samples of the full pass changed the model, and leaves `n_refused`, `n_unmoved` and `n_visits`.
+    ``full_epoch(data, weights, rules, order, full_pass_rules=None, averaging=None)``, which returns how
+    many samples of the full pass changed the model, and leaves `n_rejected`, `n_unmoved` and `n_accesses`.
     `run` makes one pass in chunks; between two chunks errors of rules and rows are raised, and Ctrl-C is
     honoured. `process` returns at the first number that is not finite, recorded in its tally.
 
     Attributes
     ----------
-    n_visits : int
+    n_accesses : int
         Samples processed since it was made, all passes counted.
-    n_refused : int
+    n_rejected : int
         Misclassified samples of the last full pass that brought no update.
     n_unmoved : int
         Of these, samples below the upper bounds of their dual variables: with any, nothing has converged.
@@ -63,14 +63,14 @@ cdef class SampleLoop:
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
         """How many samples the next call of `process` is given."""
-        if self.patterns is not None and self.patterns.rows.is_kernel:
+        if self.data is not None and self.data.rows.is_kernel:
             return KERNEL_SAMPLES_PER_SIGNAL_CHECK
         return SAMPLES_PER_SIGNAL_CHECK
 
     cdef int reserve(self, Py_ssize_t n_samples) except -1:
         """Allocate what `process` may need for so many samples."""
-        if self.readout is not None:
-            self.readout.reserve(n_samples)
+        if self.averaging is not None:
+            self.averaging.reserve(n_samples)
         return 0
 
     cdef int process(
@@ -81,8 +81,8 @@ cdef class SampleLoop:
 
     cdef int check(self) except -1:
         """Raise the error of a rule or of a row in the last chunk, if there was one."""
-        if self.patterns is not None:
-            self.patterns.rows.check()
+        if self.data is not None:
+            self.data.rows.check()
         if self.rules is not None:
             self.rules.check()
         return 0
@@ -93,7 +93,7 @@ cdef class SampleLoop:
         Raises RuleError if a rule has returned a number that is not finite.
         """
         cdef Py_ssize_t begin = 0, end, size
-        tally.n_changed = tally.n_refused = tally.n_kept = tally.n_unmoved = 0
+        tally.n_changed = tally.n_rejected = tally.n_kept = tally.n_unmoved = 0
         tally.failure = NO_FAILURE
         while begin < n:
             size = self.chunk_size()
@@ -104,21 +104,21 @@ cdef class SampleLoop:
             self.check()
             if tally.failure != NO_FAILURE:
                 raise _error_of(self.rules, self.weights, tally)
-            self.n_visits += end - begin
+            self.n_accesses += end - begin
             begin = end
-            if self.n_visits >= self._next_signal_check:
-                self._next_signal_check = self.n_visits + size
+            if self.n_accesses >= self._next_signal_check:
+                self._next_signal_check = self.n_accesses + size
                 PyErr_CheckSignals()
         return 0
 
-    cdef int begin(self, Patterns patterns, WeightVector weights, Rules rules, Readout readout) except -1:
+    cdef int begin(self, BinaryData data, WeightVector weights, Rules rules, Averaging averaging) except -1:
         """Begin an epoch over this problem."""
-        self.patterns, self.weights, self.rules, self.readout = patterns, weights, rules, readout
+        self.data, self.weights, self.rules, self.averaging = data, weights, rules, averaging
         return 0
 
     cdef int end(self) except -1:
         """End the epoch: its problem and model are not kept alive."""
-        self.patterns = self.weights = self.rules = self.readout = None
+        self.data = self.weights = self.rules = self.averaging = None
         return 0
 
 
@@ -138,7 +138,7 @@ cdef object _error_of(Rules rules, WeightVector a, const Tally* tally):
 
 
 cdef void _expect(
-    Patterns patterns, WeightVector a, const Thresholds* thresholds, const int32_t[::1] order,
+    BinaryData data, WeightVector a, const Thresholds* thresholds, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end
 ) noexcept nogil:
     """Announce to a kernel which samples of order[begin:end] the current thresholds would update.
@@ -150,27 +150,27 @@ cdef void _expect(
         k = order[i]
         if k == order[begin - 1]:
             continue  # the same sample again: its row is requested already, and must have one slot only
-        if product(patterns, a, k) <= thresholds.learn[patterns.labels[k] > 0]:
-            if not patterns.rows.expect(k):
+        if product(data, a, k) <= thresholds.learn[data.labels[k] > 0]:
+            if not data.rows.expect(k):
                 break
 
 
 cdef void mini_epoch(
-    Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
+    BinaryData data, WeightVector a, Rules rules, Averaging averaging, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
 ) noexcept nogil:
     """Process order[begin:end]: update, and keep the samples of the next active set.
 
-    `readout` None: only the last hypothesis is used. `keep` NULL: nothing is kept. Kept samples are
+    `averaging` None: only the last hypothesis is used. `keep` NULL: nothing is kept. Kept samples are
     written to `kept` from `tally.n_kept` on; this and the other counts continue across calls.
 
     Returns early at the first number of a rule that is not finite: see `tally.failure`.
     """
-    cdef Py_ssize_t i, k, since = begin, refused_before = tally.n_refused
+    cdef Py_ssize_t i, k, since = begin, rejected_before = tally.n_rejected
     cdef double p, compared, factor
     cdef bint positive, member, changed, has_dual = a.beta is not None
-    cdef bint is_kernel = patterns.rows.is_kernel
-    cdef bint has_bonus = has_dual and patterns.bonus is not None
+    cdef bint is_kernel = data.rows.is_kernel
+    cdef bint has_offset = has_dual and data.offset is not None
     cdef Thresholds thresholds
     cdef Sample sample
     cdef Step step
@@ -179,40 +179,40 @@ cdef void mini_epoch(
         return
     for i in range(begin, end):
         if i + PREFETCH_DISTANCE < end and not is_kernel:
-            prefetch_sample(patterns, a, order[i + PREFETCH_DISTANCE])
+            prefetch_sample(data, a, order[i + PREFETCH_DISTANCE])
         k = order[i]
-        p = product(patterns, a, k)
-        compared = p + patterns.bonus[k] if has_bonus and a.beta[k] > 0 else p
-        positive = patterns.labels[k] > 0
+        p = product(data, a, k)
+        compared = p + data.offset[k] if has_offset and a.beta[k] > 0 else p
+        positive = data.labels[k] > 0
         member = keep != NULL and (
             compared <= keep.factor * thresholds.learn[positive]
             or (keep.supported and has_dual and a.beta[k] > 0)
         )
         changed = False
         if compared <= thresholds.learn[positive]:
-            describe_sample(patterns, a, k, p, &thresholds, &sample)
+            describe_sample(data, a, k, p, &thresholds, &sample)
             if sample.dual < sample.upper:
                 step.rounded = False
                 rules.update.learn(rules, &a.state, &sample, &step)
                 changed = not step.repetitions <= 0  # NaN is a change, and recorded below
                 tally.n_unmoved += not (changed or step.rounded)
             if not changed:
-                tally.n_refused += 1
+                tally.n_rejected += 1
         elif compared >= thresholds.unlearn[positive] and has_dual and a.beta[k] > 0:
-            describe_sample(patterns, a, k, p, &thresholds, &sample)
+            describe_sample(data, a, k, p, &thresholds, &sample)
             rules.update.unlearn(rules, &a.state, &sample, &step)
             changed = not step.repetitions <= 0
         if changed:
             if not check_step(tally, k, &step):
                 break
-            if is_kernel and patterns.rows.lacks(k):
-                _expect(patterns, a, &thresholds, order, i + 1, end)
-            if readout is not None:
+            if is_kernel and data.rows.lacks(k):
+                _expect(data, a, &thresholds, order, i + 1, end)
+            if averaging is not None:
                 end_hypothesis(
-                    readout, patterns, a, &sample, &step, i + 1 - since, tally.n_refused - refused_before
+                    averaging, data, a, &sample, &step, i + 1 - since, tally.n_rejected - rejected_before
                 )
-                since, refused_before = i + 1, tally.n_refused
-            apply_step(patterns, a, &sample, &step)
+                since, rejected_before = i + 1, tally.n_rejected
+            apply_step(data, a, &sample, &step)
             tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
             if not (check_sqnorm(tally, k, &a.state) and check_thresholds(tally, k, &thresholds)):
@@ -230,5 +230,5 @@ cdef void mini_epoch(
         if member:
             kept[tally.n_kept] = k
             tally.n_kept += 1
-    if readout is not None:
-        count_samples(readout, end - since, tally.n_refused - refused_before)
+    if averaging is not None:
+        count_samples(averaging, end - since, tally.n_rejected - rejected_before)

@@ -42,7 +42,7 @@ class Classifier(Protocol):
     converged_: bool
     n_iter_: int
     n_updates_: int
-    n_visits_: int
+    n_accesses_: int
     n_features_in_: int
 
     def __init__(self, **params: Any) -> None: ...

@@ -65,9 +65,9 @@ class NewtonTuning:
     epoch_reduction : float
         Of a smoothed loss: or this share of its gap when it began.
     few_elements : int
-        Of at most so many stored elements neither `epoch_reduction` nor visits beforehand pay.
+        Of at most so many stored elements neither `epoch_reduction` nor accesses beforehand pay.
     few_features : int
-        Of few elements, a smoothed loss needs no visits beforehand up to so many features.
+        Of few elements, a smoothed loss needs no accesses beforehand up to so many features.
     max_steps : int
         Newton steps in an epoch.
     check_ratio : float
@@ -85,13 +85,13 @@ class NewtonTuning:
         Passes over all samples to expect of steps by Hessian-vector products; of a smoothed loss.
     max_product_ratio : int
         Such steps are given up after so many times the passes expected.
-    visited_share, min_visited : float, int
-        Samples visited before Newton steps on a smooth loss: this share of them, and so many at least.
+    accessed_share, min_accessed : float, int
+        Samples accessed before Newton steps on a smooth loss: this share of them, and so many at least.
     averaged_iterates : int
-        Weight vectors of the late visits that the first step starts from the mean of.
+        Weight vectors of the late accesses that the first step starts from the mean of.
     near_gap, near_epochs : float, int
-        A smoothed loss whose gap after the visits is at most `near_gap` times eps gets `near_epochs`
-        more epochs of visits before Newton steps.
+        A smoothed loss whose gap after the accesses is at most `near_gap` times eps gets `near_epochs`
+        more epochs of accesses before Newton steps.
     """
 
     first_factor: float = 2.0
@@ -109,8 +109,8 @@ class NewtonTuning:
     product_passes: int = 100
     product_passes_smoothed: int = 300
     max_product_ratio: int = 3
-    visited_share: float = 1 / 8
-    min_visited: int = 2000
+    accessed_share: float = 1 / 8
+    min_accessed: int = 2000
     averaged_iterates: int = 16
     near_gap: float = 60.0
     near_epochs: int = 3
@@ -167,7 +167,7 @@ class ConjugateTuning:
     full_set_share : float
         Where more than this share of the samples is in the working set, it is all of them.
     max_relative_gap : float
-        Before Newton steps on a small Hessian: the gap after the first visits, in units of the dual
+        Before Newton steps on a small Hessian: the gap after the first accesses, in units of the dual
         objective, up to which conjugate passes are tried,
     min_newton_passes : float
         if Newton steps are expected to cost more passes than this.

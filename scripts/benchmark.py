@@ -19,7 +19,7 @@ weights (contests.py). Ours find it out and prove it, in their own time.
     g  c's seconds and memory at 1/16, 1/4 and all of the rows (covtype, news20, or what --data names)
     accuracy  SGDClassifier and Perceptron, with the fewest epochs that predict as well as mpu
 
-With --visits: nanoseconds that we need for a pattern, beside scipy's ``X @ w``.
+With --accesses: nanoseconds that we need for a sample, beside scipy's ``X @ w``.
 
 Data sets are those of real_data.py, and two that scikit-learn ships. Where a value exceeds 10, as in
 raw data, every feature is divided by its largest value (MaxAbsScaler), as users are told to do.
@@ -166,9 +166,9 @@ class Benchmark:
         ]
         return {"loss": problem.loss, "X": size, "rows": rows}
 
-    def visits(self):
-        """Nanoseconds of a visit, in passes alone and in whole fits: dict."""
-        found = measuring.visit_costs(self.X, self.y, self.arguments.repeats)
+    def accesses(self):
+        """Nanoseconds of an access, in passes alone and in whole fits: dict."""
+        found = measuring.access_costs(self.X, self.y, self.arguments.repeats)
         for key, problem, gap in (
             ("fit, hinge", self.l1_svm(), 0.01),
             ("fit, squared hinge", self.maximum_margin(), MARGIN_GAP),
@@ -178,7 +178,7 @@ class Benchmark:
             limits = self.arguments.repeats, self.arguments.limit
             side = measuring.in_alternation(makes, problem.X, problem.y, *limits)["auto"]
             if side.seconds is not None:
-                found[key] = 1e9 * side.seconds / side.classifier.n_visits_
+                found[key] = 1e9 * side.seconds / side.classifier.n_accesses_
         return found
 
 
@@ -197,8 +197,8 @@ def run(name, arguments, progress, others=()):
         for task in arguments.tasks:
             for found in getattr(benchmark, f"task_{task}")():
                 result["tasks"].append({"task": task, **found})
-        if arguments.visits:
-            result["visits"] = benchmark.visits()
+        if arguments.accesses:
+            result["accesses"] = benchmark.accesses()
         if arguments.figure is not None:
             problems = {
                 "L1-SVM, C = 1": benchmark.l1_svm(),
@@ -239,7 +239,7 @@ def command_line():
         help="a fit is given up after that long (default: %(default)g)",
     )
     parser.add_argument("--without-others", action="store_true", help="only ours and scikit-learn's")
-    parser.add_argument("--visits", action="store_true", help="nanoseconds of a visit")
+    parser.add_argument("--accesses", action="store_true", help="nanoseconds of an access")
     report_benchmark.add_figure(parser)
     return parser
 

@@ -68,12 +68,12 @@ def contest(problem, gap, ours, arguments, others=()):
         if not solver.solves(problem):
             continue
         if optimum is None:
-            rows.append(_row(solver.name, measuring.Timed(trouble="no optimum is known"), None, None))
+            rows.append(_row(solver.name, measuring.Timed(message="no optimum is known"), None, None))
             continue
         try:
             fit = search(solver, problem, target, arguments)
         except Exception as error:  # others' errors are their row's, not the end of the contest
-            side = measuring.Timed(trouble=f"no tol found: {type(error).__name__}: {error}")
+            side = measuring.Timed(message=f"no tol found: {type(error).__name__}: {error}")
             rows.append(_row(solver.name, side, None, target))
         else:
             searched[solver.name] = solver, fit
@@ -84,8 +84,8 @@ def contest(problem, gap, ours, arguments, others=()):
     for name, (solver, fit) in searched.items():
         tols[name] = fit.tol
         if not fit.good or fit.seconds > patience:
-            trouble = fit.warning or ("slow" if fit.good else "not good enough at any tol")
-            side = measuring.Timed(fit.classifier, [], [fit.seconds], trouble)
+            message = fit.warning or ("slow" if fit.good else "not good enough at any tol")
+            side = measuring.Timed(fit.classifier, [], [fit.seconds], message)
             rows.append(_row(name, side, problem, target, tols[name]))
         else:
             makes[name] = _peer(solver, problem, fit.tol, arguments)
@@ -157,8 +157,8 @@ def seconds_of(name, side):
         "wall": side.wall,
         "cpu": side.cpu,
         "n_updates": getattr(classifier, "n_updates_", None),
-        "n_visits": getattr(classifier, "n_visits_", None),
-        "trouble": side.trouble,
+        "n_accesses": getattr(classifier, "n_accesses_", None),
+        "message": side.message,
     }
 
 

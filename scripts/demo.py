@@ -136,7 +136,7 @@ def margin_of(classifier, X, y):
 
 def run(title, X, y):
     """Fit everything to one data set and print its table: list of Result, LinearSVC last."""
-    print(f"{title}: {X.shape[0]} patterns, {X.shape[1]} features, C = {C:g}")
+    print(f"{title}: {X.shape[0]} samples, {X.shape[1]} features, C = {C:g}")
     print(HEADER)
     results = []
     for name, algorithm in family().items():

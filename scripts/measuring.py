@@ -1,4 +1,4 @@
-"""How long fits take, side by side; what a visit costs; how much memory a fit needs, seen from outside.
+"""How long fits take, side by side; what an access costs; how much memory a fit needs.
 
     python scripts/measuring.py FOLDER '{"solver": "auto", ...}'
 
@@ -26,7 +26,7 @@ from sklearn.svm import LinearSVC
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.data.binary_problem import binary_patterns, rows_of
+from margins.data.binary_data import make_binary_data, rows_of
 from margins.rules import Additive, Mistake, NoShrink, Rules
 
 TURN = 0.01  # seconds
@@ -68,7 +68,7 @@ class Timed:
     classifier: object = None
     wall: list = field(default_factory=list)
     cpu: list = field(default_factory=list)
-    trouble: str | None = None
+    message: str | None = None
 
     @property
     def seconds(self):
@@ -140,23 +140,23 @@ def _in_turns(makes, X, y, repeats, limit):
                 with deadline(limit):
                     side.classifier, wall, cpu, message = timed(makes[name], X, y)
             except TooSlow as error:
-                side.trouble = str(error)
+                side.message = str(error)
                 given_up.add(name)
                 continue
-            side.trouble = message
+            side.message = message
             if turn >= 0:
                 side.wall.append(wall)
                 side.cpu.append(cpu)
     return sides
 
 
-# ------------------------------------------------------------------------------------------- visits
+# ------------------------------------------------------------------------------------------- accesses
 
 
-def visit_costs(X, y, repeats):
+def access_costs(X, y, repeats):
     """Nanoseconds per row: dict.
 
-    matvec: of scipy's ``X @ w``. ordered, permuted: of our pass over all patterns when none is
+    matvec: of scipy's ``X @ w``. ordered, permuted: of our pass over all samples when none is
     misclassified, in the order of the file and in a random one.
     """
     m, d = X.shape
@@ -165,17 +165,17 @@ def visit_costs(X, y, repeats):
     sqnorms = rows.sqnorms()
     # All of one class and a large bias: after a few updates nothing is left to be learned.
     sqrho = float(sqnorms.max())
-    patterns = binary_patterns(rows, sqnorms + sqrho, np.ones(m, dtype=bool), sqrho, 0.0, np.inf)
+    data = make_binary_data(rows, sqnorms + sqrho, np.ones(m, dtype=bool), sqrho, 0.0, np.inf)
     weights, sets = WeightVector(d, 0), ActiveSets((), m)
     rules = Rules(Mistake(), Additive(), NoShrink())
     ordered = np.arange(m, dtype=np.int32)
     permuted = np.random.default_rng(0).permutation(ordered)
-    while sets.full_epoch(patterns, weights, rules, permuted):
+    while sets.full_epoch(data, weights, rules, permuted):
         pass
     jobs = {
         "matvec": lambda: X @ w,
-        "ordered": lambda: sets.full_epoch(patterns, weights, rules, ordered),
-        "permuted": lambda: sets.full_epoch(patterns, weights, rules, permuted),
+        "ordered": lambda: sets.full_epoch(data, weights, rules, ordered),
+        "permuted": lambda: sets.full_epoch(data, weights, rules, permuted),
     }
     # As often as fills some milliseconds: the clock has its own grain.
     often = max(1, 2**18 // m)

@@ -8,13 +8,13 @@ from noise_tolerance_data import (
     NOISE,
     all_artificial,
     artificial,
+    data,
     part_of,
-    patterns,
     permuted,
     present,
 )
 from noise_tolerance_report import HALF_PER_DEVIATION, compared, ordering, relations, row_of
-from noise_tolerance_studies import READOUTS, SVM_ITERATIONS, sizes_of
+from noise_tolerance_studies import AVERAGINGS, SVM_ITERATIONS, sizes_of
 from noise_tolerance_tables import (
     ADULT_RUN,
     COLUMNS,
@@ -48,20 +48,20 @@ def data_sets(name, seeds):
     """The data of every repeat, permuted: list of (X, y)."""
     if name.startswith(NOISE):
         return [permuted(*artificial(float(name.removeprefix(NOISE)), seed), seed) for seed in seeds]
-    X, y = patterns(name)
+    X, y = data(name)
     return [permuted(X, y, seed) for seed in seeds]
 
 
 def columns_of(arguments, those):
-    """Pairs of a column that is asked for and a readout."""
-    return itertools.product((each for each in those if each in arguments.columns), READOUTS)
+    """Pairs of a column that is asked for and an averaging."""
+    return itertools.product((each for each in those if each in arguments.columns), AVERAGINGS)
 
 
 def published_in(table, columns):
-    """(readout, column) -> what the paper prints: a function that returns dict, or None."""
+    """(averaging, column) -> what the paper prints: a function that returns dict, or None."""
 
-    def published(readout, column):
-        value = dict(zip(columns, table[readout], strict=False)).get(column)
+    def published(averaging, column):
+        value = dict(zip(columns, table[averaging], strict=False)).get(column)
         return None if value is None else {"accuracy": value}
 
     return published
@@ -72,7 +72,8 @@ def dominated(name, arguments, seeds, studies):
     noise, run = float(name.removeprefix(NOISE)), run_of(DEFAULT_RUN, arguments)
     sets = list(all_artificial(noise, arguments.seed, **(QUICK_SETS if arguments.quick else {})))
     means = [
-        studies.readouts(permuted(X, y, seeds[0]), run).tables[0].mean_scores().tolist() for X, y in sets
+        studies.averagings(permuted(X, y, seeds[0]), run).tables[0].mean_scores().tolist()
+        for X, y in sets
     ]
     return {
         **{"table": 2, "data": name, "run": run, "n_sets": len(sets), "accuracies": means},
@@ -89,33 +90,33 @@ def searched(name, arguments, seeds, studies):
     published = published_in(printed, SEARCHED)
     rows = [
         row_of(
-            [studies.search(data, column, readout, run) for data in sets],
-            *(column, readout, published(readout, column)),
+            [studies.search(data, column, averaging, run) for data in sets],
+            *(column, averaging, published(averaging, column)),
         )
-        for column, readout in columns_of(arguments, SEARCHED)
+        for column, averaging in columns_of(arguments, SEARCHED)
         # What the paper did not run (alpha on mnist) is not run either.
-        if not (name == "mnist" and published(readout, column) is None)
+        if not (name == "mnist" and published(averaging, column) is None)
     ]
     found = result_of(4 if noisy else 3, name, sets[0], run, rows)
     return found | ({"ordering": ordering(rows)} if noisy else {})
 
 
 def by_size(name, arguments, seeds, studies):
-    """Table 5: dict, with rows of tau (in the column), size and readout."""
+    """Table 5: dict, with rows of tau (in the column), size and averaging."""
     (data, *_), run = data_sets(name, seeds[:1]), run_of(ADULT_RUN, arguments)
     rows = []
     for size in sizes_of(data, arguments.folds):
         (table,) = studies.margins(data, run, size).tables
         for setting, scores in zip(table.settings, table.scores["accuracy"], strict=True):
-            tau, readout = setting["tau"], setting["readout"]
-            accuracy, deviation = (each[SIZES.index(size)] for each in TABLE_5[tau][readout])
+            tau, averaging = setting["tau"], setting["averaging"]
+            accuracy, deviation = (each[SIZES.index(size)] for each in TABLE_5[tau][averaging])
             paper = {"accuracy": accuracy, "half_width": HALF_PER_DEVIATION * deviation}
             percent = (100 * scores).tolist()
             rows.append(
                 {
                     **compared([float(np.mean(percent))], [t_interval(percent)], paper),
                     **{"column": f"{size}, tau = {tau:g}", "size": size, "tau": tau},
-                    **{"readout": readout, "deviation": 100 * float(np.std(scores)), "chosen": []},
+                    **{"averaging": averaging, "deviation": 100 * float(np.std(scores)), "chosen": []},
                 }
             )
     return result_of(5, name, data, run, rows)
@@ -125,11 +126,11 @@ def doubly_validated(name, arguments, seeds, studies):
     """Table 6, a data set: dict."""
     sets, run = data_sets(name, seeds), run_of(DEFAULT_RUN, arguments)
     rows = []
-    for column, readout in columns_of(arguments, COLUMNS):
-        printed = (numbers[list(COLUMNS).index(column)] for numbers in TABLE_6[name][readout])
-        found = [studies.double(data, column, readout, run) for data in sets]
+    for column, averaging in columns_of(arguments, COLUMNS):
+        printed = (numbers[list(COLUMNS).index(column)] for numbers in TABLE_6[name][averaging])
+        found = [studies.double(data, column, averaging, run) for data in sets]
         rows.append(
-            row_of(found, column, readout, dict(zip(("accuracy", "half_width"), printed, strict=True)))
+            row_of(found, column, averaging, dict(zip(("accuracy", "half_width"), printed, strict=True)))
         )
     for index, (column, loss) in enumerate(LOSSES.items()):
         if column in arguments.columns and name in TABLE_6_SVM:
@@ -154,12 +155,12 @@ def optimized(name, arguments, seeds, studies):
     rows = [
         row_of(
             [
-                studies.optimization(permuted(*train, seed), test, column, readout, run, share)
+                studies.optimization(permuted(*train, seed), test, column, averaging, run, share)
                 for seed in seeds
             ],
-            *(column, readout, published(readout, column)),
+            *(column, averaging, published(averaging, column)),
         )
-        for column, readout in columns_of(arguments, OPTIMIZED[: len(printed["last"])])
+        for column, averaging in columns_of(arguments, OPTIMIZED[: len(printed["last"])])
     ]
     return {**result_of(7, name, train, run, rows), "peak_megabytes": peak_megabytes()}
 

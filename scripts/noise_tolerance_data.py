@@ -1,9 +1,9 @@
 """The data of Khardon & Wachman's tables: real sets by the paper's names, and the artificial ones.
 
 To multiply all features by a constant changes nothing: w.x, theta_init, C, the unit of tau and the
-lambda-trick's bonus all grow by its square. So mnist's pixels stay what they are, 0 to 255. A shift does
-matter: the file of usps holds v, the original is 2 v - 1, from -1 to 1. Nor is the polynomial kernel
-(gamma <x, z> + coef0)^4 free of scale: for it mnist is divided by 255.
+lambda-trick's offset all grow by its square. So mnist's pixels stay what they are, 0 to 255. A shift
+does matter: the file of usps holds v, the original is 2 v - 1, from -1 to 1. Nor is the polynomial
+kernel (gamma <x, z> + coef0)^4 free of scale: for it mnist is divided by 255.
 """
 
 import itertools
@@ -26,7 +26,7 @@ def present(name):
 
 
 def images(name, part, kernel="linear"):
-    """Patterns and digits of usps (from -1 to 1) or mnist (pixels; from 0 to 1 for a kernel): X, y."""
+    """BinaryData and digits of usps (from -1 to 1) or mnist (pixels; from 0 to 1 for a kernel): X, y."""
     dataset = real_data.load(name, part)
     if name == "usps":
         return 2 * dataset.X.toarray() - 1, dataset.y
@@ -48,7 +48,7 @@ def joined(first, second):
     return np.vstack([first, second])
 
 
-def patterns(name):
+def data(name):
     """All of a data set, training and test set joined for the digits: X, y."""
     if name not in DIGITS:
         return part_of(name, "train")
@@ -74,6 +74,6 @@ def all_artificial(noise, seed, n_features=ALL_FEATURES, margins=ALL_MARGINS):
 
 
 def permuted(X, y, seed):
-    """The patterns in a random order: X, y."""
+    """The samples in a random order: X, y."""
     order = np.random.default_rng(seed).permutation(len(y))
     return X[order], y[order]

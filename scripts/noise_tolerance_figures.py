@@ -1,7 +1,7 @@
 """Figures 3 and 4 of Khardon & Wachman (2007), drawn from studies and from the rows of Table 5."""
 
 from matplotlib.figure import Figure
-from noise_tolerance_studies import READOUTS
+from noise_tolerance_studies import AVERAGINGS
 from noise_tolerance_tables import FEATURES, MARGIN
 
 from margins.plotting import LandscapeDisplay
@@ -18,7 +18,7 @@ def figure_3(studies):
     Parameters
     ----------
     studies : dict of Study
-        By noise; over tau and readout.
+        By noise; over tau and averaging.
 
     Returns
     -------
@@ -31,11 +31,11 @@ def figure_3(studies):
     for ax in axes.flat[len(studies) :]:
         ax.remove()
     for ax, (noise, study) in zip(axes.flat, studies.items(), strict=False):
-        display = LandscapeDisplay.from_study(study, x="tau", y="readout", ax=ax)
+        display = LandscapeDisplay.from_study(study, x="tau", y="averaging", ax=ax)
         handles = ax.get_legend_handles_labels()
         ax.get_legend().remove()
         ax.set(title=f"noise {noise:g}", xlabel="tau (units of theta_init)")
-        assert display.y.values == list(READOUTS)
+        assert display.y.values == list(AVERAGINGS)
     n_folds = len(next(iter(studies.values())).tables[0].splits)
     figure.suptitle(
         f"Artificial data, f = {FEATURES}, M = {MARGIN:g}: accuracy of {n_folds}-fold cross-validation"
@@ -45,7 +45,7 @@ def figure_3(studies):
 
 
 def figure_4(result):
-    """Learning curves of adult by tau, a panel for each readout; the paper's from its Table 5.
+    """Learning curves of adult by tau, a panel for each averaging; the paper's from its Table 5.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ def figure_4(result):
     matplotlib.figure.Figure
     """
     figure = Figure((13, 4.8), layout="constrained")
-    axes = figure.subplots(1, len(READOUTS), sharey=True)
-    for ax, readout in zip(axes, READOUTS, strict=True):
+    axes = figure.subplots(1, len(AVERAGINGS), sharey=True)
+    for ax, averaging in zip(axes, AVERAGINGS, strict=True):
         for index, tau in enumerate(DRAWN):
-            rows = [row for row in result["rows"] if (row["tau"], row["readout"]) == (tau, readout)]
+            rows = [row for row in result["rows"] if (row["tau"], row["averaging"]) == (tau, averaging)]
             sizes = [row["size"] for row in rows]
             looks = look(index)
             ax.plot(sizes, [row["accuracy"] for row in rows], label=f"tau = {tau:g}, ours", **looks)
@@ -70,10 +70,10 @@ def figure_4(result):
             paper = [row["paper"]["accuracy"] for row in rows]
             ax.plot(sizes, paper, label=f"tau = {tau:g}, paper", **looks)
         ax.fill_between([], [], color="0.5", alpha=BAND, label="95 % T interval, ours")
-        ax.set(title=readout, xscale="log", xlabel="size of the training set (patterns)")
+        ax.set(title=averaging, xscale="log", xlabel="size of the training set (samples)")
         ax.grid(**GRID)
     axes[0].set_ylabel("accuracy (%)")
-    figure.suptitle("Adult: learning curves by tau and readout")
+    figure.suptitle("Adult: learning curves by tau and averaging")
     handles = axes[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=5, frameon=False)
     return figure

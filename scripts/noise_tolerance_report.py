@@ -19,12 +19,12 @@ NORMAL = 1.96  # 97.5 % quantile
 # square is a mean, not an unbiased estimate.
 HALF_PER_DEVIATION = 2.262 / math.sqrt(FOLDS - 1)
 TITLES = [
-    *("column, readout", *reporting.paired("accuracy"), *reporting.paired("+-")),
+    *("column, averaging", *reporting.paired("accuracy"), *reporting.paired("+-")),
     *("ours -|paper", "", "chosen"),
 ]
 LEGEND = """\
 accuracy: percent.   +-: half of the 95 % T interval over the folds (Table 7: of a proportion). It knows
-nothing of other orders of presentation, or of other artificial data: --repeats shows them.
+nothing of other orders of access, or of other artificial data: --repeats shows them.
 *: our interval does not overlap the paper's (or does not hold its number, where it prints no interval).
 chosen: the most frequent choice."""
 
@@ -38,14 +38,14 @@ def interval_of(study):
     return [100 * (mean - half), 100 * (mean + half)]
 
 
-def row_of(studies, column, readout, published=None):
+def row_of(studies, column, averaging, published=None):
     """What is reported of a cell.
 
     Parameters
     ----------
     studies : list of Study
         The repeats.
-    column, readout : str
+    column, averaging : str
     published : dict, optional
         The paper's "accuracy" and, where it has one, "half_width".
 
@@ -62,7 +62,7 @@ def row_of(studies, column, readout, published=None):
     return {
         **compared([100 * study.mean() for study in studies], map(interval_of, studies), published),
         "column": column,
-        "readout": readout,
+        "averaging": averaging,
         "chosen": choices,
         "fit_seconds": statistics.fmean(fold.fit_time for study in studies for fold in study.folds),
         "score_seconds": statistics.fmean(fold.score_time for study in studies for fold in study.folds),
@@ -103,7 +103,7 @@ def relations(means):
 
 def ordering(rows):
     """Whether the voted perceptron is at least as accurate as the last hypothesis: dict, or None."""
-    plain = {row["readout"]: row for row in rows if row["column"] == "nothing"}
+    plain = {row["averaging"]: row for row in rows if row["column"] == "nothing"}
     if not {"last", "voted"} <= set(plain):
         return None
     pairs = zip(plain["voted"]["accuracies"], plain["last"]["accuracies"], strict=True)
@@ -132,7 +132,7 @@ def cells(row):
         return "-" if value is None or math.isnan(value) else f"{value:{sign}.1f}"
 
     return [
-        f"{row['column']}, {row['readout']}",
+        f"{row['column']}, {row['averaging']}",
         tenths(paper.get("accuracy")),
         tenths(row["accuracy"]),
         tenths(paper.get("half_width")),
@@ -187,7 +187,7 @@ def summary(results):
         if not rows:
             continue
         apart = [
-            f"  {data}, {row['column']}, {row['readout']}: {row['difference']:+.1f}"
+            f"  {data}, {row['column']}, {row['averaging']}: {row['difference']:+.1f}"
             for data, row in rows
             if not row["overlaps"]
         ]

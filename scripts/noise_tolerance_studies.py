@@ -1,6 +1,6 @@
 """The studies behind Khardon & Wachman's tables: estimator, grid and folds of every column.
 
-As in the paper, theta_init = C = the mean of <x, x>, and the patterns are permuted once, before the
+As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
 folds are cut, and presented in that order. A column names the parameters that are chosen; the others are
 switched off.
 """
@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 import margins
 from margins.model_selection import Stages, double_cross_validation, parameter_search
 
-READOUTS = ("last", "longest", "voted")
+AVERAGINGS = ("last", "longest", "voted")
 OFF = {name: values[0] for name, values in GRIDS.items()}
 
 # The grids of the SVM: weights C of the 1-norm, squares Delta^2 = 1 / (2 C) of the 2-norm.
@@ -23,9 +23,9 @@ SVM_SQUARES = tuple(10.0**power for power in range(-4, 4))
 SVM_ITERATIONS = 10_000
 
 
-def classifier(readout, run):
-    """The perceptron with a readout, every option switched off."""
-    return margins.get("pam")(**OFF, readout=readout, shuffle="never", **run)
+def classifier(averaging, run):
+    """The perceptron with an averaging, every option switched off."""
+    return margins.get("pam")(**OFF, averaging=averaging, shuffle="never", **run)
 
 
 def grid_of(column, inactive):
@@ -68,37 +68,37 @@ class Studies:
         # Progress is that of the tables.
         self.common = {"n_jobs": n_jobs, "cache": cache, "random_state": 0, "progress": False}
 
-    def search(self, data, column, readout, run):
+    def search(self, data, column, averaging, run):
         """Tables 3 and 4: the best of the active values, known with hindsight: Study."""
         grid = grid_of(column, inactive=False)
-        return parameter_search(classifier(readout, run), grid, *data, cv=self.folds, **self.common)
+        return parameter_search(classifier(averaging, run), grid, *data, cv=self.folds, **self.common)
 
-    def double(self, data, column, readout, run):
+    def double(self, data, column, averaging, run):
         """Table 6, double cross-validation: Study."""
         grid = grid_of(column, inactive=True)
         return double_cross_validation(
-            classifier(readout, run), grid, *data, outer=self.folds, inner=self.folds, **self.common
+            classifier(averaging, run), grid, *data, outer=self.folds, inner=self.folds, **self.common
         )
 
-    def optimization(self, train, test, column, readout, run, share):
+    def optimization(self, train, test, column, averaging, run, share):
         """Table 7: chosen on a share held out of the training set, or, without it, on the test set."""
         n_train, n_test = len(train[1]), len(test[1])
         data = joined(train[0], test[0]), np.concatenate([train[1], test[1]])
         split = [(np.arange(n_train), np.arange(n_train, n_train + n_test))]
-        model, grid = classifier(readout, run), grid_of(column, inactive=True)
+        model, grid = classifier(averaging, run), grid_of(column, inactive=True)
         if share is None:
             return parameter_search(model, grid, *data, cv=split, **self.common)
         return double_cross_validation(
             model, grid, *data, outer=split, inner=HoldOut(share), **self.common
         )
 
-    def readouts(self, data, run):
-        """Table 2: the plain perceptron in one study, a setting for each readout: Study."""
-        grid = {"readout": list(READOUTS)}
+    def averagings(self, data, run):
+        """Table 2: the plain perceptron in one study, a setting for each averaging: Study."""
+        grid = {"averaging": list(AVERAGINGS)}
         return parameter_search(classifier("last", run), grid, *data, cv=self.folds, **self.common)
 
     def margins(self, data, run, size=None):
-        """Table 5 and the figures: every tau and readout, all to train on or a random part: Study."""
+        """Table 5 and the figures: every tau and averaging, all to train on or a random part: Study."""
         folds = list(self.folds.split(data[0]))
         if size is not None:
             # Each fold draws its own rows: the first ones would be the same in nearly all of them.
@@ -110,7 +110,7 @@ class Studies:
                 (first_of(draw, data[1], size), test)
                 for draw, (_, test) in zip(draws, folds, strict=True)
             ]
-        grid = {"readout": list(READOUTS), "tau": list(GRIDS["tau"])}
+        grid = {"averaging": list(AVERAGINGS), "tau": list(GRIDS["tau"])}
         return parameter_search(classifier("last", run), grid, *data, cv=folds, **self.common)
 
     def svm(self, data, loss, iterations=SVM_ITERATIONS):

@@ -58,7 +58,7 @@ TABLE_2 = {
     0.25: (16, 12, 13, 8, 7, 4, 10),
 }
 
-# data set -> readout -> accuracies of SEARCHED, the best of the active values of the grids.
+# data set -> averaging -> accuracies of SEARCHED, the best of the active values of the grids.
 TABLE_3 = {
     "breast-cancer-wisconsin": {
         "last": (90.6, 96.8, 97.2, 96.9, 97.3, 97.2),
@@ -112,7 +112,7 @@ TABLE_3 = {
     },
 }
 
-# noise -> readout -> accuracies of SEARCHED.
+# noise -> averaging -> accuracies of SEARCHED.
 TABLE_4 = {
     0.0: {
         "last": (95.4, 97.0, 95.6, 96.1, 96.8, 97.0),
@@ -143,7 +143,7 @@ TABLE_4 = {
 
 SIZES = (10, 100, 1000, 5000, 10000, 20000)  # of training sets of Table 5
 
-# tau -> readout -> accuracies and their standard deviations, for the SIZES of training sets.
+# tau -> averaging -> accuracies and their standard deviations, for the SIZES of training sets.
 TABLE_5 = {
     0.0: {
         "last": ((75.6, 70.2, 77.8, 78.3, 80.3, 76.5), (3.5, 9.2, 3.1, 4.1, 2.8, 11.1)),
@@ -182,7 +182,7 @@ TABLE_5 = {
     },
 }
 
-# data set -> readout -> accuracies of COLUMNS, half-widths of their 95 % T intervals.
+# data set -> averaging -> accuracies of COLUMNS, half-widths of their 95 % T intervals.
 TABLE_6 = {
     "breast-cancer-wisconsin": {
         "last": (
@@ -309,7 +309,7 @@ TABLE_6_SVM = {
     "sonar": ((57.2, 11.9), (55.0, 11.8)),
 }
 
-# (data set, kernel) -> readout -> accuracies of OPTIMIZED, as many as printed, on the test set.
+# (data set, kernel) -> averaging -> accuracies of OPTIMIZED, as many as printed, on the test set.
 TABLE_7 = {
     ("usps", "linear"): {
         "last": (87.4, 90.7, 87.4, 90.3, 90.2),

@@ -55,7 +55,7 @@ def measured(names, limit):
                             break
                         if classifier.converged_:
                             required = loss_of(loss, C).required_gap(classifier.eps)
-                            yield solver, loss, required, classifier.n_visits_ / X.shape[0]
+                            yield solver, loss, required, classifier.n_accesses_ / X.shape[0]
 
 
 def fitted(gaps, passes):

@@ -22,7 +22,7 @@ TITLES = {
 WANTED = {"a": (0.5, 0.33), "b": (0.5, 0.33), "c": (0.5, 0.33), "d": (0.5, 0.33), "e": (0.4, 0.4)}
 WANTED_OF_OTHERS = {"c": (math.inf, 1.0)}
 TIMES = ["solver", "wall s", "CPU s", "ratio", "CPU ratio", "to dual"]
-COLUMNS = [*TIMES, "excess", "tol", "visits a row", ""]
+COLUMNS = [*TIMES, "excess", "tol", "accesses a row", ""]
 ACCURACY_COLUMNS = [*TIMES, "accuracy", "epochs", ""]
 STYLES = {"auto": {"color": "#0072B2", "marker": "o"}, "LinearSVC": {"color": "#000000", "marker": "D"}}
 
@@ -71,9 +71,9 @@ def text(result):
             lines.append(_table(found, result["n_samples"]))
             if found.get("speedup"):
                 lines.append(f"two threads are {number(found['speedup'], 3)} times as fast as one")
-    if "visits" in result:
+    if "accesses" in result:
         lines.append("\nnanoseconds a row: ")
-        lines[-1] += ", ".join(f"{name} {number(ns, 3)}" for name, ns in result["visits"].items())
+        lines[-1] += ", ".join(f"{name} {number(ns, 3)}" for name, ns in result["accesses"].items())
     return "\n".join(lines)
 
 
@@ -82,7 +82,7 @@ def _table(found, n_samples):
 
 
 def _mark(row):
-    return "" if row["reached"] and not row["trouble"] else f"! {row['trouble'] or ''}"[:60].rstrip()
+    return "" if row["reached"] and not row["message"] else f"! {row['message'] or ''}"[:60].rstrip()
 
 
 def _times(row):
@@ -92,12 +92,12 @@ def _times(row):
 
 def _cells(row, found, n_samples):
     known = found["optimum"] and row["objective"] is not None and math.isfinite(row["objective"])
-    visits = row["n_visits"]
+    accesses = row["n_accesses"]
     return [
         *_times(row),
         f"{row['objective'] / found['optimum'][1] - 1:.1e}" if known else "-",
         "" if row["tol"] is None else f"{row['tol']:g}",
-        "-" if visits is None else number(visits / n_samples, 3),
+        "-" if accesses is None else number(accesses / n_samples, 3),
         _mark(row),
     ]
 

@@ -113,7 +113,7 @@ class Fit:
 
     @property
     def scores(self):
-        """y_k (w.x_k + bias) of every pattern: ndarray of float64, shape (n_samples,)."""
+        """y_k (w.x_k + bias) of every sample: ndarray of float64, shape (n_samples,)."""
         return self.y * self.classifier.decision_function(self.X)
 
     @property

@@ -98,7 +98,7 @@ def extended_margin(fit, C):
     sqnorm = float(weights @ weights) + bias**2
     if products.sum() <= 0:  # no c > 0 is better than 0
         return 0.0
-    # The slope of J(c w) is concave in c and piecewise linear, since patterns only cease to be short
+    # The slope of J(c w) is concave in c and piecewise linear, since samples only cease to be short
     # as c grows: Newton's method from 0 hops from piece to piece, upwards, until it stays on one.
     short, before = np.ones(len(products), dtype=bool), None
     while not np.array_equal(short, before):

@@ -32,7 +32,7 @@ The paper says of its kernel only "degree 4"; gamma = coef0 = 1 is our guess.
 Figure 3, accuracy against tau on artificial data; Figure 4, Table 5 as learning curves. The paper's
 figures are not among what we have of it: these show what its text says of them.
 
-As in the paper, theta_init = C = the mean of <x, x>, and the patterns are permuted once, before the
+As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
 folds are cut, and presented in that order. --repeats draws more such permutations (or data sets).
 """
 

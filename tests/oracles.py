@@ -1,12 +1,12 @@
 """Oracles: the algorithms replayed one single update at a time, slowly and obviously.
 
-Everything is materialised: a pattern is a row that is already reflected (multiplied by its label),
-augmented by the column rho and extended by one private column per pattern. The weight vector is a
-plain array, its squared norm is recomputed at every visit, and a multiple update *is* the single
-update repeated. On patterns of small integers all sums are therefore exact as long as the rule
+Everything is materialised: a sample is a row that is already reflected (multiplied by its label),
+augmented by the column rho and extended by one private column per sample. The weight vector is a
+plain array, its squared norm is recomputed at every access, and a multiple update *is* the single
+update repeated. On samples of small integers all sums are therefore exact as long as the rule
 does not shrink.
 
-Symbols: patterns y_k, weight vector a = sum_k alpha_k y_k, p = a.y_k, A = |a|^2, t = updates so far
+Symbols: samples y_k, weight vector a = sum_k alpha_k y_k, p = a.y_k, A = |a|^2, t = updates so far
 (each repetition counts), R = max_k |y_k|, gamma_d = maximum margin of a hyperplane through the
 origin.
 
@@ -44,11 +44,11 @@ def mixed(order, state):
     return np.array(order, dtype=np.int32)
 
 
-# ----------------------------------------------------------------------------------------- patterns
+# ----------------------------------------------------------------------------------------- samples
 
 
-def patterns_of(X, y, rho=1.0, delta2=0.0):
-    """Return the (m, D) patterns l_k * [x_k, rho, Delta_k e_k] of X (m, d) and labels y in {-1, 1}.
+def data_of(X, y, rho=1.0, delta2=0.0):
+    """Return the (m, D) samples l_k * [x_k, rho, Delta_k e_k] of X (m, d) and labels y in {-1, 1}.
 
     rho = 0 or None adds no column. delta2 holds the squares Delta_k^2, one for all or (m,); if all
     are 0 no private columns are added.
@@ -79,7 +79,7 @@ class Rule:
         return p <= self.threshold(A, t)
 
     def direction(self, p, A, t, k, alpha_k):
-        """Return 1 to add pattern k once, -1 to take it away once, 0 to leave a as it is."""
+        """Return 1 to add sample k once, -1 to take it away once, 0 to leave a as it is."""
         return 1 if self.misclassified(p, A, t) else 0
 
 
@@ -124,7 +124,7 @@ class PDM(Rule):
 class MPU(Rule):
     """Learn on p <= b while alpha_k < upper_k, unlearn on p >= b + delta_b while alpha_k > 0.
 
-    upper is one bound for all patterns, possibly inf, or an array (m,).
+    upper is one bound for all samples, possibly inf, or an array (m,).
     """
 
     b: float
@@ -175,10 +175,10 @@ class MPVS(Rule):
 
 
 @dataclass
-class Visit:
-    """What a membership may ask: how the pattern was found, and what the visit changed."""
+class Access:
+    """What a membership may ask: how the sample was found, and what the access changed."""
 
-    pattern: int
+    sample: int
     p: float
     threshold: float
     alpha_before: float
@@ -188,25 +188,25 @@ class Visit:
 
 @dataclass
 class Level:
-    """An active set: up to `passes` passes over the `member` patterns of a pass one level above."""
+    """An active set: up to `passes` passes over the `member` samples of a pass one level above."""
 
     passes: int
-    member: Callable[[Visit], bool]
+    member: Callable[[Access], bool]
 
 
 def below(factor):
     """p <= factor * threshold, both as they were before the update."""
-    return lambda visit: visit.p <= factor * visit.threshold
+    return lambda access: access.p <= factor * access.threshold
 
 
 def below_or_supporting(factor):
     """Level 1 of MPU: p <= factor * b or alpha_k > 0, both before the update."""
-    return lambda visit: visit.p <= factor * visit.threshold or visit.alpha_before > 0
+    return lambda access: access.p <= factor * access.threshold or access.alpha_before > 0
 
 
-def changed_and_supporting(visit):
+def changed_and_supporting(access):
     """Level 2 of MPU: updated in the pass one level above and alpha_k > 0 afterwards."""
-    return visit.multiplicity != 0 and visit.alpha_after > 0
+    return access.multiplicity != 0 and access.alpha_after > 0
 
 
 # ----------------------------------------------------------------------------------------- the loop
@@ -217,8 +217,8 @@ class Trace:
     """A run: its weight vector over [features, (rho), (private columns)], and how it came about."""
 
     a: np.ndarray
-    alpha: np.ndarray  # (m,); a == alpha @ patterns always
-    # (pattern, multiplicity; negative if unlearned), in order
+    alpha: np.ndarray  # (m,); a == alpha @ samples always
+    # (sample, multiplicity; negative if unlearned), in order
     updates: list[tuple[int, int]] = field(default_factory=list)
     n_updates: int = 0  # sum of |multiplicity|, the t of the rules
     converged: bool = False  # the last full pass made no update
@@ -226,7 +226,7 @@ class Trace:
 
 
 def run(
-    patterns: np.ndarray,
+    data: np.ndarray,
     rule: Rule,
     orders: Iterable[Sequence[int]],
     *,
@@ -242,7 +242,7 @@ def run(
 
     The run ends at a clean full pass (one without update) or with the orders.
 
-    multiple          repeat a misclassified pattern's single update until the pattern is not
+    multiple          repeat a misclassified sample's single update until the sample is not
                       misclassified any more, or for `cap` times
     first_pass_single single updates in the first full pass, not in the active sets that follow it
     first_levels      the levels of the first full epoch, if they differ
@@ -250,46 +250,46 @@ def run(
     observe           called with the growing trace after every single update
     """
     if start is None:
-        start = Trace(a=np.zeros(patterns.shape[1]), alpha=np.zeros(len(patterns)))
-    replay = _Replay(patterns, rule, observe, deepcopy(start))
+        start = Trace(a=np.zeros(data.shape[1]), alpha=np.zeros(len(data)))
+    replay = _Replay(data, rule, observe, deepcopy(start))
     most = cap if multiple else 1
     for order in orders:
         first = replay.trace.epochs == 0
-        visits = replay.sweep(order, 1 if first and first_pass_single else most)
+        accesses = replay.sweep(order, 1 if first and first_pass_single else most)
         replay.trace.epochs += 1
-        replay.trace.converged = _clean(visits)
-        replay.process(first_levels if first and first_levels is not None else levels, visits, most)
+        replay.trace.converged = _clean(accesses)
+        replay.process(first_levels if first and first_levels is not None else levels, accesses, most)
         if replay.trace.converged:
             break
     return replay.trace
 
 
 class _Replay:
-    def __init__(self, patterns, rule, observe, trace):
-        self.patterns = patterns
+    def __init__(self, data, rule, observe, trace):
+        self.data = data
         self.rule = rule
         self.observe = observe
         self.trace = trace
 
-    def process(self, levels, visits_above, most):
+    def process(self, levels, accesses_above, most):
         """Collect the first of `levels` from the pass one level above, then pass over it."""
         if not levels:
             return
-        members = [visit.pattern for visit in visits_above if levels[0].member(visit)]
+        members = [access.sample for access in accesses_above if levels[0].member(access)]
         for _ in range(levels[0].passes):
-            visits = self.sweep(members, most)
-            if _clean(visits):
+            accesses = self.sweep(members, most)
+            if _clean(accesses):
                 return
-            self.process(levels[1:], visits, most)
+            self.process(levels[1:], accesses, most)
 
     def sweep(self, order, most):
         return [self.present(int(k), most) for k in order]
 
     def present(self, k, most):
-        """Test pattern k, update it up to `most` times, and say what happened."""
+        """Test sample k, update it up to `most` times, and say what happened."""
         trace = self.trace
         threshold = self.rule.threshold(self.sqnorm(), trace.n_updates)
-        visit = Visit(k, self.product(k), threshold, trace.alpha[k], trace.alpha[k], 0)
+        access = Access(k, self.product(k), threshold, trace.alpha[k], trace.alpha[k], 0)
         direction = self.direction(k)
         repetitions = 0
         while direction != 0 and repetitions < most:
@@ -298,15 +298,15 @@ class _Replay:
             if self.direction(k) != direction:
                 break
         if repetitions:
-            visit.alpha_after = trace.alpha[k]
-            visit.multiplicity = direction * repetitions
-            trace.updates.append((k, visit.multiplicity))
-        return visit
+            access.alpha_after = trace.alpha[k]
+            access.multiplicity = direction * repetitions
+            trace.updates.append((k, access.multiplicity))
+        return access
 
     def update_once(self, k, direction):
         trace = self.trace
         shrink = self.rule.shrink(trace.n_updates)
-        trace.a = shrink * trace.a + direction * self.patterns[k]
+        trace.a = shrink * trace.a + direction * self.data[k]
         trace.alpha = shrink * trace.alpha
         trace.alpha[k] += direction
         trace.n_updates += 1
@@ -320,46 +320,46 @@ class _Replay:
         )
 
     def product(self, k):
-        return float(self.trace.a @ self.patterns[k])
+        return float(self.trace.a @ self.data[k])
 
     def sqnorm(self):
         return float(self.trace.a @ self.trace.a)
 
 
-def _clean(visits):
-    return all(visit.multiplicity == 0 for visit in visits)
+def _clean(accesses):
+    return all(access.multiplicity == 0 for access in accesses)
 
 
 # -------------------------------------------------------------------------------- the exact answers
 
 
-def margin(a, patterns):
+def margin(a, data):
     """Return the directional margin min_k a.y_k / |a|."""
-    return float(np.min(patterns @ a) / np.linalg.norm(a))
+    return float(np.min(data @ a) / np.linalg.norm(a))
 
 
-def maximum_margin(patterns):
-    """Return gamma_d, the distance of the origin from the patterns' convex hull.
+def maximum_margin(data):
+    """Return gamma_d, the distance of the origin from the samples' convex hull.
 
-    It is 0.0 if a homogeneous hyperplane does not separate the patterns.
+    It is 0.0 if a homogeneous hyperplane does not separate the samples.
 
     The hull's nearest point is sum_k alpha_k y_k / sum_k alpha_k for the alpha >= 0 that minimises
     |sum_k alpha_k y_k|^2 + R^2 (sum_k alpha_k - 1)^2.
     """
-    R = float(np.linalg.norm(patterns, axis=1).max())
-    system = np.vstack([patterns.T, np.full(len(patterns), R)])
-    target = np.append(np.zeros(patterns.shape[1]), R)
+    R = float(np.linalg.norm(data, axis=1).max())
+    system = np.vstack([data.T, np.full(len(data), R)])
+    target = np.append(np.zeros(data.shape[1]), R)
     # Not scipy.optimize.nnls: SciPy 1.15 to 1.17 get about one small problem in a thousand wrong.
     alpha = lsq_linear(
-        system, target, bounds=(0, np.inf), method="bvls", tol=1e-15, max_iter=100 * len(patterns)
+        system, target, bounds=(0, np.inf), method="bvls", tol=1e-15, max_iter=100 * len(data)
     ).x
-    nearest = alpha @ patterns / alpha.sum()
+    nearest = alpha @ data / alpha.sum()
     gamma = float(np.linalg.norm(nearest))
     if gamma < 1e-9 * R:
         return 0.0
     # Weak duality: margin(nearest) <= gamma_d <= gamma, so agreement proves the solver right.
-    if margin(nearest, patterns) < (1 - 1e-6) * gamma:
-        raise ArithmeticError(f"gamma_d is between {margin(nearest, patterns)} and {gamma}.")
+    if margin(nearest, data) < (1 - 1e-6) * gamma:
+        raise ArithmeticError(f"gamma_d is between {margin(nearest, data)} and {gamma}.")
     return gamma
 
 
@@ -380,54 +380,54 @@ def best_multiple(products, sqnorm, C):
     )
 
 
-def l1_svm_optimum(patterns, C):
+def l1_svm_optimum(data, C):
     """Return (primal, alpha) at the least |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k).
 
-    C is one number or (m,); w = alpha @ patterns and 0 <= alpha <= C.
+    C is one number or (m,); w = alpha @ samples and 0 <= alpha <= C.
     """
-    C = np.broadcast_to(np.asarray(C, dtype=float), len(patterns))
+    C = np.broadcast_to(np.asarray(C, dtype=float), len(data))
 
     def primal(alpha):
-        w = alpha @ patterns
-        return w @ w / 2 + C @ np.maximum(0, 1 - patterns @ w)
+        w = alpha @ data
+        return w @ w / 2 + C @ np.maximum(0, 1 - data @ w)
 
     def dual(alpha):
-        w = alpha @ patterns
+        w = alpha @ data
         return alpha.sum() - w @ w / 2
 
-    return _dual_coordinate_descent(patterns, primal, dual, upper=C, diagonal=np.zeros(len(patterns)))
+    return _dual_coordinate_descent(data, primal, dual, upper=C, diagonal=np.zeros(len(data)))
 
 
-def l2_svm_optimum(patterns, C):
+def l2_svm_optimum(data, C):
     """Return (primal, alpha) at the least |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)^2.
 
-    C is one number or (m,); w = alpha @ patterns and alpha >= 0.
+    C is one number or (m,); w = alpha @ samples and alpha >= 0.
     """
-    C = np.broadcast_to(np.asarray(C, dtype=float), len(patterns))
+    C = np.broadcast_to(np.asarray(C, dtype=float), len(data))
 
     def primal(alpha):
-        w = alpha @ patterns
-        return w @ w / 2 + C @ np.maximum(0, 1 - patterns @ w) ** 2
+        w = alpha @ data
+        return w @ w / 2 + C @ np.maximum(0, 1 - data @ w) ** 2
 
     def dual(alpha):
-        w = alpha @ patterns
+        w = alpha @ data
         return alpha.sum() - (w @ w + alpha @ (alpha / (2 * C))) / 2
 
     return _dual_coordinate_descent(
-        patterns, primal, dual, upper=np.full(len(patterns), math.inf), diagonal=1 / (2 * C)
+        data, primal, dual, upper=np.full(len(data), math.inf), diagonal=1 / (2 * C)
     )
 
 
-def _dual_coordinate_descent(patterns, primal, dual, upper, diagonal, accuracy=1e-10, sweeps=100_000):
+def _dual_coordinate_descent(data, primal, dual, upper, diagonal, accuracy=1e-10, sweeps=100_000):
     """Maximise the dual over 0 <= alpha <= upper, one alpha_k exactly at a time.
 
     Ends when the duality gap is `accuracy` times the primal value.
     """
-    curvature = np.sum(patterns**2, axis=1) + diagonal
-    alpha = np.zeros(len(patterns))
+    curvature = np.sum(data**2, axis=1) + diagonal
+    alpha = np.zeros(len(data))
     for _ in range(sweeps):
-        for k, y in enumerate(patterns):
-            gradient = y @ (alpha @ patterns) - 1 + diagonal[k] * alpha[k]
+        for k, y in enumerate(data):
+            gradient = y @ (alpha @ data) - 1 + diagonal[k] * alpha[k]
             alpha[k] = min(max(alpha[k] - gradient / curvature[k], 0.0), upper[k])
         if primal(alpha) - dual(alpha) <= accuracy * primal(alpha):
             return float(primal(alpha)), alpha

@@ -1,13 +1,13 @@
-"""Oracle of the noise tolerant perceptrons: one presentation at a time, slowly and obviously.
+"""Oracle of the noise tolerant perceptrons: one access at a time, slowly and obviously.
 
-The patterns are not reflected; weight vector and threshold are explicit and every hypothesis of the
+The samples are not reflected; weight vector and threshold are explicit and every hypothesis of the
 run is kept whole. Everything is done twice: `train` has weight vectors and decides about the longest
 survivor and the pocket while it runs; `train_dual` has nothing but a Gram matrix and the count of
-updates of every pattern, and finds both afterwards from the votes. On small integers, with whole
+updates of every sample, and finds both afterwards from the votes. On small integers, with whole
 eta, theta_init and C, all sums are exact, so that both agree to the last bit.
 
-Symbols: patterns x_j, labels y_j in {-1, +1}, hypotheses (w_i, theta_i), i = 0 .. k, of which the first
-is (0, theta_init); alpha_j = updates on pattern j; vote_i = correct presentations of hypothesis i.
+Symbols: samples x_j, labels y_j in {-1, +1}, hypotheses (w_i, theta_i), i = 0 .. k, of which the first
+is (0, theta_init); alpha_j = updates on sample j; vote_i = correct accesses of hypothesis i.
 
 Sources:
 Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm (JMLR 8, 227-248):
@@ -25,17 +25,17 @@ import numpy as np
 
 @dataclass
 class Trace:
-    """A run: all its hypotheses, and what every readout asks about them.
+    """A run: all its hypotheses, and what every averaging asks about them.
 
     A hypothesis is a pair (w, theta). In a trace of `train_dual` its w holds the signed coefficients
-    eta * alpha_j * y_j of the training patterns; then the rows given to a readout are rows of a Gram
+    eta * alpha_j * y_j of the training samples; then the rows given to an averaging are rows of a Gram
     matrix, K(x, x_j), and everything below reads the same.
     """
 
     hypotheses: list = field(default_factory=list)  # k + 1 of them
-    votes: list = field(default_factory=list)  # correct presentations, one number for each
-    presentations: list = field(default_factory=list)  # all presentations while it was the current one
-    mistakes: list = field(default_factory=list)  # the k patterns updated on, in order
+    votes: list = field(default_factory=list)  # correct accesses, one number for each
+    accesses: list = field(default_factory=list)  # all accesses while it was the current one
+    mistakes: list = field(default_factory=list)  # the k samples updated on, in order
     mistakes_of_epoch: list = field(default_factory=list)  # those refused by alpha_bound included
     updates_after_epoch: list = field(default_factory=list)
     longest: tuple | None = None
@@ -87,7 +87,7 @@ def train(
                 yhat = +1
             else:
                 yhat = 0
-            trace.presentations[-1] += 1
+            trace.accesses[-1] += 1
             if yhat != y[j]:
                 n_mistakes += 1
             if yhat != y[j] and alpha[j] < alpha_bound:
@@ -97,7 +97,7 @@ def train(
                 trace.mistakes.append(int(j))
                 trace.hypotheses.append((w, theta))
                 trace.votes.append(0)
-                trace.presentations.append(0)
+                trace.accesses.append(0)
                 tally = 0
             elif yhat == y[j]:
                 trace.votes[-1] += 1
@@ -144,9 +144,9 @@ def train_dual(
         correct = 0
         for j in order:
             coefficients, theta = trace.hypotheses[-1]
-            bonus = lam * gram[j, j] if alpha[j] > 0 else 0.0
-            margin = y[j] * (coefficients @ gram[:, j] - theta) + bonus
-            trace.presentations[-1] += 1
+            offset = lam * gram[j, j] if alpha[j] > 0 else 0.0
+            margin = y[j] * (coefficients @ gram[:, j] - theta) + offset
+            trace.accesses[-1] += 1
             if margin > demanded[int(y[j])]:
                 trace.votes[-1] += 1
                 correct += 1
@@ -155,7 +155,7 @@ def train_dual(
                 trace.mistakes.append(int(j))
                 trace.hypotheses.append(hypothesis())
                 trace.votes.append(0)
-                trace.presentations.append(0)
+                trace.accesses.append(0)
         trace.mistakes_of_epoch.append(len(order) - correct)
         trace.updates_after_epoch.append(int(alpha.sum()))
     trace.longest = longest_by_votes(trace)
@@ -171,7 +171,7 @@ def _demanded(tau, unit):
 
 
 def servedio_average(X, y):
-    """Return (w, theta): every pattern is added exactly once, whatever is predicted; no threshold.
+    """Return (w, theta): every sample is added exactly once, whatever is predicted; no threshold.
 
     Source: Khardon & Wachman, section 2, on Servedio (1999).
     """
@@ -181,7 +181,7 @@ def servedio_average(X, y):
     return w, 0.0
 
 
-# ------------------------------------------------------------------- readouts that are one hypothesis
+# ------------------------------------------------------------------- averagings that are one hypothesis
 
 
 def last(trace):
@@ -225,13 +225,13 @@ def pocket_by_votes(trace, rows, labels):
 
 
 def averaged(trace, weighting="votes"):
-    """Return the mean (w, theta) of all hypotheses, weighted by their votes or their presentations.
+    """Return the mean (w, theta) of all hypotheses, weighted by their votes or their accesses.
 
     If all weights are 0 it is the last hypothesis.
 
     Source: Khardon & Wachman, section 2 ("averaging version of voting"); Freund & Schapire (1999).
     """
-    weights = {"votes": trace.votes, "presentations": trace.presentations}[weighting]
+    weights = {"votes": trace.votes, "accesses": trace.accesses}[weighting]
     if sum(weights) == 0:
         return last(trace)
     w, theta = np.zeros_like(trace.hypotheses[0][0]), 0.0
@@ -247,7 +247,7 @@ def scores(hypothesis, rows):
     return np.asarray(rows, dtype=float) @ w - theta
 
 
-# -------------------------------------------------------------------------------- readouts that vote
+# -------------------------------------------------------------------------------- averagings that vote
 
 
 def voted_scores(trace, rows, start=0):
@@ -281,7 +281,7 @@ def voted_scores_by_recursion(trace, gram_rows, y, *, eta=1.0, theta_init=0.0, C
 
 
 def tail_start(trace, rows, labels):
-    """Return the start s of the tail whose vote errs least on these patterns; of equals the least s.
+    """Return the start s of the tail whose vote errs least on these samples; of equals the least s.
 
     VOTES > 0 predicts +1, everything else -1.
 

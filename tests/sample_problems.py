@@ -1,4 +1,4 @@
-"""Small problems for the kernel tests: integer patterns in every layout, and runs in a given order."""
+"""Small problems for the kernel tests: integer samples in every layout, and runs in a given order."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ from scipy import sparse
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.tuning import TUNING
 
 LAYOUTS = {
@@ -75,9 +75,9 @@ def clouds(seed=0, m=80, d=4, n_classes=2):
 
 
 @st.composite
-def problems(draw, max_patterns=8, max_features=5, largest=4, values=None):
+def problems(draw, max_samples=8, max_features=5, largest=4, values=None):
     """X (m, d) of small integers, as float64, and labels y in {-1, +1}, both classes present."""
-    m = draw(st.integers(2, max_patterns))
+    m = draw(st.integers(2, max_samples))
     d = draw(st.integers(1, max_features))
     elements = st.integers(-largest, largest) if values is None else st.sampled_from(values)
     X = draw(arrays(np.float64, (m, d), elements=elements.map(float)))
@@ -86,10 +86,10 @@ def problems(draw, max_patterns=8, max_features=5, largest=4, values=None):
     return X, y
 
 
-def patterns_of(X, y, rho=1.0, delta2=0.0, upper=np.inf):
-    """The kernel's patterns of X, as it is, in whatever layout."""
+def data_of(X, y, rho=1.0, delta2=0.0, upper=np.inf):
+    """The kernel's samples of X, as it is, in whatever layout."""
     rows = rows_of(X)
-    return binary_patterns(
+    return make_binary_data(
         rows,
         augmented_sqnorms(rows.sqnorms(), rho**2, hard_margin=False),
         np.asarray(y) > 0,
@@ -104,8 +104,8 @@ def orders_of(m, n_epochs, seed):
     return [generator.permutation(m).astype(np.int32) for _ in range(n_epochs)]
 
 
-def run(patterns, rules, orders, levels=(), opening=None):
-    """Present the patterns epoch by epoch, up to a clean full pass.
+def run(data, rules, orders, levels=(), opening=None):
+    """Present the samples epoch by epoch, up to a clean full pass.
 
     Returns
     -------
@@ -113,27 +113,27 @@ def run(patterns, rules, orders, levels=(), opening=None):
     n_epochs : int
     converged : bool
     """
-    weights = WeightVector(patterns.rows.n_features, len(patterns))
+    weights = WeightVector(data.rows.n_features, len(data))
     for epoch, order in enumerate(orders):
         first = opening is not None and epoch == 0
-        sets = ActiveSets(opening[1] if first else levels, len(patterns))
-        changed = sets.full_epoch(patterns, weights, rules, order, opening[0] if first else None)
-        weights.recompute(patterns)
+        sets = ActiveSets(opening[1] if first else levels, len(data))
+        changed = sets.full_epoch(data, weights, rules, order, opening[0] if first else None)
+        weights.recompute(data)
         if changed == 0:
             return weights, epoch + 1, True
     return weights, len(orders), False
 
 
-def replay(patterns, rules, orders):
-    """Present one pattern at a time: the updates as (pattern, multiplicity), and the weight vector."""
-    weights = WeightVector(patterns.rows.n_features, len(patterns))
+def replay(data, rules, orders):
+    """Present one sample at a time: the updates as (sample, multiplicity), and the weight vector."""
+    weights = WeightVector(data.rows.n_features, len(data))
     plain = ActiveSets((), 1)
     updates = []
     for order in orders:
         n_before = len(updates)
         for k in order:
             before, dual_sum = weights.n_updates, weights.dual_sum
-            plain.full_epoch(patterns, weights, rules, np.array([k], dtype=np.int32))
+            plain.full_epoch(data, weights, rules, np.array([k], dtype=np.int32))
             if weights.n_updates > before:
                 unlearned = rules.shrink.is_identity and weights.dual_sum < dual_sum
                 updates.append(

@@ -36,7 +36,7 @@ def test_threshold_levels_of_any_depth_are_the_oracles(depth, problem, seed):
     chosen = THRESHOLD_LEVELS[:depth]
     orders = sample_problems.orders_of(len(X), 6, seed)
     trace = oracles.run(
-        oracles.patterns_of(X, y, 1.0, 4.0),
+        oracles.data_of(X, y, 1.0, 4.0),
         oracles.PDM(0.25),
         orders,
         multiple=True,
@@ -45,7 +45,7 @@ def test_threshold_levels_of_any_depth_are_the_oracles(depth, problem, seed):
     rules = Rules(DynamicMargin(0.25), Additive(), NoShrink())
     levels = [Level(passes, factor) for passes, factor in chosen]
     assert_same(
-        sample_problems.run(sample_problems.patterns_of(X, y, 1.0, 4.0), rules, orders, levels),
+        sample_problems.run(sample_problems.data_of(X, y, 1.0, 4.0), rules, orders, levels),
         y,
         trace,
         4.0,
@@ -60,7 +60,7 @@ def test_unlearning_levels_are_the_oracles(problem, seed, upper):
     X, y = problem
     orders = sample_problems.orders_of(len(X), 6, seed)
     trace = oracles.run(
-        oracles.patterns_of(X, y, 1.0, 4.0),
+        oracles.data_of(X, y, 1.0, 4.0),
         oracles.MPU(40.0, 200.0, upper),
         orders,
         multiple=True,
@@ -71,8 +71,8 @@ def test_unlearning_levels_are_the_oracles(problem, seed, upper):
     )
     rules = Rules(Unlearning(40, 200), Additive(), NoShrink())
     levels = [Level(3, 1.25, supported=True), Level(4, updated=True)]
-    patterns = sample_problems.patterns_of(X, y, 1.0, 4.0, upper)
-    assert_same(sample_problems.run(patterns, rules, orders, levels), y, trace, 4.0)
+    data = sample_problems.data_of(X, y, 1.0, 4.0, upper)
+    assert_same(sample_problems.run(data, rules, orders, levels), y, trace, 4.0)
 
 
 @SETTINGS
@@ -83,7 +83,7 @@ def test_the_opening_epoch_has_its_own_rules_and_levels(problem, seed):
     oracle_levels = [oracles.Level(passes, oracles.below(factor)) for passes, factor in THRESHOLD_LEVELS]
     opening = [oracles.Level(3, oracles.below(1.125)), *oracle_levels[1:]]
     trace = oracles.run(
-        oracles.patterns_of(X, y, 1.0, 4.0),
+        oracles.data_of(X, y, 1.0, 4.0),
         oracles.PDM(0.25),
         orders,
         multiple=True,
@@ -94,7 +94,7 @@ def test_the_opening_epoch_has_its_own_rules_and_levels(problem, seed):
     condition = DynamicMargin(0.25)
     levels = [Level(passes, factor) for passes, factor in THRESHOLD_LEVELS]
     run = sample_problems.run(
-        sample_problems.patterns_of(X, y, 1.0, 4.0),
+        sample_problems.data_of(X, y, 1.0, 4.0),
         Rules(condition, Additive(), NoShrink()),
         orders,
         levels,
@@ -111,18 +111,18 @@ def test_unlearning_without_dual_variables_is_refused():
         rules = Rules(condition, Additive(), NoShrink())
         with pytest.raises(ValueError, match="need dual variables"):
             ActiveSets(levels, 2).full_epoch(
-                sample_problems.patterns_of(X, y), WeightVector(1), rules, order
+                sample_problems.data_of(X, y), WeightVector(1), rules, order
             )
 
 
-def test_visits_are_counted():
+def test_accesses_are_counted():
     X, y = np.array([[1.0], [-1.0], [2.0]]), np.array([1, -1, 1])
     sets = ActiveSets((), 3)
     weights = WeightVector(1)
     rules = Rules(Mistake(), Additive(), NoShrink())
     for _ in range(2):
-        sets.full_epoch(sample_problems.patterns_of(X, y), weights, rules, np.arange(3, dtype=np.int32))
-    assert sets.n_visits == 6
+        sets.full_epoch(sample_problems.data_of(X, y), weights, rules, np.arange(3, dtype=np.int32))
+    assert sets.n_accesses == 6
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT with os.kill, which Windows has not")
@@ -134,11 +134,11 @@ def test_ctrl_c_is_honoured_within_a_full_epoch(ctrl_c):
     sets = ActiveSets([Level(10**9, math.inf)], len(X))
     rules = Rules(FixedThreshold(1), Additive(), NoShrink())
     order = np.arange(len(X), dtype=np.int32)
-    patterns = sample_problems.patterns_of(X, y)
+    data = sample_problems.data_of(X, y)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        sets.full_epoch(patterns, weights, rules, order)
+        sets.full_epoch(data, weights, rules, order)
     timer.join()
     assert time.perf_counter() - start < 5

@@ -15,7 +15,7 @@ ROOT = Path(margins.__file__).parent
 ORDER = (
     {"tuning", "linalg", "_limits"},
     {"_sparse"},
-    {"data._binary_problem"},
+    {"data._binary_data"},
     {"rules._state"},
     {"rules._weight_vector"},
     {"rules._averaging"},

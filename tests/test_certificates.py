@@ -1,7 +1,7 @@
 """Certificates never lie, whenever a fit ends; and a fit that says it has converged has.
 
 The truth comes from oracles that share nothing with the package: the maximum margin is the distance
-of the origin from the patterns' convex hull, the optimum of the L1-SVM a long dual coordinate descent.
+of the origin from the samples' convex hull, the optimum of the L1-SVM a long dual coordinate descent.
 """
 
 import copy
@@ -22,7 +22,7 @@ import margins
 from margins.certificate import Certificate
 from margins.estimators.budget import BudgetClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
-from margins.estimators.noise_tolerance import ReadoutClassifier
+from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.estimators.step import StepClassifier
 from margins.losses import loss_of
 
@@ -30,7 +30,7 @@ ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
 STOPPING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
 PROVING = ["auto", *STOPPING]  # MarginClassifier always ends with its proof
-NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
+NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], AveragingClassifier)]
 ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 # Their coef_ is what has been added up, and not the best multiple of it.
 STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
@@ -97,21 +97,21 @@ class Problem:
         return self.C * (np.ones(len(self.y)) if self.weight is None else self.weight)
 
     @property
-    def patterns(self):
-        """The augmented patterns, not extended."""
-        return oracles.patterns_of(self.X, self.y, self.rho)
+    def data(self):
+        """The augmented samples, not extended."""
+        return oracles.data_of(self.X, self.y, self.rho)
 
     @property
     def maximum_margin(self):
-        """Of the extended patterns; 0 if nothing separates them."""
-        return oracles.maximum_margin(oracles.patterns_of(self.X, self.y, self.rho, 0.5 / self.C_k))
+        """Of the extended samples; 0 if nothing separates them."""
+        return oracles.maximum_margin(oracles.data_of(self.X, self.y, self.rho, 0.5 / self.C_k))
 
     @property
     def optimum(self):
         """The least objective; inf if nothing is feasible."""
         if self.loss == "hinge" and not self.hard:
             try:
-                return oracles.l1_svm_optimum(self.patterns, self.C_k)[0]
+                return oracles.l1_svm_optimum(self.data, self.C_k)[0]
             except ArithmeticError:  # one in a thousand, with a large C, takes it too long
                 reject()
         gamma = self.maximum_margin
@@ -124,7 +124,7 @@ class Problem:
         """
         if hasattr(classifier, "mistakes_"):
             mistakes = classifier.support_[classifier.mistakes_[0]]
-            added = classifier.eta * self.patterns[mistakes].sum(axis=0)
+            added = classifier.eta * self.data[mistakes].sum(axis=0)
             if self.rho:
                 added[-1] -= classifier.theta_init_ / self.rho
             return added
@@ -133,14 +133,14 @@ class Problem:
 
     def objective(self, w):
         """What an augmented weight vector costs, by definition."""
-        products = self.patterns @ w
+        products = self.data @ w
         if self.hard:
             return 0.5 * w @ w if products.min() >= 1 - SLACK else math.inf
         slack = np.maximum(1 - products, 0)
         return 0.5 * w @ w + self.C_k @ (slack if self.loss == "hinge" else slack**2)
 
     def dual_objective(self, alpha):
-        combination = alpha @ self.patterns
+        combination = alpha @ self.data
         value = alpha.sum() - 0.5 * combination @ combination
         if self.hard or self.loss == "hinge":
             return value
@@ -183,20 +183,20 @@ def assert_states_objective(problem, classifier, w):
     assert objective <= certificate.primal * (1 + SLACK)
     assert certificate.primal == pytest.approx(objective, rel=SLACK)
     if problem.hard and math.isinf(objective):
-        achieved = (problem.patterns @ w).min() / np.linalg.norm(w) if w.any() else 0.0
+        achieved = (problem.data @ w).min() / np.linalg.norm(w) if w.any() else 0.0
         assert certificate.margin == pytest.approx(achieved, rel=SLACK, abs=SLACK)
         assert certificate.margin <= SLACK
     elif math.isfinite(certificate.primal):
         assert certificate.margin == pytest.approx(1 / math.sqrt(2 * certificate.primal), rel=SLACK)
     if not problem.hard and problem.loss == "squared_hinge":
-        best = oracles.best_multiple(problem.patterns @ w, w @ w, problem.C_k)
+        best = oracles.best_multiple(problem.data @ w, w @ w, problem.C_k)
         assert objective <= best * (1 + ENOUGH)  # "weights at the scale of least objective"
 
 
 def assert_states_direction(problem, classifier, w):
     """What the certificate states is what some multiple of the coefficients costs."""
     (certificate,) = classifier.certificates_
-    products, sqnorm = problem.patterns @ w, w @ w
+    products, sqnorm = problem.data @ w, w @ w
     if problem.hard:
         achieved = products.min() / math.sqrt(sqnorm) if sqnorm else 0.0
         # Of a run that has come back to 0 nothing is stated: its hypothesis is a mere threshold.
@@ -254,7 +254,7 @@ def assert_true(problem, classifier, optimum=None):
         if problem.loss == "hinge":
             assert (alpha <= problem.C_k * (1 + 4e-16)).all()
         dual = problem.dual_objective(alpha)
-        most = certificate.dual if getattr(classifier, "readout", "last") == "last" else optimum
+        most = certificate.dual if getattr(classifier, "averaging", "last") == "last" else optimum
         # Under a dual optimum of inf the objective cancels.
         assert dual <= most * (1 + SLACK) + SLACK * alpha.sum()
 
@@ -282,14 +282,14 @@ def test_certificate_is_true_whenever_the_fit_ends(name, stop, problem, max_iter
 @given(
     problem=problems(),
     max_iter=max_iters,
-    readout=st.sampled_from(["last", "longest", "averaged", "pocket"]),
+    averaging=st.sampled_from(["last", "longest", "averaged", "pocket"]),
     options=st.sampled_from(
         [{}, {"theta_init": 3.0, "tau": 0.5}, {"theta_init": None, "lam": 1.0}, {"alpha_bound": 2}]
     ),
     eta=st.sampled_from([1.0, 0.1]),
 )
-def test_certificate_of_every_readout_is_true(problem, max_iter, readout, options, eta):
-    fit = problem.fit("perceptron", max_iter=max_iter, readout=readout, eta=eta, **options)
+def test_certificate_of_every_averaging_is_true(problem, max_iter, averaging, options, eta):
+    fit = problem.fit("perceptron", max_iter=max_iter, averaging=averaging, eta=eta, **options)
     assert_true(problem, fit)
 
 
@@ -304,7 +304,7 @@ def test_nothing_is_stated_of_a_threshold_that_is_no_weight(name):
         (certificate,) = classifier.certificates_
         assert (certificate.margin, certificate.primal) == (-math.inf, math.inf)
         assert (certificate.fraction, certificate.gap) == (0.0, math.inf)
-        assert certificate.upper_bound >= oracles.maximum_margin(oracles.patterns_of(X, y, 0))
+        assert certificate.upper_bound >= oracles.maximum_margin(oracles.data_of(X, y, 0))
 
 
 @quiet
@@ -574,7 +574,7 @@ def test_inseparable_data_are_no_reason_for_a_warning_where_noise_is_expected(
     classifier = problem.fit(name, max_iter=max_iter)
     (certificate,) = classifier.certificates_
     assert certificate.margin <= 0 and certificate.primal == math.inf
-    # An epoch without updates ends the run, though mistakes be refused or given a bonus.
+    # An epoch without updates ends the run, though mistakes be refused or given an offset.
     assert classifier.converged_ or classifier.n_iter_ == max_iter
     assert_true(problem, classifier)
 

@@ -78,7 +78,7 @@ def test_every_built_in_algorithm_has_a_row_and_every_row_an_algorithm():
 def test_table_of_speeds_is_the_one_that_the_demo_prints():
     ((_, text),) = blocks("text")
     lines = text.splitlines()
-    titles = [f"{title}: {len(X)} patterns" for title, (X, _) in demo.problems().items()]
+    titles = [f"{title}: {len(X)} samples" for title, (X, _) in demo.problems().items()]
     assert [sum(line.startswith(title) for line in lines) for title in titles] == [1] * len(titles)
     assert lines.count(demo.HEADER) == len(titles)
     rows = [line.split()[0] for line in lines if line and line[-4:].isdigit()]  # end with the accuracy

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from sample_problems import patterns_of
+from sample_problems import data_of
 
 from margins._activeset import ActiveSets, Level
 from margins._update import WeightVector
@@ -46,19 +46,19 @@ def problem():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(N_SAMPLES, 3))
     y = np.where(X[:, 0] + generator.normal(size=N_SAMPLES) > 0, 1, -1)
-    return patterns_of(X, y, 1.0, 0.5), WeightVector(3, N_SAMPLES)
+    return data_of(X, y, 1.0, 0.5), WeightVector(3, N_SAMPLES)
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_counts_its_samples_and_keeps_nothing_of_the_problem(name, problem):
     make, rules = LOOPS[name]
-    patterns, weights = problem
+    data, weights = problem
     loop = make()
-    counts = [sys.getrefcount(each) for each in (patterns, weights, rules)]
-    n_changed = loop.full_epoch(patterns, weights, rules, np.arange(N_SAMPLES, dtype=np.int32))
-    assert 0 < n_changed <= N_SAMPLES <= loop.n_visits
-    assert 0 <= loop.n_refused <= N_SAMPLES - n_changed
-    assert [sys.getrefcount(each) for each in (patterns, weights, rules)] == counts
+    counts = [sys.getrefcount(each) for each in (data, weights, rules)]
+    n_changed = loop.full_epoch(data, weights, rules, np.arange(N_SAMPLES, dtype=np.int32))
+    assert 0 < n_changed <= N_SAMPLES <= loop.n_accesses
+    assert 0 <= loop.n_rejected <= N_SAMPLES - n_changed
+    assert [sys.getrefcount(each) for each in (data, weights, rules)] == counts
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -67,9 +67,9 @@ def test_a_loop_raises_the_error_of_a_rule(name, problem):
         raise ArithmeticError("no threshold")
 
     make, rules = LOOPS[name]
-    patterns, weights = problem
+    data, weights = problem
     rules = Rules(Python(fail), rules.update, rules.shrink)
     count = sys.getrefcount(weights)
     with pytest.raises(ArithmeticError, match="no threshold"):
-        make().full_epoch(patterns, weights, rules, np.arange(N_SAMPLES, dtype=np.int32))
+        make().full_epoch(data, weights, rules, np.arange(N_SAMPLES, dtype=np.int32))
     assert sys.getrefcount(weights) == count

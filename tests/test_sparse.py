@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from scipy import sparse
 
 from margins._sparse import all_ones
-from margins.data.binary_problem import rows_of
+from margins.data.binary_data import rows_of
 
 EXACT = settings(derandomize=True, deadline=None, max_examples=40)
 

@@ -27,7 +27,7 @@ from margins.rules import (
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=25)
 # Shrunk sums are rounded, and rounding would decide a tie p == threshold; an irrational b has none.
 IRRATIONAL = 7 + math.sqrt(2) / 8
-INTEGERS = {  # name: (oracle, condition); sums on integer patterns are exact, so every bit must agree
+INTEGERS = {  # name: (oracle, condition); sums on integer samples are exact, so every bit must agree
     "perceptron": (oracles.Perceptron(), Mistake()),
     "margin perceptron": (oracles.MarginPerceptron(7.0), FixedThreshold(7)),
     "fixed margin": (oracles.PFM(0.25), FixedMargin(0.25)),
@@ -54,17 +54,13 @@ def assert_same(weights, y, trace, delta2=0.0):
 @pytest.mark.parametrize("name", INTEGERS)
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99))
-def test_every_presentation_is_the_oracles(name, multiple, delta2, problem, seed):
+def test_every_access_is_the_oracles(name, multiple, delta2, problem, seed):
     X, y = problem
     oracle, condition = INTEGERS[name]
     orders = sample_problems.orders_of(len(X), 12, seed)
-    trace = oracles.run(
-        oracles.patterns_of(X, y, 1.0, delta2), oracle, orders, multiple=multiple, cap=1000
-    )
+    trace = oracles.run(oracles.data_of(X, y, 1.0, delta2), oracle, orders, multiple=multiple, cap=1000)
     rules = Rules(condition, Additive(most=1000 if multiple else 1), NoShrink())
-    updates, weights = sample_problems.replay(
-        sample_problems.patterns_of(X, y, 1.0, delta2), rules, orders
-    )
+    updates, weights = sample_problems.replay(sample_problems.data_of(X, y, 1.0, delta2), rules, orders)
     assert updates == trace.updates
     assert_same(weights, y, trace, delta2)
 
@@ -77,10 +73,10 @@ def test_every_layout_gives_the_same_run(layout, problem, seed):
     orders = sample_problems.orders_of(len(X), 12, seed)
     rules = rules_of(Unlearning(30, 200), multiple=True)
     expected, n_epochs, converged = sample_problems.run(
-        sample_problems.patterns_of(X, y, 1.0, 4.0), rules, orders
+        sample_problems.data_of(X, y, 1.0, 4.0), rules, orders
     )
-    patterns = sample_problems.patterns_of(sample_problems.LAYOUTS[layout](X), y, 1.0, 4.0)
-    weights, *end = sample_problems.run(patterns, rules, orders)
+    data = sample_problems.data_of(sample_problems.LAYOUTS[layout](X), y, 1.0, 4.0)
+    weights, *end = sample_problems.run(data, rules, orders)
     assert end == [n_epochs, converged]
     np.testing.assert_array_equal(weights.weights, expected.weights)
     np.testing.assert_array_equal(weights.dual, expected.dual)
@@ -99,10 +95,10 @@ def test_bounded_dual_variables_are_the_oracles(problem, seed, upper, multiple):
     upper = float(upper) if isinstance(upper, int) else np.array(upper[: len(X)], dtype=float)
     orders = sample_problems.orders_of(len(X), 12, seed)
     trace = oracles.run(
-        oracles.patterns_of(X, y, 0), oracles.MPU(20.0, 100.0, upper), orders, multiple=multiple
+        oracles.data_of(X, y, 0), oracles.MPU(20.0, 100.0, upper), orders, multiple=multiple
     )
     updates, weights = sample_problems.replay(
-        sample_problems.patterns_of(X, y, 0.0, upper=upper),
+        sample_problems.data_of(X, y, 0.0, upper=upper),
         rules_of(Unlearning(20, 100), multiple),
         orders,
     )
@@ -125,18 +121,14 @@ def test_bounded_dual_variables_are_the_oracles(problem, seed, upper, multiple):
     ids=["constant", "variable 1", "variable 2", "variable 5"],
 )
 @SETTINGS
-@given(problem=sample_problems.problems(max_patterns=6), seed=st.integers(0, 99))
+@given(problem=sample_problems.problems(max_samples=6), seed=st.integers(0, 99))
 def test_shrinking_runs_are_the_oracles_to_rounding(oracle, make, multiple, delta2, problem, seed):
     X, y = problem
     shrink = make()
     orders = sample_problems.orders_of(len(X), 6, seed)
-    trace = oracles.run(
-        oracles.patterns_of(X, y, 1.0, delta2), oracle, orders, multiple=multiple, cap=50
-    )
+    trace = oracles.run(oracles.data_of(X, y, 1.0, delta2), oracle, orders, multiple=multiple, cap=50)
     rules = Rules(ShrunkThreshold(IRRATIONAL, shrink), Additive(most=50 if multiple else 1), shrink)
-    updates, weights = sample_problems.replay(
-        sample_problems.patterns_of(X, y, 1.0, delta2), rules, orders
-    )
+    updates, weights = sample_problems.replay(sample_problems.data_of(X, y, 1.0, delta2), rules, orders)
     assert updates == trace.updates
     np.testing.assert_allclose(
         sample_problems.vector_of(weights, y, delta2), trace.a, rtol=1e-9, atol=1e-9
@@ -151,10 +143,10 @@ def test_shrinking_runs_are_the_oracles_to_rounding(oracle, make, multiple, delt
 def test_without_shrinking_or_unlearning_all_are_the_margin_perceptron(problem, seed, multiple):
     X, y = problem
     orders = sample_problems.orders_of(len(X), 12, seed)
-    patterns = sample_problems.patterns_of(X, y, 1.0, 1.0)
+    data = sample_problems.data_of(X, y, 1.0, 1.0)
     most = math.inf if multiple else 1
     expected, _ = sample_problems.replay(
-        patterns, Rules(FixedThreshold(9), Additive(most=most), NoShrink()), orders
+        data, Rules(FixedThreshold(9), Additive(most=most), NoShrink()), orders
     )
     constant, variable, none = ConstantShrink(0), VariableShrink(0), NoShrink()
     for condition, shrink in (
@@ -163,9 +155,7 @@ def test_without_shrinking_or_unlearning_all_are_the_margin_perceptron(problem, 
         (ShrunkThreshold(9, none), none),
         (Unlearning(9, math.inf), none),
     ):
-        updates, _ = sample_problems.replay(
-            patterns, Rules(condition, Additive(most=most), shrink), orders
-        )
+        updates, _ = sample_problems.replay(data, Rules(condition, Additive(most=most), shrink), orders)
         assert updates == expected
 
 
@@ -173,15 +163,15 @@ def test_without_shrinking_or_unlearning_all_are_the_margin_perceptron(problem, 
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99))
 def test_the_private_coordinate_is_a_materialised_column(problem, seed):
     X, y = problem
-    delta2 = np.arange(1.0, len(X) + 1) ** 2  # one for every pattern
+    delta2 = np.arange(1.0, len(X) + 1) ** 2  # one for every sample
     explicit = np.hstack([X, np.diag(np.sqrt(delta2) * y)])
     orders = sample_problems.orders_of(len(X), 12, seed)
     rules = rules_of(DynamicMargin(0.25), multiple=True)
     implicit_updates, weights = sample_problems.replay(
-        sample_problems.patterns_of(X, y, 1.0, delta2), rules, orders
+        sample_problems.data_of(X, y, 1.0, delta2), rules, orders
     )
     explicit_updates, materialised = sample_problems.replay(
-        sample_problems.patterns_of(explicit, y), rules, orders
+        sample_problems.data_of(explicit, y), rules, orders
     )
     assert implicit_updates == explicit_updates
     np.testing.assert_array_equal(weights.weights, materialised.weights[: X.shape[1]])
@@ -203,10 +193,10 @@ def test_scaling_everything_changes_no_update(problem, seed, factor):
         lambda f: DynamicMargin(0.5),
     ):
         original, _ = sample_problems.replay(
-            sample_problems.patterns_of(X, y, 1.0, 1.0), rules_of(make(1.0), multiple=True), orders
+            sample_problems.data_of(X, y, 1.0, 1.0), rules_of(make(1.0), multiple=True), orders
         )
         scaled, _ = sample_problems.replay(
-            sample_problems.patterns_of(X * factor, y, factor, factor**2),
+            sample_problems.data_of(X * factor, y, factor, factor**2),
             rules_of(make(factor**2), multiple=True),
             orders,
         )
@@ -218,17 +208,17 @@ def test_a_lazy_scale_is_renormalised_before_it_underflows():
     shrink = ConstantShrink(0.999)
     rules = Rules(ShrunkThreshold(1e-3, shrink), Additive(most=1), shrink)
     orders = [np.arange(3, dtype=np.int32)] * 400  # 0.001**800 is far below double's range
-    trace = oracles.run(oracles.patterns_of(X, y), oracles.MPCS(0.999, 1e-3), orders)
-    weights, _, converged = sample_problems.run(sample_problems.patterns_of(X, y), rules, orders)
+    trace = oracles.run(oracles.data_of(X, y), oracles.MPCS(0.999, 1e-3), orders)
+    weights, _, converged = sample_problems.run(sample_problems.data_of(X, y), rules, orders)
     assert not converged and trace.n_updates == 800
     np.testing.assert_allclose(sample_problems.vector_of(weights, y), trace.a, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(weights.dual, trace.alpha, rtol=1e-9, atol=1e-12)
 
 
-def test_a_pattern_of_no_length_takes_its_whole_bound_at_once():
+def test_a_sample_of_no_length_takes_its_whole_bound_at_once():
     X, y = np.array([[0.0], [3.0]]), np.array([1, -1])
     updates, weights = sample_problems.replay(
-        sample_problems.patterns_of(X, y, 0.0, upper=50.0),
+        sample_problems.data_of(X, y, 0.0, upper=50.0),
         rules_of(Unlearning(20, 100), multiple=True),
         sample_problems.orders_of(2, 5, 0),
     )
@@ -238,11 +228,9 @@ def test_a_pattern_of_no_length_takes_its_whole_bound_at_once():
 
 def test_an_empty_row_is_learned_through_the_bias_alone():
     X, y = np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([1, -1])
-    trace = oracles.run(
-        oracles.patterns_of(X, y), oracles.Perceptron(), sample_problems.orders_of(2, 20, 0)
-    )
+    trace = oracles.run(oracles.data_of(X, y), oracles.Perceptron(), sample_problems.orders_of(2, 20, 0))
     updates, weights = sample_problems.replay(
-        sample_problems.patterns_of(sample_problems.LAYOUTS["CSR"](X), y),
+        sample_problems.data_of(sample_problems.LAYOUTS["CSR"](X), y),
         rules_of(Mistake()),
         sample_problems.orders_of(2, 20, 0),
     )
@@ -252,13 +240,13 @@ def test_an_empty_row_is_learned_through_the_bias_alone():
 
 def test_recompute_repairs_the_squared_norm_and_rescale_scales_all():
     X, y = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([1, -1])
-    patterns = sample_problems.patterns_of(X, y, 1.0, 4.0)
+    data = sample_problems.data_of(X, y, 1.0, 4.0)
     weights, *_ = sample_problems.run(
-        patterns, rules_of(FixedThreshold(5), multiple=True), sample_problems.orders_of(2, 9, 0)
+        data, rules_of(FixedThreshold(5), multiple=True), sample_problems.orders_of(2, 9, 0)
     )
     before = (weights.weights, weights.label_sum, weights.dual, weights.sqnorm, weights.dual_sum)
     weights.rescale(2)
-    weights.recompute(patterns)
+    weights.recompute(data)
     for was, now, factor in zip(
         before,
         (weights.weights, weights.label_sum, weights.dual, weights.sqnorm, weights.dual_sum),
@@ -270,12 +258,12 @@ def test_recompute_repairs_the_squared_norm_and_rescale_scales_all():
 
 def test_products_leave_private_coordinates_out():
     X, y = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([1, -1])
-    patterns = sample_problems.patterns_of(X, y, 2.0, 4.0)
+    data = sample_problems.data_of(X, y, 2.0, 4.0)
     weights, *_ = sample_problems.run(
-        patterns, rules_of(FixedThreshold(5)), sample_problems.orders_of(2, 9, 0)
+        data, rules_of(FixedThreshold(5)), sample_problems.orders_of(2, 9, 0)
     )
     scores = X @ weights.weights + 4.0 * weights.label_sum
-    np.testing.assert_array_equal(weights.products(patterns), y * scores)
+    np.testing.assert_array_equal(weights.products(data), y * scores)
 
 
 def test_a_new_weight_vector_is_zero():

@@ -31,25 +31,25 @@ class AlmaState(State):
         self.__dict__ |= state
         self.u = self.v if self.p == 2 else np.sign(self.v) * np.abs(self.v) ** (self.p - 1)
 
-    def begin(self, patterns):
-        super().begin(patterns)
+    def begin(self, data):
+        super().begin(data)
         parts = np.stack(
             [
-                patterns.rows.pnorms(self.p),
-                np.full(len(patterns), self.rho),
-                np.sqrt(patterns.extension_sqnorms),
+                data.rows.pnorms(self.p),
+                np.full(len(data), self.rho),
+                np.sqrt(data.diagonal),
             ]
         )
         largest = parts.max(axis=0)
         self.norms = largest * np.sum((parts / largest) ** self.p, axis=0) ** (1 / self.p)
 
-    def process(self, patterns, order):
+    def process(self, data, order):
         return _alma.present(
-            patterns, order, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars
+            data, order, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars
         )
 
-    def recompute(self, patterns):
-        _alma.recompute(patterns, self.p, self.v, self.u, self.beta, self.scalars)
+    def recompute(self, data):
+        _alma.recompute(data, self.p, self.v, self.u, self.beta, self.scalars)
 
     def _scalar(self, index):
         return float(self.scalars[index])
@@ -82,16 +82,16 @@ class AlmaState(State):
     def n_updates(self):
         return int(self._scalar(_alma.UPDATES))
 
-    def normalised_certificate(self, patterns=None):
+    def normalised_certificate(self, data=None):
         """The certificate of samples / |sample|_p; with None, of those of the stream so far."""
         # Both bounds hold at any time: weak duality, and the bound of the number of updates.
         bound = math.sqrt(8 * (self.p - 1) / (self.n_updates + 1)) / self.eps
         total = self._scalar(_alma.SHARE_SUM)
         bound = min(bound, self.norm / total) if total > 0 else bound
         margin = -math.inf
-        if patterns is not None:
-            products = np.empty(len(patterns))
-            _alma.normalised_products(patterns, self.norms, self.p, self.u, self.beta, products)
+        if data is not None:
+            products = np.empty(len(data))
+            _alma.normalised_products(data, self.norms, self.p, self.u, self.beta, products)
             norm = self._scalar(_alma.POWER) ** (1 / self.p)
             margin = float(products.min()) / norm ** (self.p - 1) if norm > 0 else 0.0
         primal = 0.5 / margin / margin if margin > 0 else math.inf
@@ -155,12 +155,12 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
             yield phase._replace(until=until)
 
     def _proves(self, run):
-        certificate = run.weights.normalised_certificate(run.patterns)
+        certificate = run.weights.normalised_certificate(run.data)
         return certificate.margin > 0 and certificate.fraction >= 1 - self.eps  # also with eps=1
 
     def _collect(self, runs, samples):
         super()._collect(runs, samples)
         self.normalised_certificates_ = [
-            run.weights.normalised_certificate(None if isinstance(run, Stream) else run.patterns)
+            run.weights.normalised_certificate(None if isinstance(run, Stream) else run.data)
             for run in runs
         ]

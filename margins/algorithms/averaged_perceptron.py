@@ -1,6 +1,6 @@
 """The averaged perceptron."""
 
-from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier, ReadoutName
+from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
 from margins.parameters import OneOf, parameter
 
 
@@ -19,4 +19,6 @@ class AveragedPerceptron(NoiseTolerantClassifier):
     True
     """
 
-    readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="averaged")
+    averaging: AveragingName = parameter(
+        OneOf(*AVERAGINGS), "As for the perceptron.", default="averaged"
+    )

@@ -55,7 +55,7 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
         if self.radius is not None:
             yield self._phase(float(self.radius))
         elif not math.isinf(self.C):
-            yield self._phase(0.5 / math.sqrt(float(np.sum(1 / run.patterns.extension_sqnorms))))
+            yield self._phase(0.5 / math.sqrt(float(np.sum(1 / run.data.diagonal))))
         else:
             yield self._phase(0.0)._replace(is_last=False)
             while True:

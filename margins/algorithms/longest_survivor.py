@@ -1,6 +1,6 @@
 """The longest survivor."""
 
-from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier, ReadoutName
+from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
 from margins.parameters import OneOf, parameter
 
 
@@ -19,4 +19,4 @@ class LongestSurvivorPerceptron(NoiseTolerantClassifier):
     True
     """
 
-    readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="longest")
+    averaging: AveragingName = parameter(OneOf(*AVERAGINGS), "As for the perceptron.", default="longest")

@@ -34,7 +34,7 @@ class PassiveAggressiveClassifier(StepClassifier):
         "only converge to 0 on separable data, and epochs do not end.",
         default=1e-9,
     )
-    readout: Literal["last", "averaged"] = parameter(
+    averaging: Literal["last", "averaged"] = parameter(
         OneOf("last", "averaged"),
         "The model of a fit: the last weight vector, or the mean of all, each weighted by the number of "
         "samples that it classified.",
@@ -44,8 +44,8 @@ class PassiveAggressiveClassifier(StepClassifier):
     def online_rules(self, sqradius):
         return Rules(MarginError(1 - self.tol), self._update(sqradius), NoShrink())
 
-    def online_readout(self, weights):
-        return Average(weights, "presentations") if self.readout == "averaged" else None
+    def online_averaging(self, weights):
+        return Average(weights, "accesses") if self.averaging == "averaged" else None
 
     def _update(self, sqradius):
         """The update, given R^2."""

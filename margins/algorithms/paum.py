@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from margins.estimators.noise_tolerance import ReadoutClassifier
+from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.parameters import Interval, parameter
 
 
-class UnevenMarginPerceptron(ReadoutClassifier):
+class UnevenMarginPerceptron(AveragingClassifier):
     """The perceptron with uneven margins: one margin for each label, for imbalanced classes.
 
     On separable data it ends, and class j has a margin of at least
@@ -35,7 +35,7 @@ class UnevenMarginPerceptron(ReadoutClassifier):
         Interval(1e-60, 1e60), "Learning rate; decisions depend only on tau / eta.", default=1.0
     )
     intercept_scaling: float | None = parameter(
-        ReadoutClassifier.SCALINGS,
+        AveragingClassifier.SCALINGS,
         "An update moves the threshold by its square. None: R, for a stream that of its first chunk.",
         default=None,
     )

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from margins.data.binary_problem import of_each
+from margins.data.binary_data import of_each
 from margins.estimators.base import LARGEST_C, SMALLEST_C, BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.losses import HardMargin, Hinge
@@ -113,7 +113,7 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
             if self.batch_size == 1:
                 return Rules(Mistake(), Additive(most=1), ConstantDecay(0.0))
             return Rules(Mistake(), SubgradientStep(1.0), HarmonicDecay())
-        C = of_each(run.loss.C, len(run.patterns))
+        C = of_each(run.loss.C, len(run.data))
         mean = float(np.mean(C))
         weight = None if np.all(mean == C) else C / mean
         # The mean, because the optimum has |w|^2 <= sum_k C_k.

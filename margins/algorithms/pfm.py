@@ -65,7 +65,7 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     def phases(self, run):
         gamma = self.gamma
         if gamma is None:
-            gamma = 1 / math.sqrt(float(np.sum(1 / run.patterns.extension_sqnorms)))
+            gamma = 1 / math.sqrt(float(np.sum(1 / run.data.diagonal)))
         beta = (1 - self.eps) * gamma
 
         def infeasible(run):

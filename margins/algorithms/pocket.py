@@ -1,6 +1,6 @@
 """The pocket algorithm with ratchet."""
 
-from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier, ReadoutName
+from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
 from margins.parameters import OneOf, parameter
 
 
@@ -21,4 +21,4 @@ class PocketPerceptron(NoiseTolerantClassifier):
     True
     """
 
-    readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="pocket")
+    averaging: AveragingName = parameter(OneOf(*AVERAGINGS), "As for the perceptron.", default="pocket")

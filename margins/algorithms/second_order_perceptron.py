@@ -20,15 +20,15 @@ class SecondOrderState(State):
         self.v = np.zeros(n_features + 1)
         self.dual = np.zeros(n_samples) if n_samples else None
         self.n_updates = 0
-        self._extension = 0.0  # sum of squares of slack terms
+        self._slack_sqnorm = 0.0  # sum of squares of slack terms
 
-    def process(self, patterns, order):
-        n_changed, sqnorm = present(patterns, order, self.T, self.coordinates, self.v, self.dual)
+    def process(self, data, order):
+        n_changed, sqnorm = present(data, order, self.T, self.coordinates, self.v, self.dual)
         self.n_updates += n_changed
         if self.dual is None:
-            self._extension += sqnorm
+            self._slack_sqnorm += sqnorm
         else:
-            self._extension = float(np.sum(patterns.extension_sqnorms * np.square(self.dual)))
+            self._slack_sqnorm = float(np.sum(data.diagonal * np.square(self.dual)))
         return n_changed
 
     def release(self):
@@ -40,7 +40,7 @@ class SecondOrderState(State):
 
     @property
     def sqnorm(self):
-        return float(self.v @ self.v) + self._extension
+        return float(self.v @ self.v) + self._slack_sqnorm
 
 
 class SecondOrderPerceptron(OwnLoopClassifier):

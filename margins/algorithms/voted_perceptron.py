@@ -1,6 +1,6 @@
 """The voted perceptron."""
 
-from margins.estimators.noise_tolerance import READOUTS, NoiseTolerantClassifier, ReadoutName
+from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
 from margins.parameters import OneOf, parameter
 
 
@@ -21,4 +21,4 @@ class VotedPerceptron(NoiseTolerantClassifier):
     True
     """
 
-    readout: ReadoutName = parameter(OneOf(*READOUTS), "As for the perceptron.", default="voted")
+    averaging: AveragingName = parameter(OneOf(*AVERAGINGS), "As for the perceptron.", default="voted")

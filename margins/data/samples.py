@@ -78,7 +78,7 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
         The method's, ``Classifier.fit``, for errors.
     X : ndarray or CSR matrix, shape (m, d)
     codes : ndarray of int, shape (m,)
-        Index of every pattern's class in `classes`.
+        Index of every sample's class in `classes`.
     classes : ndarray, shape (n_classes,)
     sample_weight : array-like of float, shape (m,), or None
     class_weight : mapping of labels to weights, "balanced" or None

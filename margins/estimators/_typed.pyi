@@ -34,7 +34,7 @@ class ClassifierMixin:
     converged_: bool
     n_iter_: int
     n_updates_: int
-    n_visits_: int
+    n_accesses_: int
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 

@@ -22,9 +22,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from margins.data.binary_problem import (
+from margins.data.binary_data import (
     augmented_sqnorms,
-    binary_patterns,
+    make_binary_data,
     rows_of,
 )
 from margins.data.samples import weigh
@@ -284,9 +284,9 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         name = name_of(type(self)) or type(self).__name__
         return lambda line: print(f"{name}: {line}")
 
-    def _limited(self, patterns):
-        """The samples of a binary problem with the limits that the algorithm sets: Patterns."""
-        return patterns
+    def _limited(self, data):
+        """The samples of a binary problem with the limits that the algorithm sets: BinaryData."""
+        return data
 
     def _weigh(self, X, codes, sample_weight, all_classes=True):
         """The samples of positive weight, of all classes if these are all samples: Samples."""
@@ -343,8 +343,8 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
                         caches.rows = self._rows(samples.X)
                 own_rows = caches.rows
             positive = samples.codes == codes[index]
-            patterns = binary_patterns(own_rows, sqnorms, positive, sqrho, loss.diag, math.inf)
-            return Run(self._limited(patterns), loss, seed, options, fit.watch(index), features)
+            data = make_binary_data(own_rows, sqnorms, positive, sqrho, loss.diag, math.inf)
+            return Run(self._limited(data), loss, seed, options, fit.watch(index), features)
 
         return make
 
@@ -386,7 +386,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         self.solver_ = _common_path(self.phases_)
         self.n_iter_ = max(run.n_epochs for run in runs)
         self.n_updates_ = sum(run.certificate.n_updates for run in runs)
-        self.n_visits_ = sum(run.n_visits for run in runs)
+        self.n_accesses_ = sum(run.n_accesses for run in runs)
         self.converged_ = all(run.converged for run in runs)
 
     def _collect_model(self, runs, samples):
@@ -395,14 +395,14 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         scales = [self._scale(run) for run in runs]
         self.intercept_ = np.array(
             [
-                scale * (run.patterns.sqrho * hypothesis.label_sum - run.theta)
+                scale * (run.data.sqrho * hypothesis.label_sum - run.theta)
                 for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
             ]
         )
         if self.kernel_ != LINEAR:
             signed = np.stack(
                 [
-                    scale * run.patterns.signs * hypothesis.dual
+                    scale * run.data.signs * hypothesis.dual
                     for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
                 ]
             )
@@ -431,7 +431,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
             if not run.converged:
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 warnings.warn(
-                    f"{display_name(self)} did not converge{which}: {run.trouble}. {_reached(run)}",
+                    f"{display_name(self)} did not converge{which}: {run.message}. {_reached(run)}",
                     ConvergenceWarning,
                     stacklevel=4 + FRAMES,
                 )

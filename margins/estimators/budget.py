@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from margins._update import WeightVector
-from margins.data.binary_problem import binary_patterns, of_each, rows_of, stack_rows
+from margins.data.binary_data import make_binary_data, of_each, rows_of, stack_rows
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import seeds_of
 from margins.estimators.online import OnlineMixin, Stream
@@ -25,14 +25,14 @@ class BudgetStream(Stream):
     cache : Cache
     X : ndarray or CSR matrix, shape (n_members, n_features), or None
         The rows in the cache, the oldest first.
-    signs, extension, indices : ndarray, shape (n_members,)
+    signs, diag, indices : ndarray, shape (n_members,)
         Their labels, -1.0 or 1.0; their D_k; and their indices in the stream.
     """
 
     cache: Cache | None = None
     X: object = None
     signs: object = ()
-    extension: object = ()
+    diag: object = ()
     indices: object = ()
 
     @property
@@ -40,24 +40,24 @@ class BudgetStream(Stream):
         """The samples in the cache, the oldest first: ndarray of int64, shape (n_members,)."""
         return self.indices
 
-    def process_rows(self, X, signs, extension, indices, sqrho, rules):
+    def process_rows(self, X, signs, diag, indices, sqrho, rules):
         """Process the samples of a chunk, in order, and keep those that are then in the cache."""
         n_kept = len(self.indices)
         if n_kept:
             X = stack_rows(self.X, X)
             signs = np.concatenate([self.signs, signs])
-            extension = np.concatenate([self.extension, extension])
+            diag = np.concatenate([self.diag, diag])
             indices = np.concatenate([self.indices, indices])
         rows = rows_of(X)
-        patterns = binary_patterns(rows, rows.sqnorms() + sqrho, signs > 0, sqrho, extension, math.inf)
-        self.patterns = patterns
-        self.weights = self.weights.for_new_patterns(len(patterns))
+        data = make_binary_data(rows, rows.sqnorms() + sqrho, signs > 0, sqrho, diag, math.inf)
+        self.data = data
+        self.weights = self.weights.for_new_samples(len(data))
         self.cache.begin_with(self.weights, n_kept)
-        order = np.arange(n_kept, len(patterns), dtype=np.int32)
-        n_added = self.cache.full_epoch(patterns, self.weights, rules, order)
+        order = np.arange(n_kept, len(data), dtype=np.int32)
+        n_added = self.cache.full_epoch(data, self.weights, rules, order)
         members = self.cache.members
         self.X, self.signs = X[members], signs[members]
-        self.extension, self.indices = extension[members], indices[members]
+        self.diag, self.indices = diag[members], indices[members]
         self.end_chunk(len(order), n_added)
 
 
@@ -104,14 +104,14 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         cache = self._cache(_generator(seed))
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
-    def _process_chunk(self, stream, patterns, rules, samples):
-        extension = self._loss(self._penalties(samples.weight)).diag
+    def _process_chunk(self, stream, data, rules, samples):
+        diag = self._loss(self._penalties(samples.weight)).diag
         stream.process_rows(
             samples.X,
-            patterns.signs,
-            of_each(extension, len(patterns)),
+            data.signs,
+            of_each(diag, len(data)),
             samples.kept + self._n_seen,
-            patterns.sqrho,
+            data.sqrho,
             rules,
         )
 

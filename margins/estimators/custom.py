@@ -32,21 +32,21 @@ class State:
     n_updates : int
     """
 
-    def process(self, patterns, order):
+    def process(self, data, order):
         """Process the samples of `order`, ndarray of int32; return the number of updates."""
-        raise NotImplementedError(f"{type(self).__name__} must define process(patterns, order).")
+        raise NotImplementedError(f"{type(self).__name__} must define process(samples, order).")
 
-    n_refused = n_unmoved = 0  # every misclassified sample makes an update
-    n_visits = 0
+    n_rejected = n_unmoved = 0  # every misclassified sample makes an update
+    n_accesses = 0
 
-    def full_epoch(self, patterns, weights, rules, order, full_pass_rules=None, readout=None):
+    def full_epoch(self, data, weights, rules, order, full_pass_rules=None, averaging=None):
         """One full epoch, by `process`, with the interface of `margins.solvers.base.EpochSolver`.
 
         Parameters
         ----------
-        patterns : Patterns
+        data : BinaryData
         order : ndarray of int32
-        weights, rules, full_pass_rules, readout : object
+        weights, rules, full_pass_rules, averaging : object
             For loops of rules; unused here.
 
         Returns
@@ -54,19 +54,19 @@ class State:
         int
             The number of updates.
         """
-        n_changed = self.process(patterns, order)
-        self.n_visits += len(order)
+        n_changed = self.process(data, order)
+        self.n_accesses += len(order)
         return n_changed
 
-    def recompute(self, patterns):
+    def recompute(self, data):
         """Recompute values in which updates have accumulated rounding."""
 
     def release(self):
         """Free the memory that only further updates need."""
 
-    def begin(self, patterns):
+    def begin(self, data):
         """Compute what depends on the samples, before these are processed."""
-        self.rho = math.sqrt(patterns.sqrho)
+        self.rho = math.sqrt(data.sqrho)
 
     @property
     def weights(self):
@@ -78,12 +78,12 @@ class State:
         """The bias is rho^2 times it."""
         return float(self.coordinates[-1]) / self.rho if self.rho > 0 else 0.0
 
-    def products(self, patterns):
+    def products(self, data):
         """w.y_k, without slack terms: ndarray of float64, shape (m,)."""
         coordinates = self.coordinates
-        return patterns.signs * (patterns.rows.products(coordinates) + self.rho * coordinates[-1])
+        return data.signs * (data.rows.products(coordinates) + self.rho * coordinates[-1])
 
-    def ordinary_sqnorm(self, patterns):
+    def ordinary_sqnorm(self, data):
         """|w|^2 over features and bias."""
         coordinates = self.coordinates
         return float(coordinates @ coordinates)
@@ -92,11 +92,11 @@ class State:
 class OwnLoopStream(Stream):
     """A stream whose samples are processed by the loop of its state."""
 
-    def process(self, patterns, rules):
-        self.patterns = patterns
-        self.weights.begin(patterns)
-        order = np.arange(len(patterns), dtype=np.int32)
-        self.end_chunk(len(order), self.weights.process(patterns, order))
+    def process(self, data, rules):
+        self.data = data
+        self.weights.begin(data)
+        order = np.arange(len(data), dtype=np.int32)
+        self.end_chunk(len(order), self.weights.process(data, order))
 
 
 class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
@@ -130,10 +130,10 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
     def _options(self, rows):
         options = super()._options(rows)
 
-        def new_weights(patterns):
-            n_samples = len(patterns) if options.keep_dual else 0
-            state = self.new_state(patterns.rows.n_features, n_samples)
-            state.begin(patterns)
+        def new_weights(data):
+            n_samples = len(data) if options.keep_dual else 0
+            state = self.new_state(data.rows.n_features, n_samples)
+            state.begin(data)
             return state
 
         return options._replace(new_weights=new_weights)

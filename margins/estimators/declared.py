@@ -32,7 +32,7 @@ support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
 solver_ : str
     The solvers that ran, in order, joined by " + "; "rules" where only the algorithm's own rules did.
 phases_ : list of lists of margins.solvers.base.PhaseRecord
-    For each binary problem and phase that ran: solver, epochs, updates, visits, seconds.
+    For each binary problem and phase that ran: solver, epochs, updates, accesses, seconds.
 learning_curve_ : list of lists of margins.solvers.driver.Epoch
     For each binary problem and full epoch: epoch, updates so far, mistakes, certificate, solver. The
     certificate is None where it was not computed: where the estimated gap was above the tolerance, or,
@@ -44,7 +44,7 @@ n_iter_ : int
     Full epochs, the largest over the binary problems.
 n_updates_ : int
     Updates, multiplicities counted, summed over the binary problems.
-n_visits_ : int
+n_accesses_ : int
     Accesses of a sample, with or without an update, summed over the binary problems: the work of the
     fit, whatever the machine.
 n_features_in_ : int

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.data.validation import validate_samples
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import positive_codes
@@ -135,7 +135,7 @@ class MarginClassifier(BaseMarginClassifier):
         loss = self._loss(self._penalties(samples.weight))
         codes = positive_codes(len(self.classes_))
         positive = samples.codes == codes[0]
-        problem = Problem(binary_patterns(rows, sqnorms, positive, sqrho, loss.diag, np.inf), loss)
+        problem = Problem(make_binary_data(rows, sqnorms, positive, sqrho, loss.diag, np.inf), loss)
         return Explanation(
             n_samples=X.shape[0],
             n_features=X.shape[1],

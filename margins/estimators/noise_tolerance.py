@@ -22,7 +22,7 @@ from typing import Literal, get_args
 import numpy as np
 from joblib import effective_n_jobs
 
-from margins.data.binary_problem import of_each, stack_rows
+from margins.data.binary_data import of_each, stack_rows
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.estimators.online import OnlineMixin
@@ -30,8 +30,8 @@ from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
 from margins.rules import (
     Additive,
     Average,
-    Journal,
     LongestSurvivor,
+    MistakeHistory,
     NoShrink,
     Pocket,
     Rules,
@@ -41,12 +41,12 @@ from margins.rules._voting import count_votes, tail_errors
 from margins.solvers.base import Phase
 from margins.solvers.one_pass import train_in_one_pass
 
-ReadoutName = Literal["last", "longest", "voted", "averaged", "pocket", "tail"]
-READOUTS = get_args(ReadoutName)
+AveragingName = Literal["last", "longest", "voted", "averaged", "pocket", "tail"]
+AVERAGINGS = get_args(AveragingName)
 VOTING = ("voted", "tail")
 
 
-class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
+class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
     """A perceptron with a fixed number of epochs, and averaging or selection over its iterates."""
 
     ABOUT_ETA = (
@@ -82,8 +82,8 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
     intercept_scaling: float | None = parameter(  # type: ignore[assignment]  # None too
         SCALINGS, ABOUT_SCALING, default=None
     )
-    readout: ReadoutName = parameter(
-        OneOf(*READOUTS),
+    averaging: AveragingName = parameter(
+        OneOf(*AVERAGINGS),
         "Averaging or selection over iterates: the last hypothesis; the longest survivor; the votes of "
         "all, each weighted by its number of correct predictions; their average; the pocket with "
         "ratchet, the longest survivor that also classifies more training samples correctly than the "
@@ -91,13 +91,15 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         "(our definition). With votes the certificate is that of the last hypothesis.",
         default="last",
     )
-    weighting: Literal["votes", "presentations"] = parameter(
-        OneOf("votes", "presentations"),
-        "Weights of readout='averaged': numbers of correct predictions, or of all predictions.",
+    weighting: Literal["votes", "accesses"] = parameter(
+        OneOf("votes", "accesses"),
+        "Weights of averaging='averaged': numbers of correct predictions, or of all predictions.",
         default="votes",
     )
     validation_fraction: float = parameter(
-        Interval(0, 1, "neither"), "The share of the samples held out, with readout='tail'.", default=0.1
+        Interval(0, 1, "neither"),
+        "The share of the samples held out, with averaging='tail'.",
+        default=0.1,
     )
     shuffle: Literal["epochs", "once", "never"] = parameter(
         OneOf("epochs", "once", "never"), ABOUT_SHUFFLE, default="once"
@@ -146,20 +148,20 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         condition = UnevenThreshold(negative - self._theta, positive + self._theta)
         return Rules(condition, Additive(most=1), NoShrink())
 
-    def online_readout(self, weights):
-        if self.readout == "longest":
+    def online_averaging(self, weights):
+        if self.averaging == "longest":
             return LongestSurvivor(weights)
-        if self.readout == "averaged":
+        if self.averaging == "averaged":
             return Average(weights, self.weighting)
-        if self.readout == "pocket":
+        if self.averaging == "pocket":
             return Pocket(weights, self._theta)
-        return Journal() if self.readout in VOTING else None
+        return MistakeHistory() if self.averaging in VOTING else None
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))
 
     def _options(self, rows):
-        held_out = self.validation_fraction if self.readout == "tail" else 0.0
+        held_out = self.validation_fraction if self.averaging == "tail" else 0.0
         n_held_out = math.ceil(held_out * rows.n_rows)
         if n_held_out == rows.n_rows:
             raise ValueError(
@@ -169,17 +171,17 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         return (
             super()
             ._options(rows)
-            ._replace(shuffle=self.shuffle, held_out=held_out, readout=self.online_readout)
+            ._replace(shuffle=self.shuffle, held_out=held_out, averaging=self.online_averaging)
         )
 
-    def _limited(self, patterns):
+    def _limited(self, data):
         if self.lam > 0:
-            bonus = self.lam / self.eta * patterns.rows.sqnorms()
-            patterns = patterns.with_limits(bonus=bonus)
+            offset = self.lam / self.eta * data.rows.sqnorms()
+            data = data.with_limits(offset=offset)
         if self.alpha_bound < math.inf:
-            upper = of_each(float(self.alpha_bound), len(patterns))
-            patterns = patterns.with_limits(upper=upper)
-        return patterns
+            upper = of_each(float(self.alpha_bound), len(data))
+            data = data.with_limits(upper=upper)
+        return data
 
     def _train_all(self, samples, fit):
         """Train all binary problems in one order; with one thread, all in each pass over the data."""
@@ -202,13 +204,13 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         return self.eta
 
     def _collect_model(self, runs, samples):
-        if self.readout not in VOTING:
+        if self.averaging not in VOTING:
             super()._collect_model(runs, samples)
             return
         self._first_theta = self._theta  # eta may have changed when votes are counted
-        support = np.unique(np.concatenate([run.readout.mistakes for run in runs]))
-        mistakes = [np.searchsorted(support, run.readout.mistakes).astype(np.int32) for run in runs]
-        votes = [run.readout.votes for run in runs]
+        support = np.unique(np.concatenate([run.averaging.mistakes for run in runs]))
+        mistakes = [np.searchsorted(support, run.averaging.mistakes).astype(np.int32) for run in runs]
+        votes = [run.averaging.votes for run in runs]
         if hasattr(self, "votes_"):  # of earlier chunks
             before = self.support_, self.support_vectors_, self._support_codes
             n_before = len(self.support_)
@@ -228,14 +230,14 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
             self._set_support(samples, support)
             self._support_codes = samples.codes[support]
             self.mistakes_, self.votes_ = mistakes, votes
-        if self.readout == "tail":
+        if self.averaging == "tail":
             self._choose_tails(runs, samples)
 
     def _choose_tails(self, runs, samples):
         """Keep only the votes of the tail of hypotheses with the fewest errors on held-out samples."""
         for index, run in enumerate(runs):
             held_out = run.orders.held_out
-            truth = run.patterns.signs[held_out]
+            truth = run.data.signs[held_out]
             errors = np.zeros(len(self.votes_[index]), dtype=np.int64)
             X = samples.X[held_out]
             support = np.searchsorted(
@@ -265,19 +267,22 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
         return scores
 
     def _stream(self, n_features):
-        self._stream_readout = self.readout, self.weighting
+        self._stream_averaging = self.averaging, self.weighting
         return super()._stream(n_features)
 
     def _check_stream(self):
         super()._check_stream()
-        if getattr(self, "_streams", None) and (self.readout, self.weighting) != self._stream_readout:
+        if (
+            getattr(self, "_streams", None)
+            and (self.averaging, self.weighting) != self._stream_averaging
+        ):
             raise ValueError(
-                f"readout and weighting of {type(self).__name__} must stay {self._stream_readout} until "
-                f"the end of the stream. Got {(self.readout, self.weighting)}."
+                f"averaging and weighting of {type(self).__name__} must stay {self._stream_averaging} "
+                f"until the end of the stream. Got {(self.averaging, self.weighting)}."
             )
-        if self.readout == "tail":
+        if self.averaging == "tail":
             raise ValueError(
-                f"readout of {type(self).__name__}.partial_fit must not be 'tail', which is chosen on "
+                f"averaging of {type(self).__name__}.partial_fit must not be 'tail', which is chosen on "
                 "samples held out of a training set. Got 'tail'."
             )
 
@@ -286,7 +291,7 @@ class ReadoutClassifier(OnlineMixin, BaseMarginClassifier):
             super()._warn(runs)
 
 
-class NoiseTolerantClassifier(ReadoutClassifier):
+class NoiseTolerantClassifier(AveragingClassifier):
     """The options of Khardon & Wachman with their defaults."""
 
     ABOUT_THETA = (

@@ -16,16 +16,16 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classi
 from sklearn.utils.validation import validate_data
 
 from margins._activeset import ActiveSets
-from margins._update import Readout, Rules, WeightVector
+from margins._update import Averaging, Rules, WeightVector
 from margins.certificate import Certificate
-from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.data.types import MatrixLike
 from margins.data.validation import DTYPES
 from margins.estimators._typed import available_if
 from margins.estimators.base import restored_on_error, rule_errors_named
 from margins.estimators.multiclass import positive_codes
 from margins.kernels import LINEAR
-from margins.rules import Journal, RuleError
+from margins.rules import MistakeHistory, RuleError
 from margins.solvers.base import PhaseRecord
 from margins.solvers.driver import Epoch
 
@@ -38,12 +38,12 @@ class Stream:
     """
 
     weights: WeightVector
-    readout: Readout | None
+    averaging: Averaging | None
     theta: float
-    patterns: object = None
+    data: object = None
     history: list = field(default_factory=list)
     n_epochs: int = 0
-    n_visits: int = 0
+    n_accesses: int = 0
     seconds: float = 0.0
     converged: bool = False
     keep_dual = False
@@ -51,13 +51,15 @@ class Stream:
     @property
     def phases(self):
         """A stream is one phase: list of PhaseRecord."""
-        return [PhaseRecord("rules", self.n_epochs, self.weights.n_updates, self.n_visits, self.seconds)]
+        return [
+            PhaseRecord("rules", self.n_epochs, self.weights.n_updates, self.n_accesses, self.seconds)
+        ]
 
     @property
     def hypothesis(self):
-        if self.readout is None:
+        if self.averaging is None:
             return self.weights
-        return self.readout.hypothesis(self.weights, self.patterns)
+        return self.averaging.hypothesis(self.weights, self.data)
 
     @property
     def primal_scale(self):
@@ -71,24 +73,24 @@ class Stream:
         dual = 0.5 * weights.dual_sum**2 / weights.sqnorm if weights.sqnorm > 0 else 0.0
         return Certificate.from_bounds(math.inf, dual, weights.n_updates, -math.inf)
 
-    def process(self, patterns, rules):
+    def process(self, data, rules):
         """Process the samples of a chunk, in order."""
-        self.patterns = patterns
-        if isinstance(self.readout, Journal):
-            self.readout.forget()  # the model has the mistakes of the chunk before
-        sets = ActiveSets((), len(patterns))
-        order = np.arange(len(patterns), dtype=np.int32)
-        n_changed = sets.full_epoch(patterns, self.weights, rules, order, None, self.readout)
-        self.end_chunk(len(order), n_changed + sets.n_refused)
+        self.data = data
+        if isinstance(self.averaging, MistakeHistory):
+            self.averaging.forget()  # the model has the mistakes of the chunk before
+        sets = ActiveSets((), len(data))
+        order = np.arange(len(data), dtype=np.int32)
+        n_changed = sets.full_epoch(data, self.weights, rules, order, None, self.averaging)
+        self.end_chunk(len(order), n_changed + sets.n_rejected)
 
-    def end_chunk(self, n_visits, n_mistakes):
+    def end_chunk(self, n_accesses, n_mistakes):
         """Record a chunk."""
         self.n_epochs += 1
-        self.n_visits += n_visits
+        self.n_accesses += n_accesses
         self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
 
     def __getstate__(self):
-        return {**self.__dict__, "patterns": None}  # the caller's arrays
+        return {**self.__dict__, "data": None}  # the caller's arrays
 
 
 class OnlineMixin:
@@ -108,7 +110,7 @@ class OnlineMixin:
         """
         raise NotImplementedError(f"{type(self).__name__} must define online_rules(sqradius).")
 
-    def online_readout(self, weights: WeightVector) -> Readout | None:
+    def online_averaging(self, weights: WeightVector) -> Averaging | None:
         """Averaging or selection over iterates, given the weight vector before the first sample."""
         return None
 
@@ -177,27 +179,27 @@ class OnlineMixin:
             self._prepare_scales(sqnorms)
         sqrho = self._sqrho
         sqnorms = augmented_sqnorms(sqnorms, sqrho, hard_margin=False)
-        extension = self._loss(self._penalties(samples.weight)).diag
+        diag = self._loss(self._penalties(samples.weight)).diag
         positives = positive_codes(len(self.classes_))
         if streams is None:  # no error is raised from here on
             self._forget()
             self.kernel_ = LINEAR
-            self._sqradius = float(np.max(sqnorms + extension))
+            self._sqradius = float(np.max(sqnorms + diag))
             self._streams = streams = [self._stream(rows.n_features) for _ in positives]
         rules = self.online_rules(self._sqradius)
         for stream, code in zip(streams, positives, strict=True):
             positive = samples.codes == code
-            patterns = binary_patterns(rows, sqnorms, positive, sqrho, extension, math.inf)
+            data = make_binary_data(rows, sqnorms, positive, sqrho, diag, math.inf)
             begin = time.perf_counter()
             with rule_errors_named(self, samples.kept):
-                self._process_chunk(stream, patterns, rules, samples)
+                self._process_chunk(stream, data, rules, samples)
             stream.seconds += time.perf_counter() - begin
         self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
         self._n_seen += samples.n_samples
 
-    def _process_chunk(self, stream, patterns, rules, samples):
+    def _process_chunk(self, stream, data, rules, samples):
         """Process the samples of a chunk in one binary problem."""
-        stream.process(patterns, rules)
+        stream.process(data, rules)
 
     def _forget(self):
         super()._forget()
@@ -222,7 +224,7 @@ class OnlineMixin:
 
     def _stream(self, n_features):
         weights = WeightVector(n_features)
-        return Stream(weights, self.online_readout(weights), self._theta)
+        return Stream(weights, self.online_averaging(weights), self._theta)
 
     def _check_stream(self):
         """Raise ValueError for parameters that streams do not allow."""

@@ -6,7 +6,7 @@ the units of X.
 
 import math
 
-from margins.data._binary_problem import SMALLEST_SQNORM
+from margins.data._binary_data import SMALLEST_SQNORM
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter
@@ -37,7 +37,7 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
     _takes_zero_rows = True
 
     def _options(self, rows):
-        return super()._options(rows)._replace(readout=self.online_readout)
+        return super()._options(rows)._replace(averaging=self.online_averaging)
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))

@@ -10,7 +10,7 @@ certificate is that of these weights.
 import numpy as np
 from scipy import sparse
 
-from margins.data.binary_problem import check_lengths, csr_arrays, rows_of
+from margins.data.binary_data import check_lengths, csr_arrays, rows_of
 from margins.kernels._gram import GramRows, fill_columns
 from margins.linalg.threads import one_thread
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, gen_batches
 
-from margins.data._binary_problem import LARGEST_SQNORM
-from margins.data.binary_problem import check_lengths, rows_of
+from margins.data._binary_data import LARGEST_SQNORM
+from margins.data.binary_data import check_lengths, rows_of
 from margins.kernels._row_cache import ProductRows, inner_products
 from margins.kernels._transform import ArrayTransform
 from margins.parameters import check

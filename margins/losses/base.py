@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from margins.data.binary_problem import of_each
+from margins.data.binary_data import of_each
 from margins.losses._scaling import largest_factor
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from margins.data.binary_problem import of_each
+from margins.data.binary_data import of_each
 from margins.losses._scaling import hinge_minimum
 from margins.losses.base import Bounds, Loss
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from margins.data.binary_problem import of_each
+from margins.data.binary_data import of_each
 from margins.losses._scaling import squared_hinge_minimum, squared_hinge_sums
 from margins.losses.base import Bounds, MaximumMarginLoss, margin_bounds
 

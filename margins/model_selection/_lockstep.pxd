@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 from margins._sparse cimport Rows
-from margins._update cimport Readout, SampleLoop, WeightVector
+from margins._update cimport Averaging, SampleLoop, WeightVector
 
 
 cdef class Lockstep(SampleLoop):
@@ -23,11 +23,11 @@ cdef class Lockstep(SampleLoop):
     cdef int64_t[::1] n_updates, n_updates_before   # now, and before this epoch
     cdef int64_t[::1] rejected, rejected_before
     cdef int64_t[::1] since, rejected_since          # samples and rejections up to the last update
-    cdef list problems, readouts
-    cdef Py_ssize_t n_readouts
-    cdef void** readout_of               # (model, index) -> Readout or NULL
+    cdef list problems, averagings
+    cdef Py_ssize_t n_averagings
+    cdef void** averaging_of               # (model, index) -> Averaging or NULL
     cdef signed char[::1] is_survivor       # whether it is a LongestSurvivor
-    cdef void** patterns_of
+    cdef void** data_of
     # By sample.
     cdef int64_t n_processed             # samples so far, within the current chunk too
     cdef double[::1] dots, c
@@ -39,8 +39,8 @@ cdef class Lockstep(SampleLoop):
     cdef WeightVector hypothesis
     cdef void _read_row(self, Rows rows, Py_ssize_t k) noexcept nogil
     cdef int _update_columns(self, Py_ssize_t k) except -1 nogil
-    cdef void _notify_readouts(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil
-    cdef void _count(self, Py_ssize_t i, Readout readout, bint processing) noexcept nogil
+    cdef void _notify_averagings(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil
+    cdef void _count(self, Py_ssize_t i, Averaging averaging, bint processing) noexcept nogil
     cdef void _gather(self, Py_ssize_t column, WeightVector a) noexcept nogil
     cdef void _copy_column(self, Py_ssize_t column, Py_ssize_t to) noexcept nogil
     cdef int _split(self, Py_ssize_t column) except -1

@@ -13,7 +13,7 @@ the order of `margins._sparse.dot`, with four partial sums for each column, so t
 bit the one trained alone.
 
 Given: the rows, the parameters of the models, an order for each epoch. Left in place: the weights, and
-what the readouts keep. The column of a finished model is filled with the last one.
+what the averagings keep. The column of a finished model is filled with the last one.
 
 Models that differ in bound_i alone are equal until a bound is reached. They share a column; it is split
 when a sample that has been added as often as the smallest of their bounds allows is misclassified again.
@@ -26,8 +26,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from margins._limits cimport PREFETCH_DISTANCE
 from margins._sparse cimport Rows, prefetch
-from margins._update cimport Patterns, Readout, Sample, SampleLoop, Step, Tally, WeightVector
-from margins.rules.readouts cimport LongestSurvivor
+from margins._update cimport BinaryData, Averaging, Sample, SampleLoop, Step, Tally, WeightVector
+from margins.rules.averaging cimport LongestSurvivor
 
 import copy
 
@@ -100,7 +100,7 @@ cdef extern from *:
     ) noexcept nogil
 
 cdef Py_ssize_t BLOCK = 8                # columns are computed in blocks of this size
-cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096  # readouts reserve memory for so many updates
+cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096  # averagings reserve memory for so many updates
 cdef Py_ssize_t DENSE_UPDATE = 8                 # all columns are updated if at least one in so many changes
 
 
@@ -172,8 +172,8 @@ cdef class Lockstep(SampleLoop):
         Each with attributes `parameters` (with `code`, its positive class; `sqrho`, rho^2; `negative`
         and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
         `child` (index of the model that is the same but for the next larger bound, or -1), `has_parent`
-        (whether it is the child of another), `patterns` (the binary problem) and `readouts` (names to
-        Readouts; those of a child are copies, made when its column is split off).
+        (whether it is the child of another), `data` (the binary problem) and `averagings` (names to
+        Averaging; those of a child are copies, made when its column is split off).
 
     Attributes
     ----------
@@ -204,39 +204,39 @@ cdef class Lockstep(SampleLoop):
         self.n_updates, self.n_updates_before = np.zeros((2, len(models)), dtype=np.int64)
         self.rejected, self.rejected_before = np.zeros((2, len(models)), dtype=np.int64)
         self.since, self.rejected_since = np.zeros((2, len(models)), dtype=np.int64)
-        self.problems = [model.patterns for model in models]
-        self.readouts = [{} for _model in models]
-        self.n_readouts = max(len(model.readouts) for model in models)
-        self.patterns_of = <void**> PyMem_Calloc(len(models), sizeof(void*))
-        self.readout_of = <void**> PyMem_Calloc(max(len(models) * self.n_readouts, 1), sizeof(void*))
-        self.is_survivor = np.zeros(len(models) * self.n_readouts, dtype=np.int8)
-        if self.patterns_of == NULL or self.readout_of == NULL:
+        self.problems = [model.data for model in models]
+        self.averagings = [{} for _model in models]
+        self.n_averagings = max(len(model.averagings) for model in models)
+        self.data_of = <void**> PyMem_Calloc(len(models), sizeof(void*))
+        self.averaging_of = <void**> PyMem_Calloc(max(len(models) * self.n_averagings, 1), sizeof(void*))
+        self.is_survivor = np.zeros(len(models) * self.n_averagings, dtype=np.int8)
+        if self.data_of == NULL or self.averaging_of == NULL:
             raise MemoryError
         for i, model in enumerate(models):
-            self.patterns_of[i] = <void*> <Patterns?> model.patterns
+            self.data_of[i] = <void*> <BinaryData?> model.data
             if not model.has_parent:
                 j = self.n_columns
                 self.n_columns += 1
                 self.model[j] = i
-                self._set_readouts(i, model.readouts)
+                self._set_averagings(i, model.averagings)
                 self._set_parameters(j, model.parameters)
 
     def __dealloc__(self):
-        PyMem_Free(self.patterns_of)
-        PyMem_Free(self.readout_of)
+        PyMem_Free(self.data_of)
+        PyMem_Free(self.averaging_of)
 
     def _set_parameters(self, Py_ssize_t column, parameters):
         self.code[column], self.sqrho[column] = parameters.code, parameters.sqrho
         self.negative[column], self.positive[column] = parameters.negative, parameters.positive
         self.gain[column] = parameters.gain
 
-    def _set_readouts(self, Py_ssize_t model, dict readouts):
-        """Set the readouts of a model."""
+    def _set_averagings(self, Py_ssize_t model, dict averagings):
+        """Set the averagings of a model."""
         cdef Py_ssize_t j
-        self.readouts[model] = readouts
-        for j, readout in enumerate(readouts.values()):
-            self.readout_of[model * self.n_readouts + j] = <void*> <Readout?> readout
-            self.is_survivor[model * self.n_readouts + j] = isinstance(readout, LongestSurvivor)
+        self.averagings[model] = averagings
+        for j, averaging in enumerate(averagings.values()):
+            self.averaging_of[model * self.n_averagings + j] = <void*> <Averaging?> averaging
+            self.is_survivor[model * self.n_averagings + j] = isinstance(averaging, LongestSurvivor)
 
     def full_epoch(self, const int32_t[::1] order not None):
         """Process the samples of `order`, a full epoch, with all models.
@@ -262,10 +262,10 @@ cdef class Lockstep(SampleLoop):
 
     cdef int reserve(self, Py_ssize_t n_samples) except -1:
         cdef Py_ssize_t column
-        if self.n_readouts > 0:
+        if self.n_averagings > 0:
             for column in range(self.n_columns):
-                for readout in self.readouts[self.model[column]].values():
-                    readout.reserve(n_samples)
+                for averaging in self.averagings[self.model[column]].values():
+                    averaging.reserve(n_samples)
         return 0
 
     cdef int process(
@@ -336,8 +336,8 @@ cdef class Lockstep(SampleLoop):
                     self.wrong[column] = False
                 else:
                     label = 1 if self.code[column] == self.codes[k] else -1
-                    if self.n_readouts:
-                        self._notify_readouts(k, column)
+                    if self.n_averagings:
+                        self._notify_averagings(k, column)
                     if self.counts is not None:
                         self.counts[k, column] += 1
                     self.c[column] = label
@@ -356,42 +356,42 @@ cdef class Lockstep(SampleLoop):
                         (&self.v[0, 0])[self.offsets[j] + column] += self.c[column] * self.x[j]
         return n_changed > 0
 
-    cdef void _notify_readouts(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil:
-        """Notify the readouts of a column that it will be updated by sample k."""
+    cdef void _notify_averagings(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil:
+        """Notify the averagings of a column that it will be updated by sample k."""
         cdef Py_ssize_t i = self.model[column], j
         cdef bint gathered = False
-        cdef void* readout
+        cdef void* averaging
         cdef Sample sample
         cdef Step step
         sample.k, sample.positive = k, self.code[column] == self.codes[k]
-        # Not used by readouts.
+        # Not used by averagings.
         sample.product = sample.sqnorm = sample.dual = sample.upper = sample.threshold = 0
         step.shrink = step.add = step.repetitions = 1
-        for j in range(i * self.n_readouts, (i + 1) * self.n_readouts):
-            readout = self.readout_of[j]
-            if readout == NULL:
+        for j in range(i * self.n_averagings, (i + 1) * self.n_averagings):
+            averaging = self.averaging_of[j]
+            if averaging == NULL:
                 break
-            self._count(i, <Readout> readout, True)
+            self._count(i, <Averaging> averaging, True)
             # Only a LongestSurvivor needs the weights, and only if the hypothesis is a candidate.
             if self.is_survivor[j] and not gathered and (
-                (<Readout> readout).n_right > (<LongestSurvivor> readout).longest
+                (<Averaging> averaging).n_right > (<LongestSurvivor> averaging).longest
             ):
                 self._gather(column, self.hypothesis)
                 gathered = True
-            (<Readout> readout).before_update(
-                <Patterns> self.patterns_of[i], self.hypothesis, &sample, &step
+            (<Averaging> averaging).before_update(
+                <BinaryData> self.data_of[i], self.hypothesis, &sample, &step
             )
         self.since[i] = self.n_processed + 1
         self.rejected_since[i] = self.rejected[i]
 
-    cdef void _count(self, Py_ssize_t i, Readout readout, bint processing) noexcept nogil:
-        """Set in a readout of model i how many samples its current hypothesis has processed.
+    cdef void _count(self, Py_ssize_t i, Averaging averaging, bint processing) noexcept nogil:
+        """Set in an averaging of model i how many samples its current hypothesis has processed.
 
         `processing`: including the current sample, which it misclassifies.
         """
         cdef int64_t n_samples = self.n_processed - self.since[i]
-        readout.n_presented = n_samples + processing
-        readout.n_right = n_samples - (self.rejected[i] - self.rejected_since[i])
+        averaging.n_accesses = n_samples + processing
+        averaging.n_right = n_samples - (self.rejected[i] - self.rejected_since[i])
 
     cdef void _gather(self, Py_ssize_t column, WeightVector a) noexcept nogil:
         """Copy the weights of a column to `a`."""
@@ -427,10 +427,10 @@ cdef class Lockstep(SampleLoop):
         self.child[i] = -1
         self.n_updates[j] = self.n_updates[i]
         self.since[j] = self.since[i]  # nothing has been rejected yet
-        readouts = copy.deepcopy(self.readouts[i])
-        for readout in readouts.values():
-            readout.reserve(SAMPLES_PER_CHUNK)
-        self._set_readouts(j, readouts)
+        averagings = copy.deepcopy(self.averagings[i])
+        for averaging in averagings.values():
+            averaging.reserve(SAMPLES_PER_CHUNK)
+        self._set_averagings(j, averagings)
         return 0
 
     def ended(self, double n_epochs):
@@ -455,7 +455,7 @@ cdef class Lockstep(SampleLoop):
         Returns
         -------
         weights : WeightVector
-        readouts : dict of Readout
+        averagings : dict of Averaging
         n_updates : int
         models : list of int
             The models of the column.
@@ -464,15 +464,15 @@ cdef class Lockstep(SampleLoop):
         cdef double rejected = self.rejected[model] - self.rejected_before[model]
         cdef double m = self.rows.n_rows
         cdef Py_ssize_t i
-        cdef Readout readout
+        cdef Averaging averaging
         while self.model[column] != model:
             column += 1
         weights = WeightVector(self.v.shape[0])
         self._gather(column, weights)
-        for readout in self.readouts[model].values():
-            self._count(model, readout, False)
-            readout.n_presented += n_epochs_left * m
-            readout.n_right += n_epochs_left * (m - rejected)
+        for averaging in self.averagings[model].values():
+            self._count(model, averaging, False)
+            averaging.n_accesses += n_epochs_left * m
+            averaging.n_right += n_epochs_left * (m - rejected)
         if column != last:
             self._copy_column(last, column)
         self.negative[last] = self.positive[last] = -INFINITY  # its products are not used
@@ -482,4 +482,4 @@ cdef class Lockstep(SampleLoop):
         while i >= 0:
             models.append(i)
             i = self.child[i]
-        return weights, self.readouts[model], self.n_updates[model], models
+        return weights, self.averagings[model], self.n_updates[model], models

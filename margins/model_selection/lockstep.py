@@ -1,6 +1,6 @@
 """Batched training: all parameter settings of a noise-tolerant perceptron in one pass over the data.
 
-Models that differ in parameters, readout or positive class, but share training set, seed and order of
+Models that differ in parameters, averaging or positive class, but share training set, seed and order of
 the samples, are trained together (`margins.model_selection._lockstep`). What precedes and follows the
 training is done by the estimators' own methods, so that every result is bit for bit that of a fit.
 """
@@ -17,12 +17,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
-from margins._update import Patterns, Readout, WeightVector
-from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins._update import Averaging, BinaryData, WeightVector
+from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.data.permutations import Orders
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators.multiclass import positive_codes, seeds_of
-from margins.estimators.noise_tolerance import ReadoutClassifier
+from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.kernels import LINEAR
 from margins.losses import HardMargin
 from margins.model_selection._lockstep import Lockstep
@@ -40,7 +40,7 @@ SHARED = (
     "fit",
     "phases",
     "online_rules",
-    "online_readout",
+    "online_averaging",
     "decision_function",
     "_weigh",
     "_rows",
@@ -91,10 +91,10 @@ def reason_against(estimator, settings):
         the same error there as in a fit.
     """
     kind = type(estimator)
-    if not isinstance(estimator, ReadoutClassifier):
+    if not isinstance(estimator, AveragingClassifier):
         return f"{kind.__name__} is not a noise-tolerant perceptron"
     for name in SHARED:
-        if getattr(kind, name) is not getattr(ReadoutClassifier, name):
+        if getattr(kind, name) is not getattr(AveragingClassifier, name):
             return f"{kind.__name__} has its own {name}"
     if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
         return "callbacks are set"
@@ -115,8 +115,8 @@ def _reason_against(params):
         return f"verbose={params['verbose']!r} prints lines for every fit"
     if not isinstance(params["random_state"], Integral):
         return f"random_state={params['random_state']!r} is not an integer: no two fits share an order"
-    if isinstance(params["readout"], str) and params["readout"] == "tail":
-        return "readout='tail' trains on other samples"
+    if isinstance(params["averaging"], str) and params["averaging"] == "tail":
+        return "averaging='tail' trains on other samples"
     return None
 
 
@@ -206,20 +206,20 @@ class _TrainingSet:
         self.rows = rows_of(samples.X)
         self.sqnorms = self.rows.sqnorms()
         self._augmented = {}
-        self._patterns = {}
+        self._data = {}
 
     def augmented_sqnorms(self, sqrho):
         """|x_k|^2 + rho^2; ValueError if a sample cannot be trained on."""
         if sqrho not in self._augmented:
             self._augmented[sqrho] = augmented_sqnorms(
-                self.sqnorms, sqrho, hard_margin=True, zero_rows=ReadoutClassifier._takes_zero_rows
+                self.sqnorms, sqrho, hard_margin=True, zero_rows=AveragingClassifier._takes_zero_rows
             )
         return self._augmented[sqrho]
 
-    def patterns(self, code, sqrho):
+    def data(self, code, sqrho):
         """The binary problem of one class."""
-        if (code, sqrho) not in self._patterns:
-            self._patterns[code, sqrho] = binary_patterns(
+        if (code, sqrho) not in self._data:
+            self._data[code, sqrho] = make_binary_data(
                 self.rows,
                 self.augmented_sqnorms(sqrho),
                 self.samples.codes == code,
@@ -227,7 +227,7 @@ class _TrainingSet:
                 HardMargin.diag,
                 math.inf,
             )
-        return self._patterns[code, sqrho]
+        return self._data[code, sqrho]
 
 
 class _Parameters(NamedTuple):
@@ -248,8 +248,8 @@ class _Model:
 
     parameters: _Parameters
     bound: float
-    patterns: Patterns
-    readouts: dict[tuple, Readout]
+    data: BinaryData
+    averagings: dict[tuple, Averaging]
     has_parent: bool
     child: int = -1
     weights: WeightVector | None = None
@@ -262,12 +262,12 @@ class _Outcome:
     """What is read from a trained model, with the attributes of `margins.solvers.driver.Run`."""
 
     model: _Model
-    readout: Readout | None
+    averaging: Averaging | None
     keep_dual = False
 
     @property
-    def patterns(self):
-        return self.model.patterns
+    def data(self):
+        return self.model.data
 
     @property
     def theta(self):
@@ -275,9 +275,9 @@ class _Outcome:
 
     @property
     def hypothesis(self):
-        if self.readout is None:
+        if self.averaging is None:
             return self.model.weights
-        return self.readout.hypothesis(self.model.weights, self.model.patterns)
+        return self.averaging.hypothesis(self.model.weights, self.model.data)
 
 
 class _Fit:
@@ -312,13 +312,13 @@ class _Fit:
         ]
         # An epoch adds a sample at most once.
         self.bound = float(one.alpha_bound) if one.alpha_bound < one.max_iter else math.inf
-        self.readout_name = str(one.readout), str(one.weighting)
+        self.averaging_name = str(one.averaging), str(one.weighting)
         self.models = []
 
     def collect(self, X_test):
         """Compute the results, in `trained`, and release the models."""
         one = self.estimator
-        runs = [_Outcome(model, model.readouts.get(self.readout_name)) for model in self.models]
+        runs = [_Outcome(model, model.averagings.get(self.averaging_name)) for model in self.models]
         one._collect_model(runs, self.training_set.samples)
         scores = one._scores(X_test)
         self.trained = Trained(
@@ -345,18 +345,18 @@ def _train_batch(batch, seed, shuffle):
         if models and len(models) + len(by_bound) > n_columns:
             _train_models(models, training_set, seed, shuffle)
             models = []
-        readouts = {}
+        averagings = {}
         for fit in chain.from_iterable(by_bound.values()):
-            if fit.readout_name not in readouts:
-                readout = fit.estimator.online_readout(WeightVector(rows.n_features))
-                if readout is not None:
-                    readouts[fit.readout_name] = readout
-        patterns = training_set.patterns(parameters.code, parameters.sqrho)
+            if fit.averaging_name not in averagings:
+                averaging = fit.estimator.online_averaging(WeightVector(rows.n_features))
+                if averaging is not None:
+                    averagings[fit.averaging_name] = averaging
+        data = training_set.data(parameters.code, parameters.sqrho)
         for bound in sorted(by_bound):
             has_parent = bound > min(by_bound)
             if has_parent:
                 models[-1].child = len(models)
-            models.append(_Model(parameters, bound, patterns, readouts, has_parent))
+            models.append(_Model(parameters, bound, data, averagings, has_parent))
             found[parameters, bound] = models[-1]
     _train_models(models, training_set, seed, shuffle)
     for fit in batch:
@@ -376,7 +376,7 @@ def _train_models(models, training_set, seed, shuffle):
         for index in lockstep.ended(n_epochs):
             # Epochs left after one without updates count as processed: see Run.end_epoch.
             left = min(models[index].parameters.max_iter - n_epochs, 2**53 // training_set.rows.n_rows)
-            weights, readouts, n_updates, finished = lockstep.finish(index, left)
+            weights, averagings, n_updates, finished = lockstep.finish(index, left)
             for model in (models[index] for index in finished):
                 model.weights, model.n_updates, model.n_epochs = weights, n_updates, n_epochs
-                model.readouts = readouts
+                model.averagings = averagings

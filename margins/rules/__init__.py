@@ -1,9 +1,10 @@
-"""Conditions, updates, shrinks and readouts: the rules that algorithms are composed of."""
+"""Conditions, updates, shrinks and averagings: the rules that algorithms are composed of."""
 
 from margins.rules import _help
-from margins.rules._averaging import Readout
+from margins.rules._averaging import Averaging
 from margins.rules._base import Condition, Rules, Shrink, Update
 from margins.rules.adapters import Native, Python, condition, shrink, update
+from margins.rules.averaging import Average, LongestSurvivor, MistakeHistory, Pocket, SuffixAverage
 from margins.rules.combinations import BallStep, NormalisedStep, RelaxedMargin, Shifting
 from margins.rules.conditions import (
     DynamicMargin,
@@ -18,7 +19,6 @@ from margins.rules.decays import ConstantDecay, HarmonicDecay
 from margins.rules.errors import RuleError
 from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
 from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
-from margins.rules.readouts import Average, Journal, LongestSurvivor, Pocket, SuffixAverage
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.unlearning import Unlearning
 from margins.rules.updates import Additive
@@ -36,7 +36,7 @@ __all__ = [
     "FixedMargin",
     "FixedThreshold",
     "HarmonicDecay",
-    "Journal",
+    "MistakeHistory",
     "LengthPower",
     "LongestSurvivor",
     "MarginError",
@@ -47,7 +47,7 @@ __all__ = [
     "PassiveAggressive",
     "Pocket",
     "Python",
-    "Readout",
+    "Averaging",
     "RelaxedMargin",
     "RuleError",
     "Rules",

@@ -4,7 +4,7 @@ from typing import Any, Literal, overload, type_check_only
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from margins._update import Condition, Readout, Rules, Shrink, Update, WeightVector
+from margins._update import Averaging, Condition, Rules, Shrink, Update, WeightVector
 from margins.rules.errors import RuleError
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "FixedMargin",
     "FixedThreshold",
     "HarmonicDecay",
-    "Journal",
+    "MistakeHistory",
     "LengthPower",
     "LongestSurvivor",
     "MarginError",
@@ -31,7 +31,7 @@ __all__ = [
     "PassiveAggressive",
     "Pocket",
     "Python",
-    "Readout",
+    "Averaging",
     "RelaxedMargin",
     "RuleError",
     "Rules",
@@ -185,29 +185,29 @@ class ConstantDecay(Shrink):
 
 class HarmonicDecay(Shrink): ...
 
-# Readouts
+# Averaging
 
-class LongestSurvivor(Readout):
+class LongestSurvivor(Averaging):
     def __init__(self, start: WeightVector) -> None: ...
 
 class Pocket(LongestSurvivor):
     def __init__(self, start: WeightVector, theta: float = 0) -> None: ...
 
-class Average(Readout):
+class Average(Averaging):
     def __init__(
-        self, start: WeightVector, weighting: Literal["votes", "presentations"] = "votes"
+        self, start: WeightVector, weighting: Literal["votes", "accesses"] = "votes"
     ) -> None: ...
     @property
     def weighting(self) -> str: ...
 
-class SuffixAverage(Readout):
+class SuffixAverage(Averaging):
     def __init__(self, start: WeightVector, begin: float, every: float) -> None: ...
     @property
     def begin(self) -> float: ...
     @property
     def every(self) -> float: ...
 
-class Journal(Readout):
+class MistakeHistory(Averaging):
     @property
     def n_mistakes(self) -> int: ...
     @property

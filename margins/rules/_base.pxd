@@ -3,9 +3,9 @@
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
-from margins.data._binary_problem cimport Patterns
-from margins.rules._averaging cimport Readout
-from margins.rules._state cimport ABI, Sample, State, Step, Thresholds, Visit, advance, require_abi, whole
+from margins.data._binary_data cimport BinaryData
+from margins.rules._averaging cimport Averaging
+from margins.rules._state cimport ABI, Sample, State, Step, Thresholds, advance, require_abi, whole
 from margins.rules._weight_vector cimport WeightVector, ordinary_product, product
 
 
@@ -26,7 +26,7 @@ cdef enum Failure:
 
 cdef struct Tally:
     Py_ssize_t n_changed    # samples that changed the weight vector
-    Py_ssize_t n_refused    # misclassified samples that did not
+    Py_ssize_t n_rejected    # misclassified samples that did not
     Py_ssize_t n_kept       # samples kept for the next active set
     Py_ssize_t n_unmoved    # refused samples below their upper bounds: the rule made no update
     Failure failure         # of the first rule that returned what no rule may; the pass ends there
@@ -74,7 +74,7 @@ cdef inline bint check_sqnorm(Tally* tally, Py_ssize_t k, const State* state) no
 
 # One mini-epoch: process order[begin:end]. `margins._update.mini_epoch`, or the fused loop of certain rules.
 ctypedef void (*epoch_t)(
-    Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
+    BinaryData data, WeightVector a, Rules rules, Averaging averaging, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
 ) noexcept nogil
 
@@ -84,7 +84,7 @@ cdef class Condition:
     cdef double threshold(self, const State* state) noexcept nogil
     cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil
     cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil
-    cdef epoch_t fused_epoch(self, Rules rules, Patterns patterns, WeightVector a) except? NULL
+    cdef epoch_t fused_epoch(self, Rules rules, BinaryData data, WeightVector a) except? NULL
 
 
 cdef class Shrink:

@@ -11,7 +11,7 @@ factor s; `Rules` holds one of each. Rules have no state: what changes is in `St
 
 from libc.math cimport INFINITY, NAN, fabs, floor, isnan
 from margins._limits cimport INTEGER_ROOT_TOLERANCE
-from margins.data._binary_problem cimport Patterns
+from margins.data._binary_data cimport BinaryData
 from margins.rules._state cimport ABI, Sample, State, Step, Thresholds, advance, whole
 from margins.rules._weight_vector cimport WeightVector
 
@@ -68,7 +68,7 @@ cdef class Condition:
         """The real root mu_+ of "no longer misclassified after mu plain additions"; NaN: none known."""
         return NAN
 
-    cdef epoch_t fused_epoch(self, Rules rules, Patterns patterns, WeightVector a) except? NULL:
+    cdef epoch_t fused_epoch(self, Rules rules, BinaryData data, WeightVector a) except? NULL:
         """A loop that is specialised to these rules, this problem and this weight vector; NULL: none.
 
         It must do number by number what `margins._update.mini_epoch` does.

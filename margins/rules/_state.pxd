@@ -7,7 +7,7 @@ from margins._limits cimport MAX_COUNT
 # The number of the binary interface of `margins._update` and of what it re-exports: compiled modules
 # contain it. It is raised whenever a struct or a base class of rules changes.
 cdef enum:
-    ABI = 2
+    ABI = 3
 
 
 cdef inline int require_abi() except -1:
@@ -44,9 +44,6 @@ cdef struct Sample:
     double dual         # alpha_k
     double upper        # upper bound of alpha_k
     double threshold    # of the condition, for its label
-
-
-ctypedef Sample Visit
 
 
 cdef struct Thresholds:

@@ -1,8 +1,8 @@
 """Votes: what all hypotheses of a run say of new points.
 
-The problem: k mistakes have made k + 1 hypotheses, each the one before plus one pattern. Instead of k
+The problem: k mistakes have made k + 1 hypotheses, each the one before plus one sample. Instead of k
 weight vectors there is the list of mistakes, and all that has to be known of a new point x is its
-product with every distinct mistaken pattern:
+product with every distinct mistaken sample:
 
     s_0 = -theta,   s_i = s_{i-1} + l_{j_i} (K(x_{j_i}, x) + rho^2),   votes(x) = sum_i vote_i sign(s_i)
 
@@ -27,7 +27,7 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
     Parameters
     ----------
     products : ndarray of float64, shape (n_support, n_points)
-        Of every distinct mistaken pattern with every point.
+        Of every distinct mistaken sample with every point.
     mistakes : ndarray of int32, shape (n_mistakes,)
         Rows of `products`.
     labels : ndarray of float64, shape (n_support,)

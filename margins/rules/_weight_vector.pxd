@@ -3,7 +3,7 @@
 
 from margins._limits cimport MAX_SCALE, MIN_SCALE
 from margins._sparse cimport axpy, dot, margins_prefetch, prefetch
-from margins.data._binary_problem cimport Patterns
+from margins.data._binary_data cimport BinaryData
 from margins.rules._state cimport Sample, State, Step, Thresholds, advance
 
 
@@ -17,40 +17,40 @@ cdef void normalise(WeightVector a) noexcept nogil
 cdef void apply_decay(WeightVector a, double factor) noexcept nogil
 
 
-cdef inline void prefetch_sample(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+cdef inline void prefetch_sample(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
     """Request the memory that the product with sample k, and an update by it, would wait for longest."""
-    prefetch(patterns.rows, k)
-    margins_prefetch(&patterns.sqnorms[k])
+    prefetch(data.rows, k)
+    margins_prefetch(&data.sqnorms[k])
     if a.beta is not None:
         margins_prefetch(&a.beta[k])
 
 
-cdef inline double ordinary_product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+cdef inline double ordinary_product(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
     """a.y_k without the slack term."""
     return (
-        a.state.scale * patterns.labels[k]
-        * (dot(patterns.rows, k, &a.v[0]) + patterns.sqrho * a.state.label_sum)
+        a.state.scale * data.labels[k]
+        * (dot(data.rows, k, &a.v[0]) + data.sqrho * a.state.label_sum)
     )
 
 
-cdef inline double product(Patterns patterns, WeightVector a, Py_ssize_t k) noexcept nogil:
+cdef inline double product(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
     """p = a.y_k, slack term included."""
-    cdef double p = dot(patterns.rows, k, &a.v[0]) + patterns.sqrho * a.state.label_sum
-    p = patterns.labels[k] * p
+    cdef double p = dot(data.rows, k, &a.v[0]) + data.sqrho * a.state.label_sum
+    p = data.labels[k] * p
     if a.beta is not None:
-        p += patterns.extension[k] * a.beta[k]
+        p += data.diag[k] * a.beta[k]
     return a.state.scale * p
 
 
 cdef inline void describe_sample(
-    Patterns patterns, WeightVector a, Py_ssize_t k, double p, const Thresholds* thresholds, Sample* out
+    BinaryData data, WeightVector a, Py_ssize_t k, double p, const Thresholds* thresholds, Sample* out
 ) noexcept nogil:
     """What the rules read of sample k, given its product p and the thresholds."""
     out.k = k
-    out.positive = patterns.labels[k] > 0
+    out.positive = data.labels[k] > 0
     out.product = p
-    out.sqnorm = patterns.sqnorms[k] + patterns.extension[k]
-    out.upper = patterns.upper[k]
+    out.sqnorm = data.sqnorms[k] + data.diag[k]
+    out.upper = data.upper[k]
     out.threshold = thresholds.learn[out.positive]
     out.dual = a.state.scale * a.beta[k] if a.beta is not None else 0
 
@@ -62,7 +62,7 @@ cdef inline void keep_scale_in_range(WeightVector a) noexcept nogil:
 
 
 cdef inline void apply_step(
-    Patterns patterns, WeightVector a, const Sample* sample, const Step* step
+    BinaryData data, WeightVector a, const Sample* sample, const Step* step
 ) noexcept nogil:
     """a <- s a + c y_k."""
     cdef double c
@@ -72,6 +72,6 @@ cdef inline void apply_step(
     c = step.add / a.state.scale
     if a.beta is not None:
         a.beta[sample.k] += c
-    c = c * patterns.labels[sample.k]
-    axpy(patterns.rows, sample.k, c, &a.v[0])
+    c = c * data.labels[sample.k]
+    axpy(data.rows, sample.k, c, &a.v[0])
     a.state.label_sum += c

@@ -10,7 +10,7 @@ Delta_k alpha_k, so it is never stored: it adds D_k alpha_k to a.y_k, with D_k =
 
 from libc.math cimport sqrt
 from margins._sparse cimport axpy
-from margins.data._binary_problem cimport Patterns
+from margins.data._binary_data cimport BinaryData
 from margins.linalg._sums cimport dot_of
 from margins.rules._state cimport State
 
@@ -24,13 +24,13 @@ cdef class WeightVector:
     ----------
     n_features : int
         Of the rows. Over those of a kernel, v holds the products with all samples.
-    n_patterns : int
+    n_samples : int
         Length of the dual variables if they are kept, else 0.
     """
 
-    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_patterns=0):
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_samples=0):
         self.v = np.zeros(n_features)
-        self.beta = np.zeros(n_patterns) if n_patterns else None
+        self.beta = np.zeros(n_samples) if n_samples else None
         self.state.scale = 1
 
     def __reduce__(self):
@@ -42,10 +42,10 @@ cdef class WeightVector:
         """An equal weight vector that shares no array with this one."""
         return _restore(np.array(self.v), None if self.beta is None else np.array(self.beta), self.state)
 
-    def over(self, Patterns patterns not None):
+    def over(self, BinaryData data not None):
         """A new weight vector with the same dual variables, for these samples as rows of another matrix."""
-        result = _restore(np.zeros(patterns.rows.n_features), np.array(self.beta), self.state)
-        result.sum_afresh(patterns)
+        result = _restore(np.zeros(data.rows.n_features), np.array(self.beta), self.state)
+        result.sum_afresh(data)
         return result
 
     def clear(self):
@@ -59,7 +59,7 @@ cdef class WeightVector:
         start.n_updates = self.state.n_updates
         self.state = start
 
-    def assign(self, Patterns patterns not None, const double[::1] dual not None,
+    def assign(self, BinaryData data not None, const double[::1] dual not None,
                const double[::1] combination=None):
         """Set the dual variables, and a to their sum: one update of all samples at once.
 
@@ -76,13 +76,13 @@ cdef class WeightVector:
         self.state.t += 1
         self.state.n_updates += 1
         if combination is None:
-            self.sum_afresh(patterns)
+            self.sum_afresh(data)
             return
         self.v[:] = combination[:d]
-        self.state.label_sum = combination[d] / sqrt(patterns.sqrho) if patterns.sqrho > 0 else 0
-        self.recompute(patterns)
+        self.state.label_sum = combination[d] / sqrt(data.sqrho) if data.sqrho > 0 else 0
+        self.recompute(data)
 
-    def sum_afresh(self, Patterns patterns not None):
+    def sum_afresh(self, BinaryData data not None):
         """Sum alpha_k y_k again: a keeps the rounding errors of dual variables that have become small since.
 
         Over the rows of a kernel this needs those of all samples whose dual variable is not 0.
@@ -92,32 +92,32 @@ cdef class WeightVector:
         with nogil:
             self.v[:] = 0
             for k in range(self.beta.shape[0]):
-                c = self.beta[k] * patterns.labels[k]
+                c = self.beta[k] * data.labels[k]
                 if c != 0:
-                    axpy(patterns.rows, k, c, &self.v[0])
+                    axpy(data.rows, k, c, &self.v[0])
                     label_sum += c
             self.state.label_sum = label_sum
-        patterns.rows.check()
-        self.recompute(patterns)
+        data.rows.check()
+        self.recompute(data)
 
-    def for_new_patterns(self, Py_ssize_t n_patterns):
+    def for_new_samples(self, Py_ssize_t n_samples):
         """The same weight vector for other samples, whose dual variables are 0.
 
         It shares the array of weights with this one, which must not be used afterwards.
         """
         return _restore(
-            np.asarray(self.v), None if self.beta is None else np.zeros(n_patterns), self.state
+            np.asarray(self.v), None if self.beta is None else np.zeros(n_samples), self.state
         )
 
-    def check_fit(self, Patterns patterns not None):
+    def check_fit(self, BinaryData data not None):
         """Raise ValueError unless the numbers of features and of dual variables fit these samples."""
-        if self.v.shape[0] != patterns.rows.n_features or (
-            self.beta is not None and self.beta.shape[0] != patterns.labels.shape[0]
+        if self.v.shape[0] != data.rows.n_features or (
+            self.beta is not None and self.beta.shape[0] != data.labels.shape[0]
         ):
             raise ValueError(
-                f"The weight vector must be one of {patterns.rows.n_features} features and, if it keeps "
-                f"dual variables, {patterns.labels.shape[0]} patterns. Got {self.v.shape[0]} features"
-                + (f" and {self.beta.shape[0]} patterns." if self.beta is not None else ".")
+                f"The weight vector must be one of {data.rows.n_features} features and, if it keeps "
+                f"dual variables, {data.labels.shape[0]} samples. Got {self.v.shape[0]} features"
+                + (f" and {self.beta.shape[0]} samples." if self.beta is not None else ".")
             )
 
     @property
@@ -172,31 +172,31 @@ cdef class WeightVector:
         self.state.sqnorm *= factor * factor
         self.state.dual_sum *= factor
 
-    def recompute(self, Patterns patterns not None):
+    def recompute(self, BinaryData data not None):
         """Recompute |a|^2 (and S, where the dual variables are kept): their recursions accumulate rounding."""
-        cdef double total = _ordinary_sqnorm(patterns, self), dual_sum = 0, sqscale
+        cdef double total = _ordinary_sqnorm(data, self), dual_sum = 0, sqscale
         cdef Py_ssize_t j
         with nogil:
             if self.beta is not None:
                 for j in range(self.beta.shape[0]):
-                    total += patterns.extension[j] * self.beta[j] * self.beta[j]
+                    total += data.diag[j] * self.beta[j] * self.beta[j]
                     dual_sum += self.beta[j]
                 self.state.dual_sum = self.state.scale * dual_sum
             sqscale = self.state.scale * self.state.scale
             self.state.sqnorm = max(sqscale * total, 0)
 
-    def ordinary_sqnorm(self, Patterns patterns not None):
+    def ordinary_sqnorm(self, BinaryData data not None):
         """|a|^2 over features and bias, without the slack terms."""
-        return self.state.scale * self.state.scale * max(_ordinary_sqnorm(patterns, self), 0)
+        return self.state.scale * self.state.scale * max(_ordinary_sqnorm(data, self), 0)
 
-    def products(self, Patterns patterns not None):
+    def products(self, BinaryData data not None):
         """Every a.y_k without its slack term: ndarray of float64, shape (m,)."""
-        cdef Py_ssize_t k, m = len(patterns)
+        cdef Py_ssize_t k, m = len(data)
         result = np.empty(m)
         cdef double[::1] out = result
         with nogil:
             for k in range(m):
-                out[k] = ordinary_product(patterns, self, k)
+                out[k] = ordinary_product(data, self, k)
         return result
 
 
@@ -208,13 +208,13 @@ def _restore(v, beta, State state):
     return a
 
 
-cdef double _ordinary_sqnorm(Patterns patterns, WeightVector a) noexcept nogil:
+cdef double _ordinary_sqnorm(BinaryData data, WeightVector a) noexcept nogil:
     """|v|^2 over features and bias; over a kernel's rows sum_k beta_k y_k.v."""
-    cdef double total = patterns.sqrho * a.state.label_sum * a.state.label_sum
+    cdef double total = data.sqrho * a.state.label_sum * a.state.label_sum
     cdef Py_ssize_t j
-    if patterns.rows.is_kernel:
+    if data.rows.is_kernel:
         for j in range(a.beta.shape[0]):
-            total += a.beta[j] * patterns.labels[j] * a.v[j]
+            total += a.beta[j] * data.labels[j] * a.v[j]
     else:
         total += dot_of(&a.v[0], &a.v[0], a.v.shape[0])
     return total

@@ -1,11 +1,11 @@
-"""Updates that settle together how much of the pattern is added and how much of ``a`` is kept.
+"""Updates that settle together how much of the sample is added and how much of ``a`` is kept.
 
 Each is one single update, ``a <- s a + c y_k`` with s, c >= 0, so that every dual variable stays
 non-negative; the shrink of their rules has no say.
 """
 
 from libc.math cimport INFINITY, pow, sqrt
-from margins.rules._base cimport Rules, State, Step, Update, Visit
+from margins.rules._base cimport Rules, State, Step, Update, Sample
 
 # Differences of terms that are alike to so many parts of them are rounding.
 cdef double ROUNDING = 8.9e-16
@@ -14,9 +14,9 @@ cdef double ENDLESS = 1e30
 
 
 cdef class NormalisedStep(Update):
-    """Add ``eta * t**-exponent`` of the pattern to a direction, and make it a direction again.
+    """Add ``eta * t**-exponent`` of the sample to a direction, and make it a direction again.
 
-    The weight vector keeps length 1. The first pattern is normalised and becomes the direction.
+    The weight vector keeps length 1. The first sample is normalised and becomes the direction.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ cdef class NormalisedStep(Update):
     def __repr__(self):
         return f"NormalisedStep(eta={self.eta:g}, exponent={self.exponent:g})"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double step, added, sqlength, length
         out.repetitions = 1
         if state.sqnorm == 0:
-            out.shrink, out.add = 0, 1 / sqrt(visit.sqnorm)
+            out.shrink, out.add = 0, 1 / sqrt(sample.sqnorm)
             return
         step = self.eta * pow(state.t, -self.exponent) * sqrt(state.sqnorm)
-        added = step * step * visit.sqnorm
-        sqlength = state.sqnorm + 2 * step * visit.product + added
+        added = step * step * sample.sqnorm
+        sqlength = state.sqnorm + 2 * step * sample.product + added
         if sqlength <= ROUNDING * (state.sqnorm + added):
             out.shrink, out.add = 0, 0  # they cancel: there is no direction, so begin again
             return
@@ -59,7 +59,7 @@ cdef class RelaxedMargin(Update):
     """Go to the shortest a' with ``a'.y >= 1`` that does not undo what a stands for, ``a'.a >= |a|**2``.
 
     Both hold with equality, or ``y / |y|**2`` fulfils both. So S = |a|**2 throughout, and ``1 / |a|``
-    bounds the maximum margin from above. Where no hyperplane separates the patterns |a| grows without
+    bounds the maximum margin from above. Where no hyperplane separates the samples |a| grows without
     end: it begins again with y when |a| |y| is 1e15, or S is not |a|**2 any more.
 
     Source: Li & Long (2002), the relaxed online maximum margin algorithm (ROMMA).
@@ -68,8 +68,8 @@ cdef class RelaxedMargin(Update):
     def __repr__(self):
         return "RelaxedMargin()"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
-        cdef double p = visit.product, W = state.sqnorm, N = visit.sqnorm
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        cdef double p = sample.product, W = state.sqnorm, N = sample.sqnorm
         cdef double NW = N * W, square = NW - p * p, S = state.dual_sum
         cdef bint sound = NW <= ENDLESS and S <= 2 * W and W <= 2 * S
         out.repetitions = 1
@@ -81,9 +81,9 @@ cdef class RelaxedMargin(Update):
 
 
 cdef class Shifting(Update):
-    """Mix the pattern in with weight ``lam / (lam + t)``: ``a <- (t a + lam y) / (lam + t)``.
+    """Mix the sample in with weight ``lam / (lam + t)``: ``a <- (t a + lam y) / (lam + t)``.
 
-    The weight vector is a convex combination of patterns, in which the pattern of the j-th update
+    The weight vector is a convex combination of samples, in which the sample of the j-th update
     weighs about in proportion to ``j**(lam - 1)``. lam = 1: the mean of them.
 
     Source: Cavallanti, Cesa-Bianchi & Gentile (2007), the shifting perceptron algorithm.
@@ -97,7 +97,7 @@ cdef class Shifting(Update):
     def __repr__(self):
         return f"Shifting(lam={self.lam:g})"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         out.repetitions = 1
         if state.t == 0:
             out.shrink, out.add = 0, 1
@@ -106,7 +106,7 @@ cdef class Shifting(Update):
 
 
 cdef class BallStep(Update):
-    """Add the pattern; if it was only too near, move it by `radius` against the weight vector first.
+    """Add the sample; if it was only too near, move it by `radius` against the weight vector first.
 
     The nearest point of a ball around y is what would be misclassified: ``y - radius a / |a|``.
 
@@ -121,8 +121,8 @@ cdef class BallStep(Update):
     def __repr__(self):
         return f"BallStep(radius={self.radius:g})"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         out.shrink, out.add, out.repetitions = 1, 1, 1
-        if visit.product > 0:
+        if sample.product > 0:
             # A radius below the maximum margin never exceeds |a|; dual variables stay >= 0 beyond it.
             out.shrink = max(1 - self.radius / sqrt(state.sqnorm), 0)

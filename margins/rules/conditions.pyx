@@ -1,7 +1,7 @@
-"""Conditions: which patterns are misclassified? Those with ``p = a.y_k <= threshold``."""
+"""Conditions: which samples are misclassified? Those with ``p = a.y_k <= threshold``."""
 
 from libc.math cimport INFINITY, sqrt
-from margins.rules._base cimport Condition, Shrink, State, Thresholds, Visit
+from margins.rules._base cimport Condition, Shrink, State, Thresholds, Sample
 
 
 cdef class FixedThreshold(Condition):
@@ -24,12 +24,12 @@ cdef class FixedThreshold(Condition):
     cdef double threshold(self, const State* state) noexcept nogil:
         return self.b
 
-    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
-        return (self.b - visit.product) / visit.sqnorm
+    cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
+        return (self.b - sample.product) / sample.sqnorm
 
 
 cdef class Mistake(FixedThreshold):
-    """A pattern is misclassified when its score has the wrong sign or none: ``p <= 0``.
+    """A sample is misclassified when its score has the wrong sign or none: ``p <= 0``.
 
     Source: Rosenblatt's perceptron; Novikoff (1962).
     """
@@ -45,7 +45,7 @@ cdef class UnevenThreshold(Condition):
     """Demand a functional margin of its own for each label: ``p <= negative`` or ``p <= positive``.
 
     A score ``w.x - theta`` instead of ``w.x`` is the same: it adds theta to what is demanded of
-    positive patterns, and subtracts it from what is demanded of negative ones.
+    positive samples, and subtracts it from what is demanded of negative ones.
 
     Source: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002), the perceptron with uneven margins;
     Khardon & Wachman (2007), Figure 2, for the threshold.
@@ -67,8 +67,8 @@ cdef class UnevenThreshold(Condition):
         out.learn[1] = self.positive
         out.unlearn[0] = out.unlearn[1] = INFINITY
 
-    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
-        return ((self.positive if visit.positive else self.negative) - visit.product) / visit.sqnorm
+    cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
+        return ((self.positive if sample.positive else self.negative) - sample.product) / sample.sqnorm
 
 
 cdef class ShrunkThreshold(Condition):
@@ -100,8 +100,8 @@ cdef class ShrunkThreshold(Condition):
         cdef double factor = self.shrink.factor(state)
         return self.b / factor if factor > 0 else INFINITY
 
-    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
-        return self.shrink.repetitions(state, visit, self.b)
+    cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
+        return self.shrink.repetitions(state, sample, self.b)
 
 
 cdef class FixedMargin(Condition):
@@ -124,8 +124,8 @@ cdef class FixedMargin(Condition):
     cdef double threshold(self, const State* state) noexcept nogil:
         return self.beta * sqrt(state.sqnorm)
 
-    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
-        cdef double p = visit.product, N = visit.sqnorm, square = self.beta * self.beta
+    cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
+        cdef double p = sample.product, N = sample.sqnorm, square = self.beta * self.beta
         if N <= square:
             return INFINITY  # a margin beta > |y_k| cannot be had, however often y_k is added
         return (-p + self.beta * sqrt(max((N * state.sqnorm - p * p) / (N - square), 0))) / N
@@ -135,7 +135,7 @@ cdef class DynamicMargin(Condition):
     """Demand a fixed fraction of the best margin still possible: ``p <= (1 - eps) |a|**2 / t``.
 
     After t updates ``|a| / t`` bounds the maximum margin from above, so a solution without
-    misclassified patterns has at least ``1 - eps`` of it.
+    misclassified samples has at least ``1 - eps`` of it.
 
     Source: Panagiotakopoulos & Tsampouka (2011), condition (8); the root of their multiple update.
     """
@@ -150,12 +150,12 @@ cdef class DynamicMargin(Condition):
 
     cdef double threshold(self, const State* state) noexcept nogil:
         if state.t == 0:
-            return 0  # |a| / 0 bounds nothing: the first visit is a plain perceptron step
+            return 0  # |a| / 0 bounds nothing: the first access is a plain perceptron step
         return (1 - self.eps) * state.sqnorm / state.t
 
-    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
+    cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
         # The non-negative root of eps N mu^2 + B mu - C = 0.
-        cdef double p = visit.product, N = visit.sqnorm
+        cdef double p = sample.product, N = sample.sqnorm
         cdef double B = state.t * N - (1 - 2 * self.eps) * p
         cdef double C = max((1 - self.eps) * state.sqnorm - state.t * p, 0)
         cdef double D = sqrt(B * B + 4 * self.eps * N * C)

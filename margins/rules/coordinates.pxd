@@ -1,5 +1,5 @@
 # cython: language_level=3
-from margins.rules._base cimport Condition, Step, Update, Visit
+from margins.rules._base cimport Condition, Step, Update, Sample
 
 
 cdef class UnitMargin(Condition):
@@ -8,4 +8,4 @@ cdef class UnitMargin(Condition):
 
 cdef class CoordinateStep(Update):
     cdef readonly double eta
-    cdef void _move(self, const Visit* visit, Step* out) noexcept nogil
+    cdef void _move(self, const Sample* sample, Step* out) noexcept nogil

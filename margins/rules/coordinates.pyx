@@ -9,8 +9,8 @@ from libc.math cimport fabs
 from margins.rules._base cimport Condition, Rules, Sample, State, Step, Thresholds, Update
 
 
-# What one pattern may add to a product. No optimum needs it, but where there is none, because no
-# hyperplane separates the patterns or their matrix is that of no kernel, it keeps numbers finite.
+# What one sample may add to a product. No optimum needs it, but where there is none, because no
+# hyperplane separates the samples or their matrix is that of no kernel, it keeps numbers finite.
 cdef double LARGEST = 1e100
 # Of a dual variable: a step that is no larger is a rounding error.
 cdef double ROUNDING = 4e-16
@@ -53,7 +53,7 @@ cdef class CoordinateStep(Update):
     Parameters
     ----------
     eta : float in [0, inf), default=0
-        The step of every pattern; 0: ``1 / N_k``.
+        The step of every sample; 0: ``1 / N_k``.
 
     Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithm 1; with eta Friess, Cristianini &
     Campbell (1998), the kernel adatron.

@@ -2,7 +2,7 @@
 
 from libc.math cimport INFINITY, nextafter, sqrt
 from margins._limits cimport MIN_SQNORM
-from margins.rules._base cimport Condition, Rules, State, Step, Update, Visit
+from margins.rules._base cimport Condition, Rules, State, Step, Update, Sample
 
 import numpy as np
 
@@ -11,7 +11,7 @@ cdef class MarginError(Condition):
     """Demand a functional margin, and be content when it is met exactly: ``p < b``.
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006); Shalev-Shwartz, Singer & Srebro
-    (2007): patterns of positive hinge loss.
+    (2007): samples of positive hinge loss.
     """
 
     def __init__(self, double b=1):
@@ -27,14 +27,14 @@ cdef class MarginError(Condition):
 
 
 cdef class PassiveAggressive(Update):
-    """Add as much of the pattern as takes its loss away: ``c = min(most, (1 - p) / (N + slack))``.
+    """Add as much of the sample as takes its loss away: ``c = min(most, (1 - p) / (N + slack))``.
 
     Parameters
     ----------
     most : float in (0, inf], default=inf
         The most that one update adds: PA-I's aggressiveness.
     slack : float in [0, inf), default=0
-        Added to N = |y|**2, as if every presentation of the pattern had a coordinate of its own, of
+        Added to N = |y|**2, as if every access of the sample had a coordinate of its own, of
         that squared size: 1 / (2 C), with C PA-II's aggressiveness.
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1.
@@ -51,19 +51,19 @@ cdef class PassiveAggressive(Update):
     def __repr__(self):
         return f"PassiveAggressive(most={self.most:g}, slack={self.slack:g})"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
-        cdef double loss = 1 - visit.product, length = visit.sqnorm + self.slack
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        cdef double loss = 1 - sample.product, length = sample.sqnorm + self.slack
         out.shrink, out.add, out.repetitions = 1, 0, 0
         # No multiple of a zero row changes its loss.
         if loss > 0 and length >= MIN_SQNORM:
-            out.add = min(min(self.most, loss / length), visit.upper - visit.dual)
+            out.add = min(min(self.most, loss / length), sample.upper - sample.dual)
             out.repetitions = 1
 
 
 cdef class SubgradientStep(Update):
     """A step against the regularised hinge loss, shorter and shorter: ``c = 1 / (lam (t + 1))``.
 
-    It goes with `HarmonicDecay`, which shrinks by ``t / (t + 1)``: t counts presentations.
+    It goes with `HarmonicDecay`, which shrinks by ``t / (t + 1)``: t counts accesses.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ cdef class SubgradientStep(Update):
     project : bool, default=False
         True: come back to the ball of radius ``1 / sqrt(lam)``, which holds the optimum.
     weight : array-like of float, shape (m,), optional
-        Multiplies the loss of every pattern.
+        Multiplies the loss of every sample.
 
     Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos, Figure 1.
     """
@@ -88,7 +88,7 @@ cdef class SubgradientStep(Update):
         return f"SubgradientStep(lam={self.lam:g}, project={self.project})"
 
     cdef double size(self, const State* state) noexcept nogil:
-        """What the next presentation adds of a pattern of weight 1, before the projection."""
+        """What the next access adds of a sample of weight 1, before the projection."""
         return 1 / (self.lam * (state.t + 1))
 
     cdef double weight_of(self, Py_ssize_t k) noexcept nogil:
@@ -98,9 +98,9 @@ cdef class SubgradientStep(Update):
         """By what a weight vector shrinks on its way into the ball."""
         return 1 / sqrt(self.lam * sqnorm) if self.project and self.lam * sqnorm > 1 else 1
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
-        cdef double s = rules.shrink.factor(state), c = self.size(state) * self.weight_of(visit.k), factor
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
+        cdef double s = rules.shrink.factor(state), c = self.size(state) * self.weight_of(sample.k), factor
         factor = self.projection(
-            s * s * state.sqnorm + 2 * s * c * visit.product + c * c * visit.sqnorm
+            s * s * state.sqnorm + 2 * s * c * sample.product + c * c * sample.sqnorm
         )
         out.shrink, out.add, out.repetitions = factor * s, factor * c, 1

@@ -1,7 +1,7 @@
-"""Shrinks: by how much does the weight vector shrink before a pattern is added?"""
+"""Shrinks: by how much does the weight vector shrink before a sample is added?"""
 
 from libc.math cimport INFINITY, NAN, exp, expm1, log1p, sqrt
-from margins.rules._base cimport Shrink, State, Step, Visit
+from margins.rules._base cimport Shrink, State, Step, Sample
 
 
 cdef class NoShrink(Shrink):
@@ -17,8 +17,8 @@ cdef class NoShrink(Shrink):
     cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:
         out.shrink, out.add, out.repetitions = 1, repetitions, repetitions
 
-    cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil:
-        return (b - visit.product) / visit.sqnorm
+    cdef double repetitions(self, const State* state, const Sample* sample, double b) noexcept nogil:
+        return (b - sample.product) / sample.sqnorm
 
 
 cdef class ConstantShrink(Shrink):
@@ -46,8 +46,8 @@ cdef class ConstantShrink(Shrink):
         else:
             out.shrink, out.add = exp(exponent), -expm1(exponent) / self.lam
 
-    cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil:
-        cdef double p = visit.product, N = visit.sqnorm, threshold = b / (1 - self.lam)
+    cdef double repetitions(self, const State* state, const Sample* sample, double b) noexcept nogil:
+        cdef double p = sample.product, N = sample.sqnorm, threshold = b / (1 - self.lam)
         if self.lam == 0:
             return (b - p) / N
         if N <= self.lam * threshold:
@@ -58,7 +58,7 @@ cdef class ConstantShrink(Shrink):
 cdef class VariableShrink(Shrink):
     """Shrink less and less: by ``(t / (t + 1))**n`` at the update after t updates.
 
-    The pattern of the j-th update then weighs in proportion to ``j**n``. n = 0: no shrinking.
+    The sample of the j-th update then weighs in proportion to ``j**n``. n = 0: no shrinking.
 
     Source: Panagiotakopoulos & Tsampouka (2012), margin perceptron with variable shrinking.
     """
@@ -80,15 +80,15 @@ cdef class VariableShrink(Shrink):
         out.add = _power_sum(state.t, repetitions, self.n)
         out.repetitions = repetitions
 
-    cdef double repetitions(self, const State* state, const Visit* visit, double b) noexcept nogil:
-        cdef double N = visit.sqnorm, B, C, D
+    cdef double repetitions(self, const State* state, const Sample* sample, double b) noexcept nogil:
+        cdef double N = sample.sqnorm, B, C, D
         if self.n == 0:
-            return (b - visit.product) / N
+            return (b - sample.product) / N
         if self.n > 1:
             return NAN
         # (N/2) mu^2 + B mu + C = 0, in units in which the weight vector is t times as long.
         B = N * (state.t + 0.5) - b
-        C = min(state.t * visit.product - b * (state.t + 1), 0)
+        C = min(state.t * sample.product - b * (state.t + 1), 0)
         D = sqrt(B * B - 2 * N * C)
         if B > 0:
             return -2 * C / (B + D)

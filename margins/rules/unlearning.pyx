@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t
 from margins._limits cimport INTEGER_ROOT_TOLERANCE, PREFETCH_DISTANCE
 from margins.rules._averaging cimport count_samples, end_hypothesis
 from margins.rules._base cimport (
-    Membership, Patterns, Readout, Rules, Sample, State, Step, Tally, Thresholds, WeightVector,
+    Membership, BinaryData, Averaging, Rules, Sample, State, Step, Tally, Thresholds, WeightVector,
     check_sqnorm, epoch_t, product, whole,
 )
 from margins.rules._weight_vector cimport apply_step, prefetch_sample
@@ -54,7 +54,7 @@ cdef class Unlearning(FixedThreshold):
         out.learn[0] = out.learn[1] = self.b
         out.unlearn[0] = out.unlearn[1] = self.b + self.delta_b
 
-    cdef epoch_t fused_epoch(self, Rules rules, Patterns patterns, WeightVector a) except? NULL:
+    cdef epoch_t fused_epoch(self, Rules rules, BinaryData data, WeightVector a) except? NULL:
         # By exact types: what a subclass does is not known. With b = 0 the multiplicity of a zero row
         # is 0 / 0.
         if not (
@@ -69,15 +69,15 @@ cdef class Unlearning(FixedThreshold):
             and (<Additive> rules.update).eta == 1
             and (<Additive> rules.update).most == INFINITY
             and a.beta is not None
-            and patterns.bonus is None
-            and not patterns.rows.is_kernel
+            and data.offset is None
+            and not data.rows.is_kernel
         ):
             return unlearning_epoch
         return NULL
 
 
 cdef void unlearning_epoch(
-    Patterns patterns, WeightVector a, Rules rules, Readout readout, const int32_t[::1] order,
+    BinaryData data, WeightVector a, Rules rules, Averaging averaging, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally
 ) noexcept nogil:
     """Process order[begin:end]; see `margins._update.mini_epoch`."""
@@ -85,17 +85,17 @@ cdef void unlearning_epoch(
     cdef double ceiling = b + (<Unlearning> rules.condition).delta_b
     cdef double shortfall, violation, limit
     cdef double[2] limits
-    cdef Py_ssize_t i, k, since = begin, refused_before = tally.n_refused
+    cdef Py_ssize_t i, k, since = begin, rejected_before = tally.n_rejected
     cdef bint member = False
     cdef Sample sample, sample_copy
     cdef Step step, step_copy   # a struct whose address is passed to a call is not kept in registers
     step.shrink = 1
     for i in range(begin, end):
         if i + PREFETCH_DISTANCE < end:
-            prefetch_sample(patterns, a, order[i + PREFETCH_DISTANCE])
+            prefetch_sample(data, a, order[i + PREFETCH_DISTANCE])
         k = order[i]
-        p = product(patterns, a, k)
-        sqnorm = patterns.sqnorms[k] + patterns.extension[k]
+        p = product(data, a, k)
+        sqnorm = data.sqnorms[k] + data.diag[k]
         alpha = a.state.scale * a.beta[k]
         if keep != NULL:
             member = p <= keep.factor * b or (keep.supported and a.beta[k] > 0)
@@ -104,7 +104,7 @@ cdef void unlearning_epoch(
         violation = max(shortfall, p - ceiling)
         step.repetitions = 0
         if violation >= 0 and (alpha > 0 or shortfall >= 0):
-            limits[0], limits[1] = alpha, patterns.upper[k] - alpha
+            limits[0], limits[1] = alpha, data.upper[k] - alpha
             limit = limits[shortfall >= 0]
             if limit > 0:
                 step.repetitions = _repetitions(violation, sqnorm, shortfall >= 0, p, b)
@@ -114,19 +114,19 @@ cdef void unlearning_epoch(
                     step.repetitions = min(step.repetitions, max(floor(limit), 1))
                 step.add = copysign(step.add, shortfall)
             else:
-                tally.n_refused += 1
+                tally.n_rejected += 1
         if step.repetitions > 0:
             sample.k, sample.product, sample.sqnorm = k, p, sqnorm
-            if readout is not None:
-                sample.positive, sample.dual, sample.upper = patterns.labels[k] > 0, alpha, patterns.upper[k]
+            if averaging is not None:
+                sample.positive, sample.dual, sample.upper = data.labels[k] > 0, alpha, data.upper[k]
                 sample.threshold = b
                 sample_copy, step_copy = sample, step
                 end_hypothesis(
-                    readout, patterns, a, &sample_copy, &step_copy, i + 1 - since,
-                    tally.n_refused - refused_before,
+                    averaging, data, a, &sample_copy, &step_copy, i + 1 - since,
+                    tally.n_rejected - rejected_before,
                 )
-                since, refused_before = i + 1, tally.n_refused
-            apply_step(patterns, a, &sample, &step)
+                since, rejected_before = i + 1, tally.n_rejected
+            apply_step(data, a, &sample, &step)
             tally.n_changed += 1
             if not check_sqnorm(tally, k, &a.state):
                 break
@@ -135,8 +135,8 @@ cdef void unlearning_epoch(
         if member:
             kept[tally.n_kept] = k
             tally.n_kept += 1
-    if readout is not None:
-        count_samples(readout, end - since, tally.n_refused - refused_before)
+    if averaging is not None:
+        count_samples(averaging, end - since, tally.n_rejected - rejected_before)
 
 
 cdef inline double _repetitions(double violation, double sqnorm, bint learns, double p, double b) noexcept nogil:

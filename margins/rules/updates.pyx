@@ -1,11 +1,11 @@
-"""Updates: how much of a misclassified pattern is added to the weight vector?"""
+"""Updates: how much of a misclassified sample is added to the weight vector?"""
 
 from libc.math cimport INFINITY, floor
-from margins.rules._base cimport Rules, State, Step, Thresholds, Update, Visit, whole
+from margins.rules._base cimport Rules, State, Step, Thresholds, Update, Sample, whole
 
 
 cdef class Additive(Update):
-    """Add the pattern, as often at once as its repeated presentation would.
+    """Add the sample, as often at once as its repeated access would.
 
     Unlearning subtracts it likewise. The dual variable stays within [0, its upper bound].
 
@@ -30,24 +30,24 @@ cdef class Additive(Update):
     def __repr__(self):
         return f"Additive(eta={self.eta:g}, most={self.most:g})"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double room
-        rules.shrink.repeat(state, rules.repetitions(self.eta, self.most, state, visit), out)
+        rules.shrink.repeat(state, rules.repetitions(self.eta, self.most, state, sample), out)
         out.add *= self.eta
-        if out.add > visit.upper - visit.dual:
+        if out.add > sample.upper - sample.dual:
             # Up to its bound, exactly; what fits is less than the repetitions asked for.
-            out.add = visit.upper - visit.dual
+            out.add = sample.upper - sample.dual
             room = out.add / self.eta
             out.repetitions = min(out.repetitions, max(floor(room), 1))
 
-    cdef void unlearn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+    cdef void unlearn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef Thresholds thresholds
         rules.condition.thresholds(state, &thresholds)
-        cdef double excess = visit.product - thresholds.unlearn[visit.positive]
+        cdef double excess = sample.product - thresholds.unlearn[sample.positive]
         out.shrink = 1
-        out.repetitions = min(whole(excess / (self.eta * visit.sqnorm)) + 1, self.most)
-        if self.eta * out.repetitions > visit.dual:
-            out.repetitions = max(floor(visit.dual / self.eta), 1)
-            out.add = -visit.dual
+        out.repetitions = min(whole(excess / (self.eta * sample.sqnorm)) + 1, self.most)
+        if self.eta * out.repetitions > sample.dual:
+            out.repetitions = max(floor(sample.dual / self.eta), 1)
+            out.add = -sample.dual
         else:
             out.add = -self.eta * out.repetitions

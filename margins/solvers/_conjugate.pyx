@@ -25,7 +25,7 @@ from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
 from margins.linalg._sums cimport BLOCK, dot_of, sum_of, weighted_dot_of
-from margins._update cimport Patterns, WeightVector
+from margins._update cimport BinaryData, WeightVector
 
 import numpy as np
 
@@ -41,7 +41,7 @@ cdef double MAX_ROUNDING = 100
 
 
 def estimated_gap(
-    Patterns patterns not None, WeightVector a not None, const double[::1] before, double target
+    BinaryData data not None, WeightVector a not None, const double[::1] before, double target
 ):
     """An estimate of the duality gap before a pass over all samples, at functional margin 1."""
     cdef Py_ssize_t k
@@ -49,18 +49,18 @@ def estimated_gap(
     with nogil:
         for k in range(before.shape[0]):
             now = a.state.scale * a.beta[k]
-            total += _gap_of_update(patterns, k, now, now - before[k])
+            total += _gap_of_update(data, k, now, now - before[k])
     return total / (target * target)
 
 
-cdef inline double _gap_of_update(Patterns patterns, Py_ssize_t k, double now, double change) noexcept nogil:
+cdef inline double _gap_of_update(BinaryData data, Py_ssize_t k, double now, double change) noexcept nogil:
     """The gap that sample k contributed before the update that has changed its dual variable to `now`."""
     # By how much a.y_k violated the target.
-    cdef double violation = change * (patterns.sqnorms[k] + patterns.extension[k]), upper
-    if patterns.extension[k] > 0:
-        return 0.5 * violation * violation / patterns.extension[k]
+    cdef double violation = change * (data.sqnorms[k] + data.diag[k]), upper
+    if data.diag[k] > 0:
+        return 0.5 * violation * violation / data.diag[k]
     # violation (upper - now) if it is positive, else -violation now: a branch would be mispredicted.
-    upper = patterns.upper[k]
+    upper = data.upper[k]
     return 0.5 * (upper * (violation + fabs(violation))) - violation * now
 
 
@@ -135,7 +135,7 @@ cdef class ConjugateSteps:
 
     Parameters
     ----------
-    patterns : Patterns
+    data : BinaryData
         With a diagonal D_k > 0, or with upper bounds of the dual variables.
     a : WeightVector
         With dual variables.
@@ -145,14 +145,14 @@ cdef class ConjugateSteps:
         Where the working set would hold more than this share of the samples, it is all of them.
     """
 
-    cdef Patterns patterns
+    cdef BinaryData data
     cdef readonly WeightVector a
     cdef double target, full_set_share
     cdef bint has_diagonal
     cdef double[::1] dual_before        # of all samples, when the last pass over all of them began
     cdef const int32_t[::1] indices     # of the working set
     # Of the working set: D_k, the upper bounds, and the dual variables after the last pass or step.
-    cdef double[::1] extension, upper, alpha
+    cdef double[::1] diag, upper, alpha
     cdef bint is_due        # a pass has been made, and no step since
     cdef bint is_first      # it is the pass after which directions restart
     cdef double[::1] vector_before      # the weights when the last pass began
@@ -161,17 +161,17 @@ cdef class ConjugateSteps:
     cdef double[N_DIRECTIONS][N_DIRECTIONS] gram      # their inner products, below the diagonal
     cdef double[N_DIRECTIONS] slopes
 
-    def __init__(self, Patterns patterns not None, WeightVector a not None, double target,
+    def __init__(self, BinaryData data not None, WeightVector a not None, double target,
                  double full_set_share=0.9):
-        cdef Py_ssize_t m = len(patterns), n_features = a.v.shape[0], k
-        self.patterns, self.a, self.target, self.full_set_share = patterns, a, target, full_set_share
+        cdef Py_ssize_t m = len(data), n_features = a.v.shape[0], k
+        self.data, self.a, self.target, self.full_set_share = data, a, target, full_set_share
         self.indices = np.empty(0, dtype=np.int32)
         self.dual_before, self.vector_before = np.empty(m), np.empty(n_features)
         self.d, self.p, self.q = [Direction(n_features) for _ in range(N_DIRECTIONS)]
         self.has_diagonal = self.is_due = self.is_first = False
         with nogil:
             for k in range(m):
-                self.has_diagonal = self.has_diagonal or patterns.extension[k] > 0
+                self.has_diagonal = self.has_diagonal or data.diag[k] > 0
 
     def begin(self, bint restarts):
         """Before a pass over all samples: keep the search directions, or restart them."""
@@ -207,7 +207,7 @@ cdef class ConjugateSteps:
             for k in range(m):
                 alpha = self.a.state.scale * self.a.beta[k]
                 out[n] = <int32_t> k   # without a branch, which would be mispredicted
-                n += ((alpha > 0) & (alpha < self.patterns.upper[k])) | (alpha != self.dual_before[k])
+                n += ((alpha > 0) & (alpha < self.data.upper[k])) | (alpha != self.dual_before[k])
         if n > self.full_set_share * m:
             n = m
             indices[:] = np.arange(m)
@@ -215,12 +215,12 @@ cdef class ConjugateSteps:
         self._carry(self.p, out[:n])
         self._carry(self.q, out[:n])
         self.indices = out[:n]
-        self.alpha, self.upper, self.extension = np.empty((3, n))
+        self.alpha, self.upper, self.diag = np.empty((3, n))
         with nogil:
             for i in range(n):
                 k = out[i]
-                self.alpha[i], self.upper[i] = self.dual_before[k], self.patterns.upper[k]
-                self.extension[i] = self.patterns.extension[k]
+                self.alpha[i], self.upper[i] = self.dual_before[k], self.data.upper[k]
+                self.diag[i] = self.data.diag[k]
         return indices[:n]
 
     cdef _carry(self, Direction direction, const int32_t[::1] indices):
@@ -262,7 +262,7 @@ cdef class ConjugateSteps:
                 now = self.a.state.scale * self.a.beta[k]
                 self.d.dual[i] = now - self.alpha[i]
                 self.alpha[i] = now
-                total += _gap_of_update(self.patterns, k, now, self.d.dual[i])
+                total += _gap_of_update(self.data, k, now, self.d.dual[i])
         self.is_due = True
         return total / (self.target * self.target)
 
@@ -287,7 +287,7 @@ cdef class ConjugateSteps:
                 if slope > 0 and square > 0:
                     share = min(slope / square, 1)
             with gil:
-                self.patterns.rows.check()   # a kernel may have rejected a row: sums are incomplete
+                self.data.rows.check()   # a kernel may have rejected a row: sums are incomplete
             if share > 0:
                 self._go(share, slope, square)
             else:
@@ -306,10 +306,10 @@ cdef class ConjugateSteps:
             if not 0 < self.alpha[i] < self.upper[i]:
                 if self.d.dual[i] != 0:   # of the pass: as if it had been at the bound before
                     k = self.indices[i]
-                    signed = self.d.dual[i] * self.patterns.labels[k]
-                    axpy(self.patterns.rows, k, signed, &self.vector_before[0])
+                    signed = self.d.dual[i] * self.data.labels[k]
+                    axpy(self.data.rows, k, signed, &self.vector_before[0])
                     self.label_sum_before += signed
-                    length += fabs(signed) * sqrt(self.patterns.sqnorms[k])
+                    length += fabs(signed) * sqrt(self.data.sqnorms[k])
                     self.d.dual[i] = 0
                 self._leave_out(self.p, i)
                 self._leave_out(self.q, i)
@@ -341,22 +341,22 @@ cdef class ConjugateSteps:
             self.slopes[i] = (
                 self.target * sum_of(duals[i], n) - self._diagonal_product(&self.alpha[0], duals[i])
             )
-            self.slopes[i] -= self.patterns.sqrho * label_sum * label_sums[i]
+            self.slopes[i] -= self.data.sqrho * label_sum * label_sums[i]
             for j in range(i + 1):
                 self.gram[i][j] = self._diagonal_product(duals[i], duals[j])
-                self.gram[i][j] += self.patterns.sqrho * label_sums[i] * label_sums[j]
+                self.gram[i][j] += self.data.sqrho * label_sums[i] * label_sums[j]
         while begin < self.a.v.shape[0]:
             size = min(BLOCK, self.a.v.shape[0] - begin)
             if find:
                 for l in range(begin, begin + size):
                     self.d.vector[l] = scale * v[l] - self.vector_before[l]
-            if not self.patterns.rows.is_kernel:
+            if not self.data.rows.is_kernel:
                 for i in range(N_DIRECTIONS):
                     self.slopes[i] -= scale * dot_of(v + begin, vectors[i] + begin, size)
                     for j in range(i + 1):
                         self.gram[i][j] += dot_of(vectors[i] + begin, vectors[j] + begin, size)
             begin += size
-        if self.patterns.rows.is_kernel:
+        if self.data.rows.is_kernel:
             for i in range(N_DIRECTIONS):
                 self.slopes[i] -= scale * self._inner_over_kernel(v, duals[i])
                 for j in range(i + 1):
@@ -429,18 +429,18 @@ cdef class ConjugateSteps:
         """Add alpha times sample i of the working set to the vector of a direction."""
         cdef Py_ssize_t k = self.indices[i]
         if alpha != 0:
-            axpy(self.patterns.rows, k, alpha * self.patterns.labels[k], &direction.vector[0])
-            direction.label_sum += alpha * self.patterns.labels[k]
+            axpy(self.data.rows, k, alpha * self.data.labels[k], &direction.vector[0])
+            direction.label_sum += alpha * self.data.labels[k]
 
     cdef double _inner(self, Direction x, Direction y) noexcept nogil:
         """Inner product, intercept and slack terms included."""
-        cdef double total = self.patterns.sqrho * x.label_sum * y.label_sum
+        cdef double total = self.data.sqrho * x.label_sum * y.label_sum
         total += self._diagonal_product(&x.dual[0], &y.dual[0])
         return total + self._inner_of_features(&x.vector[0], y)
 
     cdef double _slope(self, Direction x) noexcept nogil:
         """The derivative of the objective along a direction."""
-        cdef double inner = self.patterns.sqrho * self.a.state.label_sum * x.label_sum
+        cdef double inner = self.data.sqrho * self.a.state.label_sum * x.label_sum
         inner += self._inner_of_features(&self.a.v[0], x)
         inner = self.a.state.scale * inner + self._diagonal_product(&self.alpha[0], &x.dual[0])
         return self.target * sum_of(&x.dual[0], x.dual.shape[0]) - inner
@@ -449,10 +449,10 @@ cdef class ConjugateSteps:
         """What the slack terms add to an inner product: sum_k D_k alpha_k alpha'_k."""
         if not self.has_diagonal:
             return 0
-        return weighted_dot_of(&self.extension[0], dual, other, self.extension.shape[0])
+        return weighted_dot_of(&self.diag[0], dual, other, self.diag.shape[0])
 
     cdef double _inner_of_features(self, const double* vector, Direction y) noexcept nogil:
-        if self.patterns.rows.is_kernel:
+        if self.data.rows.is_kernel:
             return self._inner_over_kernel(vector, &y.dual[0])
         return dot_of(vector, &y.vector[0], y.vector.shape[0])
 
@@ -462,5 +462,5 @@ cdef class ConjugateSteps:
         cdef double total = 0
         for i in range(self.indices.shape[0]):
             k = self.indices[i]
-            total += products[k] * self.patterns.labels[k] * dual[i]
+            total += products[k] * self.data.labels[k] * dual[i]
         return total

@@ -22,7 +22,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from margins._limits cimport PREFETCH_DISTANCE
 from margins._update cimport (
-    Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step, check_sqnorm,
+    BinaryData, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step, check_sqnorm,
     check_step, check_thresholds, describe_sample, prefetch_sample, product,
 )
 
@@ -47,19 +47,19 @@ cdef class ShrinkingPasses(SampleLoop):
         self.passes = passes
         self.members = np.empty(0, dtype=np.int32)
 
-    def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
-                   order, Rules full_pass_rules=None, readout=None):
+    def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
+                   order, Rules full_pass_rules=None, averaging=None):
         """Process every sample of `order`, then, repeatedly, those that remain.
 
         Parameters
         ----------
-        full_pass_rules, readout : None
+        full_pass_rules, averaging : None
             For `ActiveSets`; unused here.
 
         Returns
         -------
         int
-            How many samples of the full pass changed the weight vector; 0: converged. `n_refused` is
+            How many samples of the full pass changed the weight vector; 0: converged. `n_rejected` is
             how many were misclassified without an update, `n_unmoved` how many of these were below the
             upper bounds of their dual variables.
 
@@ -79,11 +79,11 @@ cdef class ShrinkingPasses(SampleLoop):
         members = np.array(order, dtype=np.int32)
         self.members = members
         self.before.lowest, self.before.highest = -INFINITY, INFINITY
-        self.begin(patterns, a, rules, None)
+        self.begin(data, a, rules, None)
         try:
             self._pass(len(members), &tally)
             n_changed = tally.n_changed
-            self.n_refused, self.n_unmoved = tally.n_refused, tally.n_unmoved
+            self.n_rejected, self.n_unmoved = tally.n_rejected, tally.n_unmoved
             for _ in range(self.passes):
                 if tally.n_kept == 0 or tally.n_changed == 0:
                     break
@@ -105,13 +105,13 @@ cdef class ShrinkingPasses(SampleLoop):
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
         shrinking_pass(
-            self.patterns, self.weights, self.rules, self.members, begin, end, &self.before, &self.now, tally
+            self.data, self.weights, self.rules, self.members, begin, end, &self.before, &self.now, tally
         )
         return 0
 
 
 cdef void shrinking_pass(
-    Patterns patterns, WeightVector a, Rules rules, int32_t[::1] members, Py_ssize_t begin,
+    BinaryData data, WeightVector a, Rules rules, int32_t[::1] members, Py_ssize_t begin,
     Py_ssize_t end, const Violations* before, Violations* out, Tally* tally
 ) noexcept nogil:
     """Process members[begin:end], removing some; the others are moved to members[n_kept:].
@@ -120,7 +120,7 @@ cdef void shrinking_pass(
     """
     cdef Py_ssize_t i, k
     cdef double gradient, violation
-    cdef bint is_kernel = patterns.rows.is_kernel, refused
+    cdef bint is_kernel = data.rows.is_kernel, rejected
     cdef Thresholds thresholds
     cdef Sample sample
     cdef Step step
@@ -129,26 +129,26 @@ cdef void shrinking_pass(
         return
     for i in range(begin, end):
         if i + PREFETCH_DISTANCE < end and not is_kernel:
-            prefetch_sample(patterns, a, members[i + PREFETCH_DISTANCE])
+            prefetch_sample(data, a, members[i + PREFETCH_DISTANCE])
         k = members[i]
-        describe_sample(patterns, a, k, product(patterns, a, k), &thresholds, &sample)
+        describe_sample(data, a, k, product(data, a, k), &thresholds, &sample)
         step.repetitions = 0
-        refused = False
+        rejected = False
         if sample.product <= thresholds.learn[sample.positive]:
             if sample.dual < sample.upper:
                 step.rounded = False
                 rules.update.learn(rules, &a.state, &sample, &step)
                 tally.n_unmoved += step.repetitions <= 0 and not step.rounded
-            refused = step.repetitions <= 0  # at its upper bound, but for rounding
+            rejected = step.repetitions <= 0  # at its upper bound, but for rounding
         elif sample.product >= thresholds.unlearn[sample.positive] and sample.dual > 0:
             rules.update.unlearn(rules, &a.state, &sample, &step)
-        tally.n_refused += refused
+        tally.n_rejected += rejected
         gradient = violation = sample.product - 1
         if sample.dual <= 0:
             if gradient > before.highest:
                 continue
             violation = min(gradient, 0)
-        elif refused:
+        elif rejected:
             if gradient < before.lowest:
                 continue
             violation = 0
@@ -159,7 +159,7 @@ cdef void shrinking_pass(
         if not step.repetitions <= 0:  # NaN is a change, and recorded
             if not check_step(tally, k, &step):
                 return
-            apply_step(patterns, a, &sample, &step)
+            apply_step(data, a, &sample, &step)
             tally.n_changed += 1
             rules.condition.thresholds(&a.state, &thresholds)
             if not (check_sqnorm(tally, k, &a.state) and check_thresholds(tally, k, &thresholds)):

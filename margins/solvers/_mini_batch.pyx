@@ -11,7 +11,7 @@ Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos, Figure 1.
 
 from libc.stdint cimport int32_t
 from margins._update cimport (
-    Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_decay, apply_step,
+    BinaryData, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_decay, apply_step,
     check_decay, check_sqnorm, check_step, check_thresholds, describe_sample, product,
 )
 from margins.rules.hinge cimport SubgradientStep
@@ -34,40 +34,40 @@ cdef class MiniBatches(SampleLoop):
         self.size = size
         self._remaining = np.empty(0, dtype=np.int32)
 
-    def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
-                   const int32_t[::1] order not None, Rules full_pass_rules=None, readout=None):
+    def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
+                   const int32_t[::1] order not None, Rules full_pass_rules=None, averaging=None):
         """Process the samples of `order`, as many batches as they fill.
 
         Parameters
         ----------
-        full_pass_rules, readout : None
+        full_pass_rules, averaging : None
             For `ActiveSets`; unused here.
 
         Returns
         -------
         int
-            How many samples were added. `n_refused` is 0.
+            How many samples were added. `n_rejected` is 0.
 
         Raises
         ------
         TypeError
-            If the update is no `SubgradientStep`, or there is a readout.
+            If the update is no `SubgradientStep`, or there is an averaging.
         margins.rules.RuleError
             If a rule returns a number that is not finite. The weight vector is then invalid.
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
         cdef Tally tally
-        if not isinstance(rules.update, SubgradientStep) or readout is not None:
+        if not isinstance(rules.update, SubgradientStep) or averaging is not None:
             raise TypeError(
-                "MiniBatches must have rules with a SubgradientStep and no readout. "
-                f"Got {rules!r} and {readout!r}."
+                "MiniBatches must have rules with a SubgradientStep and no averaging. "
+                f"Got {rules!r} and {averaging!r}."
             )
         samples = np.concatenate([self._remaining, np.asarray(order)])
         n_samples = len(samples) // self.size * self.size
         self._remaining = samples[n_samples:]
         self.wrong = np.empty(self.size, dtype=np.int32)
-        self.begin(patterns, a, rules, None)
+        self.begin(data, a, rules, None)
         try:
             self.run(samples, n_samples, &tally)
         finally:
@@ -82,14 +82,14 @@ cdef class MiniBatches(SampleLoop):
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
         _process_batches(
-            self.patterns, self.weights, self.rules, <SubgradientStep> self.rules.update, order, begin, end,
+            self.data, self.weights, self.rules, <SubgradientStep> self.rules.update, order, begin, end,
             self.wrong, tally
         )
         return 0
 
 
 cdef void _process_batches(
-    Patterns patterns, WeightVector a, Rules rules, SubgradientStep update, const int32_t[::1] order,
+    BinaryData data, WeightVector a, Rules rules, SubgradientStep update, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, int32_t[::1] wrong, Tally* tally
 ) noexcept nogil:
     """Process whole batches; `wrong` has the size of one."""
@@ -105,7 +105,7 @@ cdef void _process_batches(
         n_wrong = 0
         for i in range(begin, begin + n):
             k = order[i]
-            if product(patterns, a, k) <= thresholds.learn[patterns.labels[k] > 0]:
+            if product(data, a, k) <= thresholds.learn[data.labels[k] > 0]:
                 wrong[n_wrong] = <int32_t> k
                 n_wrong += 1
         size = update.size(&a.state) / n
@@ -116,12 +116,12 @@ cdef void _process_batches(
         # One after the other, because |a|^2 follows from the product before each addition.
         for i in range(n_wrong):
             k = wrong[i]
-            describe_sample(patterns, a, k, product(patterns, a, k), &thresholds, &sample)
+            describe_sample(data, a, k, product(data, a, k), &thresholds, &sample)
             step.shrink, step.repetitions = 1, 1
             step.add = size * update.weight_of(k)
             if not check_step(tally, k, &step):
                 return
-            apply_step(patterns, a, &sample, &step)
+            apply_step(data, a, &sample, &step)
             if not check_sqnorm(tally, k, &a.state):
                 return
             a.state.t -= 1  # the batch has been counted

@@ -369,11 +369,11 @@ class _Planner:
         return PlannedPhase("newton", f"Newton steps from {start}", play)
 
     def _first_passes(self):
-        """One epoch of visits, of a part of the samples if the loss is smooth."""
+        """One epoch of accesses, of a part of the samples if the loss is smooth."""
         newton, m = self.tuning.newton, self.problem.n_samples
         # Of a smoothed loss the steps also need to know which dual variables are free.
         takes_all = not self.problem.loss.is_smooth or self.max_iter == 1
-        n = m if takes_all else min(max(int(newton.visited_share * m), newton.min_visited), m)
+        n = m if takes_all else min(max(int(newton.accessed_share * m), newton.min_accessed), m)
 
         def play(run):
             if run.n_epochs > 0:
@@ -388,7 +388,7 @@ class _Planner:
             n_samples = None if takes_all else n
             solver = RulesSolver(rules, n_samples=n_samples)
             solver.name = "unlearning"
-            yield Phase(solver=solver, epochs=1, readout=late_average)
+            yield Phase(solver=solver, epochs=1, averaging=late_average)
 
         return PlannedPhase("unlearning", f"one pass over {n} samples, to find those that matter", play)
 
@@ -407,7 +407,7 @@ class _Planner:
         def pays(run, b):
             if always:
                 return True
-            found = estimated_gap(run.patterns, run.weights, np.zeros(len(run.patterns)), b)
+            found = estimated_gap(run.data, run.weights, np.zeros(len(run.data)), b)
             return found <= conjugate.max_relative_gap * dual_value(run.weights, b)
 
         def play(run):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from margins._activeset import ActiveSets, Level
-from margins._update import Patterns, Readout, Rules, WeightVector
+from margins._update import Averaging, BinaryData, Rules, WeightVector
 from margins.losses import Loss
 
 
@@ -20,11 +20,11 @@ class Problem(NamedTuple):
 
     Attributes
     ----------
-    data : margins._update.Patterns
+    data : margins._update.BinaryData
     loss : margins.losses.Loss
     """
 
-    data: Patterns
+    data: BinaryData
     loss: Loss
 
     @property
@@ -78,11 +78,11 @@ class PrimalPoint:
         """The intercept is rho^2 times it."""
         return self.w[-1] / self.rho if self.rho > 0 else 0.0
 
-    def products(self, patterns):
+    def products(self, data):
         """w.y_k of all samples: ndarray of float64, shape (m,)."""
         return self.margins
 
-    def ordinary_sqnorm(self, patterns):
+    def ordinary_sqnorm(self, data):
         """|w|^2 over features and intercept."""
         return float(self.w @ self.w)
 
@@ -94,9 +94,9 @@ class EpochReport(NamedTuple):
     ----------
     n_changed : int
         Samples whose dual variable has changed; 0: the solver has converged.
-    n_visits : int
+    n_accesses : int
         Samples accessed.
-    n_refused : int
+    n_rejected : int
         Misclassified samples without an update.
     check_gap : bool
         False: the estimated gap is above the tolerance, so a certificate would not prove it.
@@ -107,13 +107,13 @@ class EpochReport(NamedTuple):
     dual_is_feasible : bool
         True: the run's dual variables are feasible as they are, at scale 1.
     n_unmoved : int
-        Of `n_refused`: samples below the upper bounds of their dual variables. With any, an epoch that
+        Of `n_rejected`: samples below the upper bounds of their dual variables. With any, an epoch that
         changes nothing is no convergence.
     """
 
     n_changed: int
-    n_visits: int
-    n_refused: int = 0
+    n_accesses: int
+    n_rejected: int = 0
     check_gap: bool = True
     is_exhausted: bool = False
     primal: PrimalPoint | None = None
@@ -181,13 +181,15 @@ class RulesSolver(Solver):
     def process(self, run, order):
         """Access the samples of `order`, ndarray of int32, then the active sets: EpochReport."""
         if self._sets is None:
-            self._sets = ActiveSets(self.levels, len(run.patterns))
+            self._sets = ActiveSets(self.levels, len(run.data))
         sets = self._sets
-        before = sets.n_visits
+        before = sets.n_accesses
         n_changed = sets.full_epoch(
-            run.patterns, run.weights, self.rules, order, self.full_pass_rules, run.readout
+            run.data, run.weights, self.rules, order, self.full_pass_rules, run.averaging
         )
-        return EpochReport(n_changed, sets.n_visits - before, sets.n_refused, n_unmoved=sets.n_unmoved)
+        return EpochReport(
+            n_changed, sets.n_accesses - before, sets.n_rejected, n_unmoved=sets.n_unmoved
+        )
 
     def __repr__(self):
         return f"RulesSolver({self.rules!r}, levels={self.levels!r})"
@@ -201,8 +203,9 @@ class EpochSolver(Solver):
     rules : margins.rules.Rules or None
         None: the loop needs none.
     loop : object
-        ``loop.full_epoch(patterns, weights, rules, order, None, readout)`` returns how many samples
-        made an update in the pass over all of them, and leaves `n_refused`, `n_unmoved` and `n_visits`.
+        ``loop.full_epoch(data, weights, rules, order, None, averaging)`` returns how many samples
+        made an update in the pass over all of them, and leaves `n_rejected`, `n_unmoved` and
+        `n_accesses`.
     name : str
     """
 
@@ -212,11 +215,13 @@ class EpochSolver(Solver):
 
     def epoch(self, run):
         loop = self.loop
-        before = loop.n_visits
+        before = loop.n_accesses
         n_changed = loop.full_epoch(
-            run.patterns, run.weights, self.rules, run.orders.next(), None, run.readout
+            run.data, run.weights, self.rules, run.orders.next(), None, run.averaging
         )
-        return EpochReport(n_changed, loop.n_visits - before, loop.n_refused, n_unmoved=loop.n_unmoved)
+        return EpochReport(
+            n_changed, loop.n_accesses - before, loop.n_rejected, n_unmoved=loop.n_unmoved
+        )
 
 
 class Phase(NamedTuple):
@@ -244,8 +249,8 @@ class Phase(NamedTuple):
         Called with the run after every full epoch; True ends the run as converged.
     is_last : bool
         False: without an accuracy to prove, an epoch without updates ends the phase, but not the run.
-    readout : callable, optional
-        ``readout(weights)`` makes the averaging or selection over the iterates of this phase.
+    averaging : callable, optional
+        ``averaging(weights)`` makes the averaging or selection over the iterates of this phase.
     """
 
     rules: Rules | None = None
@@ -257,7 +262,7 @@ class Phase(NamedTuple):
     infeasible: Callable[..., str | None] | None = None
     until: Callable[..., bool] | None = None
     is_last: bool = True
-    readout: Callable[[WeightVector], Readout] | None = None
+    averaging: Callable[[WeightVector], Averaging] | None = None
 
     def play(self):
         """The solver of the phase: Solver."""
@@ -276,7 +281,7 @@ class PhaseRecord:
     epochs : int
     updates : int
         Multiplicities counted.
-    visits : int
+    accesses : int
         Samples accessed.
     seconds : float
         Wall time; two records are equal whatever it is.
@@ -285,7 +290,7 @@ class PhaseRecord:
     solver: str
     epochs: int
     updates: int
-    visits: int
+    accesses: int
     seconds: float = field(compare=False)
 
 

@@ -65,21 +65,21 @@ class ConjugateSolver(Solver):
 
     def epoch(self, run):
         """See `Solver.epoch`."""
-        patterns, weights = run.patterns, run.weights
+        data, weights = run.data, run.weights
         if self._sets is None:
-            self._sets = ActiveSets((), len(patterns))
+            self._sets = ActiveSets((), len(data))
         if self._n_unproven == 0:
             self._compare_with_proof(run)
         if self._steps is None or self._steps.a is not weights:
             share = self._tuning.full_set_share
-            self._steps = ConjugateSteps(patterns, weights, self._target, share)
+            self._steps = ConjugateSteps(data, weights, self._target, share)
         restarts = self._safety < 1 or self._n_since_restart >= self._tuning.restart
         if restarts:
             self._n_since_restart = 0
-        before = self._sets.n_visits
+        before = self._sets.n_accesses
         self._steps.begin(restarts)
         n_changed = self._pass(run, run.orders.next())
-        n_refused = self._sets.n_refused
+        n_rejected = self._sets.n_rejected
         check_gap, is_exhausted = True, False
         if n_changed:
             self._estimate, is_exhausted = self._inner_passes(run)
@@ -91,11 +91,11 @@ class ConjugateSolver(Solver):
             ):
                 self._n_unproven = 0
             check_gap = self._n_unproven == 0
-        n_visits = self._sets.n_visits - before
-        return EpochReport(n_changed, n_visits, n_refused, check_gap, is_exhausted)
+        n_accesses = self._sets.n_accesses - before
+        return EpochReport(n_changed, n_accesses, n_rejected, check_gap, is_exhausted)
 
     def _pass(self, run, order):
-        return self._sets.full_epoch(run.patterns, run.weights, self._rules, order, None, run.readout)
+        return self._sets.full_epoch(run.data, run.weights, self._rules, order, None, run.averaging)
 
     def _compare_with_proof(self, run):
         """Compare the last estimate with the gap proven since."""
@@ -153,7 +153,7 @@ class ConjugateSolver(Solver):
         # Estimates may grow before they fall, so the least counts.
         self._least_estimate = min(self._least_estimate, self._pass_estimate)
         times = _repetitions_to(required, self._least_estimate, self._first_estimate)
-        return times * self._sets.n_visits > self._max_passes * len(run.patterns)
+        return times * self._sets.n_accesses > self._max_passes * len(run.data)
 
     def _required(self, run):
         """The gap to be proven, in units of the objective at functional margin 1."""

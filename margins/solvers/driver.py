@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from margins._sparse import Rows
-from margins._update import Patterns, WeightVector
+from margins._update import BinaryData, WeightVector
 from margins.certificate import Certificate
-from margins.data.binary_problem import of_each
+from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.losses.base import NOTHING
@@ -79,10 +79,10 @@ class RunOptions(NamedTuple):
         When samples are permuted: see `margins.data.permutations.Orders`.
     held_out : float
         The share of the samples, those first in the first order, that are never accessed.
-    readout : callable or None
-        ``readout(weights)`` makes what averages the iterates of the whole run.
+    averaging : callable or None
+        ``averaging(weights)`` makes what averages the iterates of the whole run.
     new_weights : callable or None
-        ``new_weights(patterns)`` makes what is trained in place of a `WeightVector`.
+        ``new_weights(data)`` makes what is trained in place of a `WeightVector`.
     """
 
     eps: float | None = None
@@ -93,7 +93,7 @@ class RunOptions(NamedTuple):
     theta: float = 0.0
     shuffle: str = "epochs"
     held_out: float = 0.0
-    readout: Callable | None = None
+    averaging: Callable | None = None
     new_weights: Callable | None = None
 
 
@@ -102,25 +102,25 @@ class Run:
 
     Parameters
     ----------
-    patterns : Patterns
+    data : BinaryData
     loss : margins.losses.Loss
     seed : int
     options : RunOptions
     watch : object or None
         Observes every full epoch; may end the run: see `margins.estimators.callbacks.Watch`.
     features : margins._sparse.Rows or None
-        Of `patterns` that are rows of their Gram matrix: X, by which the run is to end.
+        Of `data` that are rows of their Gram matrix: X, by which the run is to end.
 
     Attributes
     ----------
-    patterns, loss, seed, options, features
+    samples, loss, seed, options, features
         As given.
     eps : float or None
     max_iter : int
     orders : margins.data.permutations.Orders
         In which the samples are accessed.
     weights : WeightVector
-    readout : Readout or None
+    averaging : Averaging or None
         What averages iterates; None: the last one is read out.
     history : list of Epoch
     phases : list of PhaseRecord
@@ -134,7 +134,7 @@ class Run:
     primal_scale, dual_scale : float
         By what the hypothesis and the dual variables are multiplied to attain the certified objectives.
     n_epochs : int
-    n_visits : int
+    n_accesses : int
         Accesses of a sample.
     clean : bool
         True if the last full epoch changed nothing.
@@ -142,49 +142,49 @@ class Run:
     standstill : str or None
         Why the last full epoch, which changed nothing, is no convergence: misclassified samples that the
         update rule does not add.
-    trouble : str or None
+    message : str or None
         Why the fit ended without the proof.
     """
 
     def __init__(
         self,
-        patterns: Patterns,
+        data: BinaryData,
         loss: Loss,
         seed: int,
         options: RunOptions,
         watch=None,
         features: Rows | None = None,
     ):
-        self.patterns, self.loss, self.seed, self.options = patterns, loss, seed, options
+        self.data, self.loss, self.seed, self.options = data, loss, seed, options
         self.features, self._watch = features, watch
         self.eps, self.max_iter, self.theta = options.eps, options.max_iter, options.theta
         self.keep_dual = options.keep_dual
-        m = len(patterns)
+        m = len(data)
         self.orders = Orders(
             m,
-            patterns.rows,
+            data.rows,
             seed,
             proven=options.eps is not None,
             shuffle=options.shuffle,
             n_held_out=math.ceil(options.held_out * m),
         )
         if options.new_weights is None:
-            self.weights = WeightVector(patterns.rows.n_features, m if options.keep_dual else 0)
+            self.weights = WeightVector(data.rows.n_features, m if options.keep_dual else 0)
         else:
-            self.weights = options.new_weights(patterns)
-        self._readout = None if options.readout is None else options.readout(self.weights)
-        self.readout = self._readout
+            self.weights = options.new_weights(data)
+        self._averaging = None if options.averaging is None else options.averaging(self.weights)
+        self.averaging = self._averaging
         self.history: list[Epoch] = []
         self.phases: list[PhaseRecord] = []
         self.solver: Solver | None = None
-        self.certificate = self.products = self.standstill = self.trouble = None
+        self.certificate = self.products = self.standstill = self.message = None
         self.primal_scale = self.dual_scale = 1.0
-        self.n_epochs = self.n_visits = 0
+        self.n_epochs = self.n_accesses = 0
         self.clean = self.converged = False
         self._best_dual = 0.0
-        self._n_changed = self._n_refused = self._n_unmoved = 0
+        self._n_changed = self._n_rejected = self._n_unmoved = 0
         self._corrects_rounding = False
-        self._n_visits_summed = 0  # before the weight vector was last summed
+        self._n_accesses_summed = 0  # before the weight vector was last summed
         self._primal = None  # of the last epoch, if its solver has found one
         self._is_certified = False  # the hypothesis as it is
         self._check_gap = True
@@ -192,12 +192,12 @@ class Run:
     @property
     def problem(self):
         """What is solved: Problem."""
-        return Problem(self.patterns, self.loss)
+        return Problem(self.data, self.loss)
 
     @property
     def sqradius(self):
         """R^2, the largest squared norm of an augmented and extended sample."""
-        return self.patterns.max_sqnorm
+        return self.data.max_sqnorm
 
     @property
     def finished(self):
@@ -215,9 +215,9 @@ class Run:
         """The weight vector that is read out."""
         if self._primal is not None:
             return self._primal
-        if self.readout is None:
+        if self.averaging is None:
             return self.weights
-        return self.readout.hypothesis(self.weights, self.patterns)
+        return self.averaging.hypothesis(self.weights, self.data)
 
     @property
     def upper_bound(self):
@@ -234,7 +234,7 @@ class Run:
 
     def bound_dual(self, upper):
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
-        self.patterns = self.patterns.with_limits(upper=of_each(upper, len(self.patterns)))
+        self.data = self.data.with_limits(upper=of_each(upper, len(self.data)))
 
     def restart(self):
         """Begin again from 0; epochs and updates stay counted."""
@@ -261,8 +261,8 @@ class Run:
         if self.features is None:
             return False
         before = self.weights.sqnorm
-        self.patterns = self.patterns.over(self.features)
-        self.weights = self.weights.over(self.patterns)
+        self.data = self.data.over(self.features)
+        self.weights = self.weights.over(self.data)
         self.orders.use(self.features)
         self.features = None
         self._forget_dual_unless(before)
@@ -270,15 +270,15 @@ class Run:
 
     def certify(self):
         """Compute the certificate of the hypothesis as it is: one pass over all samples."""
-        weights, hypothesis, patterns = self.weights, self.hypothesis, self.patterns
+        weights, hypothesis, data = self.weights, self.hypothesis, self.data
         self.products = None  # not two of them at a time
-        self.products = products = hypothesis.products(patterns)
-        sqnorm = hypothesis.ordinary_sqnorm(patterns)
+        self.products = products = hypothesis.products(data)
+        sqnorm = hypothesis.ordinary_sqnorm(data)
         bounds = NOTHING
         if self.theta != 0:
-            products -= self.theta * patterns.signs
+            products -= self.theta * data.signs
             # The intercept's weight is rho label_sum - theta / rho.
-            length = self.theta / patterns.sqrho if patterns.sqrho > 0 else math.inf
+            length = self.theta / data.sqrho if data.sqrho > 0 else math.inf
             sqnorm = max(sqnorm + self.theta * (length - 2 * hypothesis.label_sum), 0.0)
         if self.theta == 0 or math.isfinite(sqnorm):
             bounds = self.loss.bounds(products, sqnorm, weights)
@@ -328,22 +328,22 @@ class Run:
         solver = phase.play()
         solver.start(self)
         self.solver = solver
-        readout = self._readout if phase.readout is None else phase.readout(self.weights)
-        self._is_certified = self._is_certified and readout is self.readout
-        self.readout = readout
+        averaging = self._averaging if phase.averaging is None else phase.averaging(self.weights)
+        self._is_certified = self._is_certified and averaging is self.averaging
+        self.averaging = averaging
         self._corrects_rounding = self._corrects_rounding or solver.corrects_rounding
-        self._begin = self.n_epochs, self.weights.n_updates, self.n_visits, time.perf_counter()
+        self._begin = self.n_epochs, self.weights.n_updates, self.n_accesses, time.perf_counter()
         return solver
 
     def end_phase(self):
         """Record the phase that has ended."""
-        epochs, updates, visits, seconds = self._begin
+        epochs, updates, accesses, seconds = self._begin
         self.phases.append(
             PhaseRecord(
                 self.solver.name,
                 self.n_epochs - epochs,
                 self.weights.n_updates - updates,
-                self.n_visits - visits,
+                self.n_accesses - accesses,
                 time.perf_counter() - seconds,
             )
         )
@@ -358,25 +358,25 @@ class Run:
         if phase.until is not None and phase.until(self):
             self.clean = proven = True
         if proven:
-            self.trouble = None
+            self.message = None
             return True
-        if self.trouble is None and self.clean and not solver.decays:
+        if self.message is None and self.clean and not solver.decays:
             return False
-        if self.trouble is None and phase.infeasible is not None:
-            self.trouble = phase.infeasible(self)
-        return self.trouble is not None
+        if self.message is None and phase.infeasible is not None:
+            self.message = phase.infeasible(self)
+        return self.message is not None
 
     def ends_phase(self):
         """True if a run that is trained with others ends: nothing changed, stopped, or out of epochs."""
         if self.clean and self.standstill is None:
-            self.trouble = None  # a callback that stopped it came too late
-        elif self.trouble is None and self.n_epochs == self.max_iter:
+            self.message = None  # a callback that stopped it came too late
+        elif self.message is None and self.n_epochs == self.max_iter:
             self._out_of_epochs()
-        return self.clean or self.trouble is not None
+        return self.clean or self.message is not None
 
     def _out_of_epochs(self):
         """Note that `max_iter` was what ended the run."""
-        self.trouble = f"max_iter={self.max_iter} full epochs came first"
+        self.message = f"max_iter={self.max_iter} full epochs came first"
 
     def begin_epoch(self):
         """Notify observers that a full epoch begins."""
@@ -387,9 +387,9 @@ class Run:
     def add(self, report):
         """Count what a solver has done, in a whole epoch or a part of it."""
         self._n_changed += report.n_changed
-        self._n_refused += report.n_refused
+        self._n_rejected += report.n_rejected
         self._n_unmoved += report.n_unmoved
-        self.n_visits += report.n_visits
+        self.n_accesses += report.n_accesses
         self._check_gap = report.check_gap
         self._primal = report.primal
         if report.dual_is_feasible:
@@ -412,7 +412,7 @@ class Run:
             self.certify()
             if self.finished and self._leave_rounding():
                 self.certify()
-        mistakes = self._n_changed + self._n_refused
+        mistakes = self._n_changed + self._n_rejected
         self.history.append(
             Epoch(
                 self.n_epochs,
@@ -424,16 +424,16 @@ class Run:
         )
         if self.options.report is not None:
             self.options.report(self._progress())
-        if self.clean and self.readout is not None:
+        if self.clean and self.averaging is not None:
             # The epochs that are left would be like this one: their accesses count.
             # (No more of them than a double counts exactly.)
-            left = min(self.max_iter - self.n_epochs, 2**53 // len(self.patterns))
-            n_presented = len(self.patterns) - self.orders.n_held_out
-            self.readout.n_presented += left * n_presented
-            self.readout.n_right += left * (n_presented - self._n_refused)
-        self._n_changed = self._n_refused = self._n_unmoved = 0
+            left = min(self.max_iter - self.n_epochs, 2**53 // len(self.data))
+            n_accesses = len(self.data) - self.orders.n_held_out
+            self.averaging.n_accesses += left * n_accesses
+            self.averaging.n_right += left * (n_accesses - self._n_rejected)
+        self._n_changed = self._n_rejected = self._n_unmoved = 0
         if self._watch is not None and self._watch.end_epoch(self):
-            self.trouble = "a callback stopped it"
+            self.message = "a callback stopped it"
 
     def conclude(self):
         """Certify what has been reached, and note whether it is what was required."""
@@ -444,11 +444,11 @@ class Run:
         if not self._check_gap:  # an observer ended the run after an epoch without a certificate
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
             if self.finished:
-                self.trouble = None
-        if self.trouble is None:
+                self.message = None
+        if self.message is None:
             self.converged = self.finished
             if not self.converged:
-                self.trouble = self.standstill or "the algorithm ended before its accuracy was proven"
+                self.message = self.standstill or "the algorithm ended before its accuracy was proven"
         if self._watch is not None:
             self._watch.end()
 
@@ -463,8 +463,8 @@ class Run:
             f"{'are' if n > 1 else 'is'} misclassified by {rules.condition!r}, and {rules.update!r} "
             "does not move the weight vector"
         )
-        if not rules.decays and self.trouble is None:
-            self.trouble = self.standstill
+        if not rules.decays and self.message is None:
+            self.message = self.standstill
 
     # Rounding.
 
@@ -472,13 +472,13 @@ class Run:
         """Leave what no proof rests on: a Gram matrix, sums of a kernel's rows. True if it was one."""
         if self.leave_gram():
             return True
-        if not (self._corrects_rounding and self.patterns.rows.is_kernel):
+        if not (self._corrects_rounding and self.data.rows.is_kernel):
             return False
-        if self._n_visits_summed == self.n_visits:  # just now
+        if self._n_accesses_summed == self.n_accesses:  # just now
             return False
         before = self.weights.sqnorm
-        self.weights.sum_afresh(self.patterns)
-        self._n_visits_summed = self.n_visits
+        self.weights.sum_afresh(self.data)
+        self._n_accesses_summed = self.n_accesses
         self._forget_dual_unless(before)
         return True
 
@@ -489,13 +489,13 @@ class Run:
 
     def _correct_rounding(self):
         """Recompute what updates have rounded off, where a proof could depend on it."""
-        self.weights.recompute(self.patterns)
-        if not self._corrects_rounding or self.patterns.rows.is_kernel:
+        self.weights.recompute(self.data)
+        if not self._corrects_rounding or self.data.rows.is_kernel:
             return
         limit = TUNING.driver.negligible_rounding * self.loss.required_gap(self.eps)
         if not self._rounded_off() <= limit:
-            self.weights.sum_afresh(self.patterns)
-            self._n_visits_summed = self.n_visits
+            self.weights.sum_afresh(self.data)
+            self._n_accesses_summed = self.n_accesses
 
     def _rounded_off(self):
         """What share of |a| updates may have rounded off at most, since it was last summed.
@@ -503,13 +503,13 @@ class Run:
         Each rounds a, and its dual variable, which may have been as large as its bound, or as its
         diagonal allows in an `a` of this length. Only after `recompute`.
         """
-        patterns, n_visits = self.patterns, self.n_visits - self._n_visits_summed
+        data, n_accesses = self.data, self.n_accesses - self._n_accesses_summed
         length = math.sqrt(self.weights.sqnorm)
         if length == 0:
             return math.inf
-        extension = float(patterns.extension_sqnorms.min())
-        dual = 1 / math.sqrt(extension) if extension > 0 else patterns.max_upper / length
-        return EPSILON * n_visits * (ROUNDED_BY_STEP + 2 * dual * math.sqrt(self.sqradius))
+        diag = float(data.diagonal.min())
+        dual = 1 / math.sqrt(diag) if diag > 0 else data.max_upper / length
+        return EPSILON * n_accesses * (ROUNDED_BY_STEP + 2 * dual * math.sqrt(self.sqradius))
 
     def _progress(self):
         epoch = self.history[-1]

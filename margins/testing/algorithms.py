@@ -473,10 +473,10 @@ def _require_true(classifier, problem, certificate):
     problem = problem._replace(C=getattr(classifier, "C", problem.C))
     loss = getattr(classifier, "loss", "squared_hinge")
     rho = _rho(classifier)
-    patterns = problem.patterns(rho)
+    data = problem.data(rho)
     optimum = None  # for the hinge loss there is no oracle
     if loss != "hinge" or math.isinf(problem.C):
-        gamma = maximum_margin(problem.patterns(rho, extended=True))
+        gamma = maximum_margin(problem.data(rho, extended=True))
         optimum = 0.5 / gamma**2 if gamma else math.inf
         above, below = gamma * (1 + SLACK) + SLACK * (not gamma), gamma * (1 - SLACK)
         require(certificate.margin <= above, f"margin {certificate.margin}", f"at most {gamma}")
@@ -524,7 +524,7 @@ def _require_true(classifier, problem, certificate):
     w, b = classifier.coef_[0], classifier.intercept_[0]
     weights = np.append(w, b / rho if rho else 0.0)
     require(np.isfinite(weights).all(), f"coef_ and intercept_ {weights}", "finite numbers")
-    attained = least_objective(patterns, weights, problem.C, loss)
+    attained = least_objective(data, weights, problem.C, loss)
     require(
         attained <= certificate.primal * (1 + SLACK),
         f"primal {certificate.primal}",
@@ -536,7 +536,7 @@ def _require_true(classifier, problem, certificate):
         f"at most {attained}, what coef_ and intercept_ attain",
     )
     if math.isinf(problem.C) and weights.any():
-        margin = float((patterns @ weights).min() / np.linalg.norm(weights))
+        margin = float((data @ weights).min() / np.linalg.norm(weights))
         require(
             certificate.margin <= margin + SLACK * (1 + abs(margin)),
             f"margin {certificate.margin}",

@@ -1,4 +1,4 @@
-"""Checks of rules: conditions, updates, shrinks and readouts."""
+"""Checks of rules: conditions, updates, shrinks and averagings."""
 
 import itertools
 import math
@@ -10,14 +10,14 @@ import numpy as np
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.rules import (
     Additive,
+    Averaging,
     Condition,
     FixedThreshold,
     Mistake,
     NoShrink,
-    Readout,
     RuleError,
     Rules,
     Shrink,
@@ -34,7 +34,7 @@ check = check_of(lambda rule: getattr(rule, "__name__", type(rule).__name__))
 
 
 def check_rule(
-    rule: Condition | Update | Shrink | Callable[[WeightVector], Readout],
+    rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
     expected_failures: Mapping[str, str] | None = None,
 ) -> None:
     """Raise AssertionError unless a rule keeps all that the loop expects of its kind.
@@ -42,8 +42,8 @@ def check_rule(
     Parameters
     ----------
     rule : Condition, Update or Shrink, or callable
-        A callable is given the weight vector before any update, and makes a Readout, as
-        `OnlineMixin.online_readout` does; a readout itself belongs to one run, of one size.
+        A callable is given the weight vector before any update, and makes an Averaging, as
+        `OnlineMixin.online_averaging` does; an averaging itself belongs to one run, of one size.
     expected_failures : dict of str, optional
         {name of a check: reason}, of checks that do not apply: to an update, say, that knows no upper
         bounds, since its algorithm has none.
@@ -58,7 +58,7 @@ def check_rule(
 
 
 def rule_checks(
-    rule: Condition | Update | Shrink | Callable[[WeightVector], Readout],
+    rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
     expected_failures: Mapping[str, str] | None = None,
 ) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
     """The single checks of `check_rule`.
@@ -77,12 +77,12 @@ def rule_checks(
     for kind, checks in CHECKS.items():
         if isinstance(rule, kind):
             return [(one, (rule,)) for one in checks if one.__name__ not in expected]
-    if isinstance(rule, Readout) or not callable(rule):
+    if isinstance(rule, Averaging) or not callable(rule):
         raise TypeError(
-            "rule must be a Condition, an Update, a Shrink, or a callable that makes a Readout of the "
-            f"weight vector before any update. Got {rule!r}."
+            "rule must be a Condition, an Update, a Shrink, or a callable that makes an Averaging of "
+            f"the weight vector before any update. Got {rule!r}."
         )
-    return [(one, (rule,)) for one in READOUT_CHECKS if one.__name__ not in expected]
+    return [(one, (rule,)) for one in AVERAGING_CHECKS if one.__name__ not in expected]
 
 
 # ------------------------------------------------------------------------------------------- the tools
@@ -131,29 +131,29 @@ def _shrink_of(condition):
     return shrink if isinstance(shrink, Shrink) else NoShrink()
 
 
-def _patterns(upper=math.inf, extension=0.0):
-    """Thirty patterns of small integers in four dimensions, with a bias, not separable."""
+def _data(upper=math.inf, diag=0.0):
+    """Thirty samples of small integers in four dimensions, with a bias, not separable."""
     generator = np.random.default_rng(0)
     X = generator.integers(-4, 5, size=(30, 4)).astype(float)
     positive = X @ [1, -2, 1, 1] + 0.5 > 0
     positive[::7] = ~positive[::7]  # so that no hyperplane separates them
     rows = rows_of(X)
     sqnorms = augmented_sqnorms(rows.sqnorms(), 1.0, hard_margin=False)
-    return binary_patterns(rows, sqnorms, positive, 1.0, extension, upper)
+    return make_binary_data(rows, sqnorms, positive, 1.0, diag, upper)
 
 
-def _present(patterns, rules, n_epochs=5, make_readout=None, keep_dual=True, between=None):
-    """Present patterns chunk by chunk: the weight vector and the readout."""
-    weights = WeightVector(patterns.rows.n_features, len(patterns) if keep_dual else 0)
-    readout = make_readout(weights) if make_readout else None
+def _present(data, rules, n_epochs=5, make_averaging=None, keep_dual=True, between=None):
+    """Present samples chunk by chunk: the weight vector and the averaging."""
+    weights = WeightVector(data.rows.n_features, len(data) if keep_dual else 0)
+    averaging = make_averaging(weights) if make_averaging else None
     for seed in range(n_epochs):
-        order = np.random.default_rng(seed).permutation(len(patterns)).astype(np.int32)
-        for begin in range(0, len(patterns), 10):
+        order = np.random.default_rng(seed).permutation(len(data)).astype(np.int32)
+        for begin in range(0, len(data), 10):
             chunk = order[begin : begin + 10]
-            ActiveSets((), len(patterns)).full_epoch(patterns, weights, rules, chunk, None, readout)
+            ActiveSets((), len(data)).full_epoch(data, weights, rules, chunk, None, averaging)
             if between:
-                readout = between(readout, weights, patterns)
-    return weights, readout
+                averaging = between(averaging, weights, data)
+    return weights, averaging
 
 
 def _numbers(weights):
@@ -181,7 +181,7 @@ def check_binary_interface(rule):
 
 @check
 def check_thresholds(condition):
-    """Thresholds are numbers, and a pattern of product +inf is not misclassified after an update."""
+    """Thresholds are numbers, and a sample of product +inf is not misclassified after an update."""
     for state in _states():
         for positive in (False, True):
             threshold = condition._py_threshold(state, positive)
@@ -232,7 +232,7 @@ def check_ceilings(condition):
 
 
 def _misclassified(count, walk):
-    """(surely, perhaps): is the pattern still misclassified after so many updates, up to rounding?"""
+    """(surely, perhaps): is the sample still misclassified after so many updates, up to rounding?"""
     product, threshold, size = walk[count]
     slack = SLACK * (size + abs(threshold)) if math.isfinite(threshold) else 0.0
     return product <= threshold - slack, product <= threshold + slack
@@ -313,7 +313,7 @@ def check_repeat(shrink):
             given = f"for {count} updates at once {_said(state)}"
             require(
                 math.isclose(added, total, rel_tol=SLACK),
-                f"a pattern added {added} times {given}",
+                f"a sample added {added} times {given}",
                 f"{total}, as by single updates",
             )
             # At the start there is nothing to shrink, and the factor says nothing.
@@ -335,12 +335,12 @@ def check_repetitions_of_shrink(shrink):
 def check_runs(rule):
     """A run by the rule is finite and the same every time; nor do kept dual variables change it."""
     rules = _rules_of(rule, FixedThreshold(7))
-    one, other = (_numbers(_present(_patterns(), rules)[0]) for _ in range(2))
+    one, other = (_numbers(_present(_data(), rules)[0]) for _ in range(2))
     require(np.isfinite(one).all(), f"weights, sums and counts {one}", "finite numbers")
     require(one == other, f"{one} and {other} from two runs", "the same")
     if isinstance(rule, Update) or rules.condition.unlearns:
         return  # these may ask for dual variables
-    without = _numbers(_present(_patterns(), rules, keep_dual=False)[0])
+    without = _numbers(_present(_data(), rules, keep_dual=False)[0])
     same = np.allclose(one, without, rtol=SLACK, atol=SLACK * np.abs(one).max())
     require(same, f"{without} without dual variables", f"{one}, as with them")
 
@@ -355,7 +355,7 @@ def check_dual_variables_keep_their_bounds(update):
         (FixedThreshold(7), FixedThreshold(40), Unlearning(7, 60)), (math.inf, 2.5, 1.0)
     ):
         rules = Rules(condition, update, NoShrink())
-        dual = _present(_patterns(upper), rules)[0].dual
+        dual = _present(_data(upper), rules)[0].dual
         require(
             dual.min() >= 0 and dual.max() <= upper,
             f"dual variables from {dual.min()} to {dual.max()} with {condition!r}",
@@ -366,10 +366,10 @@ def check_dual_variables_keep_their_bounds(update):
 @check
 def check_sums_are_kept(update):
     """|a|^2 and the sum of the dual variables, kept by recursion, are those of the weight vector."""
-    patterns = _patterns(extension=0.5)
-    weights = _present(patterns, Rules(FixedThreshold(7), update, NoShrink()))[0]
+    data = _data(diag=0.5)
+    weights = _present(data, Rules(FixedThreshold(7), update, NoShrink()))[0]
     kept = np.array([weights.sqnorm, weights.dual_sum])
-    weights.recompute(patterns)
+    weights.recompute(data)
     anew = np.array([weights.sqnorm, weights.dual_sum])
     require(np.isfinite(anew).all(), f"|a|**2 and S of {anew}", "finite numbers")
     require(
@@ -383,13 +383,13 @@ def check_sums_are_kept(update):
 def check_counts(update):
     """Updates are counted in whole numbers; what is not misclassified is not updated."""
 
-    def count(readout, weights, patterns):
+    def count(averaging, weights, data):
         require(
             weights.t == math.floor(weights.t), f"a clock of {weights.t}", "a whole number of updates"
         )
 
     rules = Rules(FixedThreshold(7), update, NoShrink())
-    weights = _present(_patterns(), rules, between=count)[0]
+    weights = _present(_data(), rules, between=count)[0]
     require(weights.n_updates >= 0, f"{weights.n_updates} updates", "0 or more")
     if weights.n_updates == 0:
         require(not weights.weights.any(), "weights changed by no update", "0 updates, weights of 0")
@@ -398,10 +398,10 @@ def check_counts(update):
 @check
 def check_updates_are_finite(update):
     """No number of an update is NaN or infinite, whatever the product, the state and the label."""
-    patterns = _patterns()
+    data = _data()
     for beyond in (Mistake(), FixedThreshold(7)):
         try:
-            _present(patterns, Rules(beyond, update, NoShrink()))
+            _present(data, Rules(beyond, update, NoShrink()))
         except RuleError as error:
             raise Violation(
                 f"{error.got} at sample {error.sample} with {beyond!r}", "finite numbers"
@@ -411,16 +411,16 @@ def check_updates_are_finite(update):
 @check
 def check_updates_move(update):
     """A sample of wrong sign, below the upper bound of its dual variable, changes the weight vector."""
-    patterns = _patterns()
-    weights, sets = WeightVector(patterns.rows.n_features, len(patterns)), ActiveSets((), len(patterns))
+    data = _data()
+    weights, sets = WeightVector(data.rows.n_features, len(data)), ActiveSets((), len(data))
     rules = Rules(Mistake(), update, NoShrink())
     for seed in range(3):
         before, n_updates = _numbers(weights)[:-1], weights.n_updates
-        order = np.random.default_rng(seed).permutation(len(patterns)).astype(np.int32)
-        n_changed = sets.full_epoch(patterns, weights, rules, order)
+        order = np.random.default_rng(seed).permutation(len(data)).astype(np.int32)
+        n_changed = sets.full_epoch(data, weights, rules, order)
         require(
             sets.n_unmoved == 0,
-            f"no update at {sets.n_unmoved} of {len(patterns)} samples, all misclassified",
+            f"no update at {sets.n_unmoved} of {len(data)} samples, all misclassified",
             "an update at each of them",
         )
         require(
@@ -430,41 +430,41 @@ def check_updates_move(update):
         )
 
 
-# ------------------------------------------------------------------------------------------- readouts
+# ------------------------------------------------------------------------------------------- averagings
 
 
 def _made(make, weights):
-    readout = make(weights)
-    if not isinstance(readout, Readout):
-        raise Violation(f"{readout!r} from {make!r}", "a Readout")
-    return readout
+    averaging = make(weights)
+    if not isinstance(averaging, Averaging):
+        raise Violation(f"{averaging!r} from {make!r}", "an Averaging")
+    return averaging
 
 
-def _read(readout, weights, patterns):
-    hypothesis = readout.hypothesis(weights, patterns)
+def _read(averaging, weights, data):
+    hypothesis = averaging.hypothesis(weights, data)
     require(isinstance(hypothesis, WeightVector), f"{hypothesis!r} as a hypothesis", "a WeightVector")
     return _numbers(hypothesis)
 
 
-READOUT_RULES = Rules(FixedThreshold(7), Additive(most=1), NoShrink())
+AVERAGING_RULES = Rules(FixedThreshold(7), Additive(most=1), NoShrink())
 
 
 @check
-def check_readout_looks_only(make):
-    """A run with a readout is bit for bit the run without, also if it is asked during the run."""
+def check_averaging_looks_only(make):
+    """A run with an averaging is bit for bit the run without, also if it is asked during the run."""
 
-    def ask(readout, weights, patterns):
-        first, second = (_read(readout, weights, patterns) for _ in range(2))
+    def ask(averaging, weights, data):
+        first, second = (_read(averaging, weights, data) for _ in range(2))
         require(first == second, f"the hypotheses {first} and {second}, asked twice", "one hypothesis")
-        return readout
+        return averaging
 
-    plain = _numbers(_present(_patterns(), READOUT_RULES)[0])
+    plain = _numbers(_present(_data(), AVERAGING_RULES)[0])
     for between in (None, ask):
-        weights, readout = _present(
-            _patterns(), READOUT_RULES, make_readout=lambda a: _made(make, a), between=between
+        weights, averaging = _present(
+            _data(), AVERAGING_RULES, make_averaging=lambda a: _made(make, a), between=between
         )
         require(_numbers(weights) == plain, f"{_numbers(weights)} at the end of a run", f"{plain}")
-        read = _read(readout, weights, _patterns())
+        read = _read(averaging, weights, _data())
         require(np.isfinite(read).all(), f"the hypothesis {read}", "finite numbers")
         if between is None:
             unasked = read
@@ -477,22 +477,22 @@ def check_readout_looks_only(make):
 
 
 @check
-def check_readout_is_pickled(make):
-    """A readout that is pickled between two chunks goes on as if it were not."""
+def check_averaging_is_pickled(make):
+    """An averaging that is pickled between two chunks goes on as if it were not."""
 
     def reads_of(pass_on):
         reads = []
 
-        def between(readout, weights, patterns):
-            counts = [readout.n_right, readout.n_presented]
-            reads.append([*counts, *_read(readout, weights, patterns)])
-            return pass_on(readout)
+        def between(averaging, weights, data):
+            counts = [averaging.n_right, averaging.n_accesses]
+            reads.append([*counts, *_read(averaging, weights, data)])
+            return pass_on(averaging)
 
-        _present(_patterns(), READOUT_RULES, make_readout=lambda a: _made(make, a), between=between)
+        _present(_data(), AVERAGING_RULES, make_averaging=lambda a: _made(make, a), between=between)
         return reads
 
-    kept = reads_of(lambda readout: readout)
-    pickled = reads_of(lambda readout: pickle.loads(pickle.dumps(readout)))
+    kept = reads_of(lambda averaging: averaging)
+    pickled = reads_of(lambda averaging: pickle.loads(pickle.dumps(averaging)))
     for chunk, (expected, got) in enumerate(zip(kept, pickled, strict=True)):
         require(got == expected, f"{got} after pickling and chunk {chunk}", f"{expected}, as without")
 
@@ -526,4 +526,4 @@ CHECKS = {
         check_runs,
     ),
 }
-READOUT_CHECKS = (check_readout_looks_only, check_readout_is_pickled)
+AVERAGING_CHECKS = (check_averaging_looks_only, check_averaging_is_pickled)

@@ -22,7 +22,7 @@ class Problem(NamedTuple):
     Examples
     --------
     >>> problem = Problem(np.array([[2.0], [-1.0]]), np.array([1, -1]), np.inf)
-    >>> maximum_margin(problem.patterns(rho=0.0))
+    >>> maximum_margin(problem.data(rho=0.0))
     1.0
     """
 
@@ -30,16 +30,16 @@ class Problem(NamedTuple):
     y: NDArray[np.int64]
     C: float
 
-    def patterns(self, rho: float, extended: bool = False) -> NDArray[np.float64]:
+    def data(self, rho: float, extended: bool = False) -> NDArray[np.float64]:
         """y_k [x_k, rho], with `extended` also one slack feature each: ndarray, shape (m, .)."""
         parts = [self.X, np.full((len(self.y), 1), rho)]
-        patterns: NDArray[np.float64] = self.y[:, None] * np.hstack(parts)
+        data: NDArray[np.float64] = self.y[:, None] * np.hstack(parts)
         if extended and np.isfinite(self.C):
-            patterns = np.hstack([patterns, np.eye(len(self.y)) / np.sqrt(2 * self.C)])
-        return patterns
+            data = np.hstack([data, np.eye(len(self.y)) / np.sqrt(2 * self.C)])
+        return data
 
 
-def maximum_margin(patterns: NDArray[np.float64]) -> float:
+def maximum_margin(data: NDArray[np.float64]) -> float:
     """The distance of the origin from the convex hull of the y_k; 0.0 if they are not separable.
 
     The hull's nearest point is sum_k alpha_k y_k / sum_k alpha_k for the alpha >= 0 that minimises
@@ -47,38 +47,38 @@ def maximum_margin(patterns: NDArray[np.float64]) -> float:
 
     Parameters
     ----------
-    patterns : ndarray of float64, shape (m, d)
+    data : ndarray of float64, shape (m, d)
 
     Raises
     ------
     ArithmeticError
         If the solution is not confirmed by weak duality.
     """
-    radius = float(np.linalg.norm(patterns, axis=1).max())
-    system = np.vstack([patterns.T, np.full(len(patterns), radius)])
-    target = np.append(np.zeros(patterns.shape[1]), radius)
+    radius = float(np.linalg.norm(data, axis=1).max())
+    system = np.vstack([data.T, np.full(len(data), radius)])
+    target = np.append(np.zeros(data.shape[1]), radius)
     # Not scipy.optimize.nnls: SciPy 1.15 to 1.17 get about one small problem in a thousand wrong.
     alpha = lsq_linear(
-        system, target, bounds=(0, np.inf), method="bvls", tol=1e-15, max_iter=100 * len(patterns)
+        system, target, bounds=(0, np.inf), method="bvls", tol=1e-15, max_iter=100 * len(data)
     ).x
-    nearest = alpha @ patterns / alpha.sum()
+    nearest = alpha @ data / alpha.sum()
     gamma = float(np.linalg.norm(nearest))
     if gamma < 1e-9 * radius:
         return 0.0
-    achieved = float((patterns @ nearest).min()) / gamma
+    achieved = float((data @ nearest).min()) / gamma
     if achieved < (1 - 1e-6) * gamma:  # weak duality: achieved <= maximum margin <= gamma
         raise ArithmeticError(f"The maximum margin is between {achieved} and {gamma}.")
     return gamma
 
 
 def least_objective(
-    patterns: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str
+    data: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str
 ) -> float:
     """min over c >= 0 of |c w|^2 / 2 + C sum_k max(0, 1 - c w.y_k)^2, or not squared: "hinge".
 
     Parameters
     ----------
-    patterns : ndarray of float64, shape (m, d)
+    data : ndarray of float64, shape (m, d)
         y_k, without slack features.
     weights : ndarray of float64, shape (d,)
     C : float
@@ -89,7 +89,7 @@ def least_objective(
     -------
     float
     """
-    products, sqnorm = patterns @ weights, weights @ weights
+    products, sqnorm = data @ weights, weights @ weights
     if np.isinf(C):
         return 0.5 * sqnorm / products.min() ** 2 if products.min() > 0 else np.inf
     # Between the points 1 / p_k the objective is a parabola: its minimum is one of theirs, or an end.

@@ -1,7 +1,7 @@
 """The margitron, CRAMMA, MICRA, ROMMA, the shifting perceptron and the Ballseptron.
 
-The oracles are plain NumPy over materialised patterns, written from the published rules: with p = a.y,
-A = |a|^2, N = |y|^2 and t updates so far, a pattern is misclassified iff p <= threshold(A, t), and then
+The oracles are plain NumPy over materialised samples, written from the published rules: with p = a.y,
+A = |a|^2, N = |y|^2 and t updates so far, a sample is misclassified iff p <= threshold(A, t), and then
 a <- s a + c y.
 """
 
@@ -110,16 +110,16 @@ class BallOracle:
         return (1.0 if p <= 0 else 1 - self.radius / math.sqrt(A)), 1.0
 
 
-def replay(patterns, oracle, orders):
-    """The updates as (pattern, 1), a, alpha and whether the last epoch was clean."""
-    a, alpha, updates, clean = np.zeros(patterns.shape[1]), np.zeros(len(patterns)), [], False
+def replay(data, oracle, orders):
+    """The updates as (sample, 1), a, alpha and whether the last epoch was clean."""
+    a, alpha, updates, clean = np.zeros(data.shape[1]), np.zeros(len(data)), [], False
     for order in orders:
         clean = True
         for k in order:
-            p, A = patterns[k] @ a, a @ a
+            p, A = data[k] @ a, a @ a
             if p <= oracle.threshold(A, len(updates)):
-                s, c = oracle.step(p, A, patterns[k] @ patterns[k], len(updates))
-                a, alpha = s * a + c * patterns[k], s * alpha
+                s, c = oracle.step(p, A, data[k] @ data[k], len(updates))
+                a, alpha = s * a + c * data[k], s * alpha
                 alpha[k] += c
                 updates.append((int(k), 1))
                 clean = False
@@ -162,12 +162,12 @@ def clouds(draw, real=True):
 @pytest.mark.parametrize("name", PAIRS)
 @SETTINGS
 @given(problem=clouds())
-def test_every_presentation_is_the_oracles(name, problem):
+def test_every_access_is_the_oracles(name, problem):
     X, y, delta2, seed = problem
     oracle, rules = PAIRS[name]
     orders = sample_problems.orders_of(len(X), 8, seed)
-    updates, a, alpha, _ = replay(oracles.patterns_of(X, y, 1.0, delta2), oracle, orders)
-    ours, weights = sample_problems.replay(sample_problems.patterns_of(X, y, 1.0, delta2), rules, orders)
+    updates, a, alpha, _ = replay(oracles.data_of(X, y, 1.0, delta2), oracle, orders)
+    ours, weights = sample_problems.replay(sample_problems.data_of(X, y, 1.0, delta2), rules, orders)
     assert [(k, abs(n)) for k, n in ours] == updates  # (S may fall: nothing was unlearned)
     scale = np.linalg.norm(a)
     np.testing.assert_allclose(
@@ -187,13 +187,11 @@ def test_margitron_is_the_oracle_bit_for_bit(exponent, of, multiple, problem):
     X, y, delta2, seed = problem
     b = 1 + math.sqrt(2) / 8  # no tie with a product
     orders = sample_problems.orders_of(len(X), 8, seed)
-    patterns = oracles.patterns_of(X, y, 1.0, delta2)
-    trace = oracles.run(patterns, MargitronOracle(b, exponent, of), orders, multiple=multiple, cap=1000)
+    data = oracles.data_of(X, y, 1.0, delta2)
+    trace = oracles.run(data, MargitronOracle(b, exponent, of), orders, multiple=multiple, cap=1000)
     condition = (UpdatePower if of == "t" else LengthPower)(b, exponent)
     rules = Rules(condition, Additive(most=1000 if multiple else 1), NoShrink())
-    updates, weights = sample_problems.replay(
-        sample_problems.patterns_of(X, y, 1.0, delta2), rules, orders
-    )
+    updates, weights = sample_problems.replay(sample_problems.data_of(X, y, 1.0, delta2), rules, orders)
     assert updates == trace.updates
     np.testing.assert_array_equal(sample_problems.vector_of(weights, y, delta2), trace.a)
     np.testing.assert_array_equal(weights.dual, trace.alpha)
@@ -248,7 +246,7 @@ def test_margitron_at_its_ends_is_an_older_perceptron(name, multiple, problem):
     X, y, delta2, seed = problem
     runs = [
         sample_problems.replay(
-            sample_problems.patterns_of(X, y, 1.0, delta2),
+            sample_problems.data_of(X, y, 1.0, delta2),
             Rules(condition, Additive(most=1000 if multiple else 1), NoShrink()),
             sample_problems.orders_of(len(X), 8, seed),
         )
@@ -270,7 +268,7 @@ def test_shifting_perceptron_makes_the_updates_of_others(lam, problem):
     }[lam]
     runs = [
         sample_problems.replay(
-            sample_problems.patterns_of(X, y, 1.0, delta2),
+            sample_problems.data_of(X, y, 1.0, delta2),
             rules,
             sample_problems.orders_of(len(X), 8, seed),
         )
@@ -387,7 +385,7 @@ def ballseptron(problem, draw):
 
 @dataclass
 class Separable:
-    patterns: np.ndarray
+    data: np.ndarray
     R: float
     gamma: float
 
@@ -397,18 +395,18 @@ class Separable:
 @given(problem=clouds(), draw=st.data())
 def test_run_converges_within_the_bound_to_the_promised_fraction(algorithm, problem, draw):
     X, y, delta2, seed = problem
-    patterns = oracles.patterns_of(X, y, 1.0, delta2)
-    R, gamma = float(np.linalg.norm(patterns, axis=1).max()), oracles.maximum_margin(patterns)
+    data = oracles.data_of(X, y, 1.0, delta2)
+    R, gamma = float(np.linalg.norm(data, axis=1).max()), oracles.maximum_margin(data)
     assume(16 * gamma > 0 and 16 * gamma > R)
-    rules, most, fraction = algorithm(Separable(patterns, R, gamma), draw.draw)
+    rules, most, fraction = algorithm(Separable(data, R, gamma), draw.draw)
     weights, _, converged = sample_problems.run(
-        sample_problems.patterns_of(X, y, 1.0, delta2),
+        sample_problems.data_of(X, y, 1.0, delta2),
         rules,
         sample_problems.orders_of(len(X), 5000, seed),
     )
     assert converged
     assert weights.n_updates <= most * (1 + SLACK)
-    reached = oracles.margin(sample_problems.vector_of(weights, y, delta2), patterns)
+    reached = oracles.margin(sample_problems.vector_of(weights, y, delta2), data)
     assert reached > 0
     assert reached >= fraction * gamma * (1 - SLACK)
     assert math.sqrt(weights.sqnorm) >= weights.dual_sum * gamma * (1 - SLACK)
@@ -424,18 +422,18 @@ def test_weight_vector_never_proves_a_margin_impossible_that_is_not(name, proble
     X, y, delta2, seed = problem
     too_large = Rules(FixedMargin(9.0), BallStep(9.0), NoShrink())
     rules = too_large if name == "ball too large" else PAIRS[name][1]
-    patterns = oracles.patterns_of(X, y, 1.0, delta2)
+    data = oracles.data_of(X, y, 1.0, delta2)
     _, weights = sample_problems.replay(
-        sample_problems.patterns_of(X, y, 1.0, delta2),
+        sample_problems.data_of(X, y, 1.0, delta2),
         rules,
         sample_problems.orders_of(len(X), passes, seed),
     )
     assert (weights.dual >= 0).all()
-    gamma = oracles.maximum_margin(patterns)
+    gamma = oracles.maximum_margin(data)
     assert math.sqrt(weights.sqnorm) >= weights.dual_sum * gamma * (1 - SLACK)
     np.testing.assert_allclose(
         sample_problems.vector_of(weights, y, delta2),
-        weights.dual @ patterns,
+        weights.dual @ data,
         atol=1e-6 * weights.dual_sum,
     )
 
@@ -511,7 +509,7 @@ def test_ballseptron_with_a_ball_too_large_says_so():
 
 @quiet
 @pytest.mark.parametrize("name", ["romma", "aggressive-romma"])
-def test_romma_on_inseparable_patterns_stays_within_doubles(name):
+def test_romma_on_inseparable_samples_stays_within_doubles(name):
     X, y = data(distance=0.2)
     model = margins.get(name)(C=math.inf, max_iter=300, random_state=0).fit(X, y)
     assert np.isfinite(model.coef_).all()
@@ -522,7 +520,7 @@ def test_romma_on_inseparable_patterns_stays_within_doubles(name):
 @quiet
 def test_direction_that_cancels_begins_again():
     rules = Rules(FallingMargin(1.0, 0.0), NormalisedStep(0.2), NoShrink())
-    patterns = sample_problems.patterns_of(np.array([[3.0, 4.0], [3.0, 4.0]]), [1, -1], rho=0.0)
-    updates, weights = sample_problems.replay(patterns, rules, [[0, 1]])
+    data = sample_problems.data_of(np.array([[3.0, 4.0], [3.0, 4.0]]), [1, -1], rho=0.0)
+    updates, weights = sample_problems.replay(data, rules, [[0, 1]])
     assert [k for k, _ in updates] == [0, 1]
     assert weights.sqnorm == weights.dual_sum == 0

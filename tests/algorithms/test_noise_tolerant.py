@@ -24,32 +24,32 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=10)
 SEEDS = st.integers(0, 99)
-# Whole numbers keep all sums on integer patterns exact.
+# Whole numbers keep all sums on integer samples exact.
 WHOLE = {"eta": 1.0, "theta_init": 4.0, "intercept_scaling": 2.0}
 OPTIONS = [
     {"tau": tau, "lam": lam, "alpha_bound": alpha_bound}
     for tau, lam, alpha_bound in product([0.0, 0.5, 2.0], [0.0, 1.0], [math.inf, 1, 3])
 ]
-LINEAR_READOUTS = {  # whatever is one hypothesis, hence has coef_
-    "last": {"readout": "last"},
-    "longest": {"readout": "longest"},
-    "averaged": {"readout": "averaged", "weighting": "votes"},
-    "averaged, presentations": {"readout": "averaged", "weighting": "presentations"},
-    "pocket": {"readout": "pocket"},
+LINEAR_AVERAGINGS = {  # whatever is one hypothesis, hence has coef_
+    "last": {"averaging": "last"},
+    "longest": {"averaging": "longest"},
+    "averaged": {"averaging": "averaged", "weighting": "votes"},
+    "averaged, accesses": {"averaging": "averaged", "weighting": "accesses"},
+    "pocket": {"averaging": "pocket"},
 }
-READOUTS = LINEAR_READOUTS | {
-    "voted": {"readout": "voted"},
-    "tail": {"readout": "tail", "validation_fraction": 0.25},
+AVERAGINGS = LINEAR_AVERAGINGS | {
+    "voted": {"averaging": "voted"},
+    "tail": {"averaging": "tail", "validation_fraction": 0.25},
 }
-# What is a mean or a maximum over the training set is not said where patterns are held out.
-OF_ALL_PATTERNS = {key: value for key, value in READOUTS.items() if key != "tail"}
-# These need no pattern after its presentation.
-ONLINE = {key: value for key, value in OF_ALL_PATTERNS.items() if key != "pocket"}
+# What is a mean or a maximum over the training set is not said where samples are held out.
+OF_ALL_SAMPLES = {key: value for key, value in AVERAGINGS.items() if key != "tail"}
+# These need no sample after its access.
+ONLINE = {key: value for key, value in OF_ALL_SAMPLES.items() if key != "pocket"}
 SHUFFLES = ["once", "epochs", "never"]
 
 
-def some(readouts):
-    return pytest.mark.parametrize("readout", readouts.values(), ids=readouts.keys())
+def some(averagings):
+    return pytest.mark.parametrize("averaging", averagings.values(), ids=averagings.keys())
 
 
 def perceptron(**params):
@@ -59,8 +59,8 @@ def perceptron(**params):
 # ------------------------------------------------------------------------------ what the oracle expects
 
 
-def presentations(m, shuffle, max_iter, seed, n_held_out=0):
-    """The patterns held out, and the orders of the epochs, as the package draws them."""
+def accesses(m, shuffle, max_iter, seed, n_held_out=0):
+    """The samples held out, and the orders of the epochs, as the package draws them."""
     generator = np.random.default_rng(int(check_random_state(seed).randint(np.iinfo(np.int32).max)))
     order = np.arange(m, dtype=np.int32)
     if shuffle != "never":
@@ -77,9 +77,9 @@ def presentations(m, shuffle, max_iter, seed, n_held_out=0):
 def replay(classifier, X, y, gram=None):
     """The oracle's run with the classifier's parameters: (trace, start of the tail) of each problem."""
     params = classifier.get_params()
-    tail = params["readout"] == "tail"
+    tail = params["averaging"] == "tail"
     n_held_out = math.ceil(params["validation_fraction"] * len(X)) if tail else 0
-    held_out, orders = presentations(
+    held_out, orders = accesses(
         len(X), params["shuffle"], params["max_iter"], params["random_state"], n_held_out
     )
     options = {key: params[key] for key in ("lam", "alpha_bound", "eta") if key in params}
@@ -107,11 +107,11 @@ def replay(classifier, X, y, gram=None):
 
 def hypothesis_of(trace, classifier):
     """The one hypothesis that is read out."""
-    if classifier.readout == "averaged":
+    if classifier.averaging == "averaged":
         return oracle.averaged(trace, classifier.weighting)
-    return {"last": oracle.last, "longest": oracle.longest, "pocket": oracle.pocket}[classifier.readout](
-        trace
-    )
+    return {"last": oracle.last, "longest": oracle.longest, "pocket": oracle.pocket}[
+        classifier.averaging
+    ](trace)
 
 
 def assert_replays(classifier, problems, queries, rows=None, err_msg=""):
@@ -121,7 +121,7 @@ def assert_replays(classifier, problems, queries, rows=None, err_msg=""):
     rows      the same in the oracle's terms, if they differ: rows of the Gram matrix
     """
     rows = queries if rows is None else rows
-    votes = classifier.readout in ("voted", "tail")
+    votes = classifier.averaging in ("voted", "tail")
     traces = [trace for trace, _ in problems]
     assert_counts(classifier, traces, err_msg)
     if votes or hasattr(classifier, "votes_"):
@@ -136,7 +136,7 @@ def assert_replays(classifier, problems, queries, rows=None, err_msg=""):
     expected = expected[0] if len(expected) == 1 else np.column_stack(expected)
     scores = classifier.decision_function(queries)
     assert scores.dtype == np.float64
-    if classifier.readout == "averaged":  # a mean is no whole number: sums of its products are rounded
+    if classifier.averaging == "averaged":  # a mean is no whole number: sums of its products are rounded
         assert_allclose(scores, expected, rtol=1e-12, atol=1e-11, err_msg=err_msg)
     else:
         assert_array_equal(scores, expected, err_msg=err_msg)
@@ -185,13 +185,13 @@ def assert_hypotheses(classifier, hypotheses, err_msg=""):
     expected = np.stack([w for w, _ in hypotheses])
     if hasattr(classifier, "coef_"):
         assert_array_equal(classifier.coef_, expected, err_msg=err_msg)
-    else:  # a kernel's: signed coefficients of training patterns
+    else:  # a kernel's: signed coefficients of training samples
         assert classifier.dual_coef_.shape == (len(hypotheses), len(classifier.support_))
         found = np.zeros_like(expected)
         found[:, classifier.support_] = classifier.dual_coef_
         assert_array_equal(found, expected, err_msg=err_msg)
     intercepts = [-theta for _, theta in hypotheses]
-    if classifier.readout == "averaged":  # theta_init may be added to a mean that is rounded already
+    if classifier.averaging == "averaged":  # theta_init may be added to a mean that is rounded already
         assert_allclose(classifier.intercept_, intercepts, rtol=1e-13, atol=1e-13, err_msg=err_msg)
     else:
         assert_array_equal(classifier.intercept_, intercepts, err_msg=err_msg)
@@ -232,7 +232,7 @@ def assert_same_fit(one, other, *, besides=()):
 
 
 def queries_of(X, seed, n_rows=12):
-    """Whole test rows, the training patterns among them."""
+    """Whole test rows, the training samples among them."""
     rows = np.random.default_rng(seed).integers(-5, 6, (n_rows, X.shape[1])).astype(float)
     return np.vstack([X, rows])
 
@@ -240,7 +240,7 @@ def queries_of(X, seed, n_rows=12):
 @st.composite
 def problems_of_three(draw):
     """X (m, d) of small integers and labels of three classes, all of them present."""
-    X, _ = draw(sample_problems.problems(max_patterns=9))
+    X, _ = draw(sample_problems.problems(max_samples=9))
     X = np.vstack([X, X[:1] - 1])
     y = np.array(draw(st.lists(st.integers(0, 2), min_size=len(X), max_size=len(X))))
     y[:3] = draw(st.permutations(range(3)))
@@ -266,15 +266,15 @@ def clouds(n_classes=2, n_samples=80, n_features=4, distance=1.0, seed=0):
 
 
 @pytest.mark.parametrize("shuffle", SHUFFLES)
-@some(READOUTS)
+@some(AVERAGINGS)
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=SEEDS)
-def test_every_combination_of_options_replays_the_oracle(readout, shuffle, problem, seed):
+def test_every_combination_of_options_replays_the_oracle(averaging, shuffle, problem, seed):
     X, y = problem
     queries = queries_of(X, seed)
     for options in OPTIONS:
         classifier = perceptron(
-            **WHOLE, **options, **readout, shuffle=shuffle, max_iter=7, random_state=seed
+            **WHOLE, **options, **averaging, shuffle=shuffle, max_iter=7, random_state=seed
         )
         classifier.fit(X, y)
         assert_array_equal(classifier.classes_, [-1, 1])
@@ -282,7 +282,7 @@ def test_every_combination_of_options_replays_the_oracle(readout, shuffle, probl
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@some(READOUTS)
+@some(AVERAGINGS)
 @SETTINGS
 @given(
     problem=sample_problems.problems(),
@@ -293,7 +293,7 @@ def test_every_combination_of_options_replays_the_oracle(readout, shuffle, probl
     tau=st.sampled_from([0.0, 0.5, 1.0]),
 )
 def test_thresholds_replay_the_oracle(
-    readout, fit_intercept, problem, seed, theta_init, intercept_scaling, eta, tau
+    averaging, fit_intercept, problem, seed, theta_init, intercept_scaling, eta, tau
 ):
     X, y = problem
     X = without_zero_rows(X)
@@ -305,7 +305,7 @@ def test_thresholds_replay_the_oracle(
         tau=tau,
         max_iter=7,
         random_state=seed,
-        **readout,
+        **averaging,
     ).fit(X, y)
     assert_replays(classifier, replay(classifier, X, y), queries_of(X, seed))
     if not fit_intercept and hasattr(classifier, "intercept_"):
@@ -313,15 +313,15 @@ def test_thresholds_replay_the_oracle(
 
 
 @pytest.mark.parametrize("alpha_bound", [math.inf, 2])
-@some(READOUTS)
+@some(AVERAGINGS)
 @SETTINGS
-@given(problem=sample_problems.problems(max_patterns=6), seed=SEEDS)
-def test_an_early_end_gives_the_result_of_all_epochs(readout, alpha_bound, problem, seed):
+@given(problem=sample_problems.problems(max_samples=6), seed=SEEDS)
+def test_an_early_end_gives_the_result_of_all_epochs(averaging, alpha_bound, problem, seed):
     X, y = problem
     for shuffle in SHUFFLES:
         classifier = perceptron(
             **WHOLE,
-            **readout,
+            **averaging,
             alpha_bound=alpha_bound,
             shuffle=shuffle,
             max_iter=60,
@@ -330,17 +330,17 @@ def test_an_early_end_gives_the_result_of_all_epochs(readout, alpha_bound, probl
         assert_replays(classifier, replay(classifier, X, y), queries_of(X, seed))
 
 
-@some(READOUTS)
-def test_votes_of_epochs_left_out_are_whole_at_any_number(readout):
+@some(AVERAGINGS)
+def test_votes_of_epochs_left_out_are_whole_at_any_number(averaging):
     X, y = np.array([[2.0], [-1.0], [3.0], [-2.0]]), np.array([1, -1, 1, -1])
     few, many = (
-        perceptron(**readout, shuffle="never", max_iter=max_iter).fit(X, y) for max_iter in (50, 10**9)
+        perceptron(**averaging, shuffle="never", max_iter=max_iter).fit(X, y) for max_iter in (50, 10**9)
     )
     assert many.n_updates_ == few.n_updates_
-    n_presented = 3 if readout["readout"] == "tail" else 4
+    n_accesses = 3 if averaging["averaging"] == "tail" else 4
     if hasattr(many, "votes_"):
         assert_array_equal(many.votes_[0][:-1], few.votes_[0][:-1])
-        assert many.votes_[0][-1] - few.votes_[0][-1] == n_presented * (10**9 - 50)
+        assert many.votes_[0][-1] - few.votes_[0][-1] == n_accesses * (10**9 - 50)
     assert_array_equal(many.predict(X), y)
 
 
@@ -352,7 +352,7 @@ def test_classical_perceptron_is_the_default():
         "eta": 1.0,
         "theta_init": 0.0,
         "intercept_scaling": 1.0,
-        "readout": "last",
+        "averaging": "last",
         "weighting": "votes",
         "validation_fraction": 0.1,
         "shuffle": "epochs",
@@ -380,11 +380,11 @@ def test_default_perceptron_replays_the_oracle(shuffle, problem, seed):
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.5])
-@some(OF_ALL_PATTERNS)
-def test_values_left_to_the_data_are_mean_squared_norms(readout, tau):
+@some(OF_ALL_SAMPLES)
+def test_values_left_to_the_data_are_mean_squared_norms(averaging, tau):
     X, y = clouds(seed=3)
     mean = np.mean(np.sum(X**2, axis=1))
-    params = {"tau": tau, "eta": 0.1, "max_iter": 10, "random_state": 0, **readout}
+    params = {"tau": tau, "eta": 0.1, "max_iter": 10, "random_state": 0, **averaging}
     by_data = perceptron(theta_init=None, intercept_scaling=None, **params).fit(X, y)
     given_ = perceptron(theta_init=mean, intercept_scaling=math.sqrt(mean), **params).fit(X, y)
     half = perceptron(theta_init=None, intercept_scaling=math.sqrt(mean), **params).fit(X, y)
@@ -400,19 +400,19 @@ def test_values_left_to_the_data_are_mean_squared_norms(readout, tau):
     assert_allclose(gram.decision_function(X @ X.T), by_data.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
-@some(READOUTS)
+@some(AVERAGINGS)
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=SEEDS, factor=st.sampled_from([0.125, 4.0]))
-def test_only_the_ratio_of_eta_to_theta_init_matters(readout, problem, seed, factor):
+def test_only_the_ratio_of_eta_to_theta_init_matters(averaging, problem, seed, factor):
     X, y = problem
-    params = {"tau": 0.5, "intercept_scaling": 2.0, "max_iter": 7, "random_state": seed, **readout}
+    params = {"tau": 0.5, "intercept_scaling": 2.0, "max_iter": 7, "random_state": seed, **averaging}
     one = perceptron(eta=1.0, theta_init=4.0, lam=1.0, **params).fit(X, y)
-    # The bonus of the lambda-trick does not know eta: it is scaled as well.
+    # The offset of the lambda-trick does not know eta: it is scaled as well.
     other = perceptron(eta=factor, theta_init=4.0 * factor, lam=factor, **params).fit(X, y)
     assert other.n_updates_ == one.n_updates_
     queries = queries_of(X, seed)
     assert_array_equal(other.predict(queries), one.predict(queries))
-    scale = 1 if readout["readout"] in ("voted", "tail") else factor
+    scale = 1 if averaging["averaging"] in ("voted", "tail") else factor
     assert_array_equal(other.decision_function(queries), scale * one.decision_function(queries))
 
 
@@ -424,10 +424,10 @@ PRESETS = {
     "pam": {"tau": 1.0},
     "lambda-trick": {"lam": 1.0},
     "alpha-bound": {"alpha_bound": 20},
-    "voted-perceptron": {"readout": "voted"},
-    "averaged-perceptron": {"readout": "averaged"},
-    "longest-survivor": {"readout": "longest"},
-    "pocket": {"readout": "pocket"},
+    "voted-perceptron": {"averaging": "voted"},
+    "averaged-perceptron": {"averaging": "averaged"},
+    "longest-survivor": {"averaging": "longest"},
+    "pocket": {"averaging": "pocket"},
 }
 
 
@@ -452,7 +452,7 @@ def test_every_name_is_registered():
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@some(OF_ALL_PATTERNS)
+@some(OF_ALL_SAMPLES)
 @SETTINGS
 @given(
     problem=sample_problems.problems(),
@@ -462,7 +462,7 @@ def test_every_name_is_registered():
     intercept_scaling=st.sampled_from([1.0, 3.0]),
 )
 def test_uneven_margins_replay_the_oracle(
-    readout, fit_intercept, problem, seed, tau_positive, tau_negative, intercept_scaling
+    averaging, fit_intercept, problem, seed, tau_positive, tau_negative, intercept_scaling
 ):
     X, y = problem
     X = without_zero_rows(X)
@@ -473,7 +473,7 @@ def test_uneven_margins_replay_the_oracle(
         fit_intercept=fit_intercept,
         max_iter=7,
         random_state=seed,
-        **readout,
+        **averaging,
     )
     assert "tau" not in classifier.get_params()
     classifier.fit(X, y)
@@ -511,7 +511,7 @@ def test_uneven_margins_keep_the_margin_they_promise(more):
 
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=SEEDS)
-def test_servedios_average_adds_every_pattern_once(problem, seed):
+def test_servedios_average_adds_every_sample_once(problem, seed):
     X, y = problem
     X = without_zero_rows(X)
     classifier = margins.get("servedio-average")(random_state=seed).fit(X, y)
@@ -536,17 +536,17 @@ def test_servedios_average_of_many_classes():
 
 
 @pytest.mark.parametrize("layout", sample_problems.LAYOUTS)
-@some(READOUTS)
+@some(AVERAGINGS)
 @settings(SETTINGS, max_examples=4)
 @given(problem=sample_problems.problems(), seed=SEEDS)
-def test_every_layout_gives_the_same_fit(readout, layout, problem, seed):
+def test_every_layout_gives_the_same_fit(averaging, layout, problem, seed):
     X, y = problem
     make = sample_problems.LAYOUTS[layout]
-    params = {**WHOLE, **readout, "tau": 0.5, "lam": 1.0, "max_iter": 7, "random_state": seed}
+    params = {**WHOLE, **averaging, "tau": 0.5, "lam": 1.0, "max_iter": 7, "random_state": seed}
     expected = perceptron(**params).fit(X, y)
     classifier = perceptron(**params).fit(make(X), y)
     # A mean is no whole number: how its products are rounded depends on the layout.
-    averaged = readout["readout"] == "averaged"
+    averaged = averaging["averaging"] == "averaged"
     assert_same_fit(classifier, expected, besides=["certificates_"] if averaged else [])
     queries = queries_of(X, seed)
     one, other = expected.decision_function(queries), classifier.decision_function(make(queries))
@@ -557,12 +557,12 @@ def test_every_layout_gives_the_same_fit(readout, layout, problem, seed):
 
 
 @pytest.mark.parametrize("options", [OPTIONS[0], OPTIONS[-1]], ids=["plain", "all options"])
-@some(READOUTS)
+@some(AVERAGINGS)
 @SETTINGS
 @given(problem=problems_of_three(), seed=SEEDS)
-def test_three_classes_are_three_problems_in_one_order(readout, options, problem, seed):
+def test_three_classes_are_three_problems_in_one_order(averaging, options, problem, seed):
     X, y = problem
-    classifier = perceptron(**WHOLE, **options, **readout, max_iter=7, random_state=seed).fit(X, y)
+    classifier = perceptron(**WHOLE, **options, **averaging, max_iter=7, random_state=seed).fit(X, y)
     assert_array_equal(classifier.classes_, ["ant", "bee", "cat"])
     queries = queries_of(X, seed)
     assert classifier.decision_function(queries).shape == (len(queries), 3)
@@ -570,26 +570,26 @@ def test_three_classes_are_three_problems_in_one_order(readout, options, problem
     assert_replays(classifier, replay(classifier, X, y), queries)
 
 
-@some(READOUTS)
-def test_threads_change_nothing(readout):
+@some(AVERAGINGS)
+def test_threads_change_nothing(averaging):
     X, y = clouds(n_classes=4)
-    params = {**readout, "eta": 0.1, "theta_init": None, "max_iter": 20, "random_state": 0}
+    params = {**averaging, "eta": 0.1, "theta_init": None, "max_iter": 20, "random_state": 0}
     alone, together = (perceptron(n_jobs=n_jobs, **params).fit(X, y) for n_jobs in (1, 4))
     assert_same_fit(together, alone)
     assert_array_equal(together.decision_function(X), alone.decision_function(X))
 
 
-@some(READOUTS)
-def test_many_rows_are_all_answered(readout):
+@some(AVERAGINGS)
+def test_many_rows_are_all_answered(averaging):
     rng = np.random.default_rng(0)
     X = rng.integers(-4, 5, (60, 7)).astype(float)
     y = rng.choice([-1, 1], 60)
-    classifier = perceptron(**WHOLE, **readout, max_iter=30, random_state=0).fit(X, y)
+    classifier = perceptron(**WHOLE, **averaging, max_iter=30, random_state=0).fit(X, y)
     assert classifier.n_updates_ > 500  # nothing separates these
     queries = rng.integers(-9, 10, (3000, 7)).astype(float)
     problems = replay(classifier, X, y)
     assert_replays(classifier, problems, queries)
-    if readout["readout"] in ("voted", "tail"):
+    if averaging["averaging"] in ("voted", "tail"):
         scores = classifier.decision_function(queries)
         assert_array_equal(scores, np.round(scores))
         for make in sample_problems.LAYOUTS.values():
@@ -603,7 +603,9 @@ def test_many_rows_are_all_answered(readout):
 
 def test_a_tie_of_votes_is_the_first_class():
     X, y = np.array([[1.0], [-1.0]]), np.array([-1, 1])
-    classifier = perceptron(readout="voted", fit_intercept=False, max_iter=5, shuffle="never").fit(X, y)
+    classifier = perceptron(averaging="voted", fit_intercept=False, max_iter=5, shuffle="never").fit(
+        X, y
+    )
     assert_array_equal(classifier.decision_function([[0.0]]), [0.0])
     assert_array_equal(classifier.predict([[0.0]]), [-1])
 
@@ -613,32 +615,32 @@ def test_a_tie_of_votes_is_the_first_class():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-@some(READOUTS)
-def test_pickled_classifier_is_the_same_classifier(readout, n_classes, kernel):
+@some(AVERAGINGS)
+def test_pickled_classifier_is_the_same_classifier(averaging, n_classes, kernel):
     X, y = clouds(n_classes=n_classes)
-    classifier = perceptron(**KW, **readout, kernel=kernel, random_state=0).fit(X, y)
+    classifier = perceptron(**KW, **averaging, kernel=kernel, random_state=0).fit(X, y)
     copy = pickle.loads(pickle.dumps(classifier))
     assert copy.get_params() == classifier.get_params()
     assert_same_fit(copy, classifier)
     assert_array_equal(copy.decision_function(X), classifier.decision_function(X))
 
 
-@some(READOUTS)
-def test_clone_is_untrained_and_trains_to_the_same_classifier(readout):
+@some(AVERAGINGS)
+def test_clone_is_untrained_and_trains_to_the_same_classifier(averaging):
     X, y = clouds()
-    classifier = perceptron(**KW, **readout, random_state=5).fit(X, y)
+    classifier = perceptron(**KW, **averaging, random_state=5).fit(X, y)
     copy = clone(classifier)
     assert not state(copy)
     assert_same_fit(copy.fit(X, y), classifier)
 
 
-@pytest.mark.parametrize("later", READOUTS)
-@some(READOUTS)
-def test_second_fit_forgets_the_first(readout, later):
+@pytest.mark.parametrize("later", AVERAGINGS)
+@some(AVERAGINGS)
+def test_second_fit_forgets_the_first(averaging, later):
     X, y = clouds(n_classes=3)
     Z, z = clouds(n_features=3, seed=1)
-    later = {"weighting": "votes"} | READOUTS[later]
-    again = perceptron(**KW, **readout, random_state=0).fit(X, y).set_params(**later)
+    later = {"weighting": "votes"} | AVERAGINGS[later]
+    again = perceptron(**KW, **averaging, random_state=0).fit(X, y).set_params(**later)
     assert_same_fit(again.fit(Z, z), perceptron(**KW, **later, random_state=0).fit(Z, z))
 
 
@@ -653,13 +655,13 @@ def in_chunks(classifier, X, y, n_chunks):
 
 
 def assert_same_online(one, other, queries):
-    """All that does not speak of which call brought a pattern."""
+    """All that does not speak of which call brought a sample."""
     for name in ("coef_", "intercept_"):
         assert hasattr(one, name) == hasattr(other, name)
         if hasattr(one, name):
             assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     assert one.n_updates_ == other.n_updates_
-    if one.readout == "voted":
+    if one.averaging == "voted":
         for left, right in zip(one.votes_, other.votes_, strict=True):
             assert_array_equal(left, right)
         for left, right in zip(one.mistakes_, other.mistakes_, strict=True):
@@ -672,9 +674,9 @@ def assert_same_online(one, other, queries):
 @some(ONLINE)
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=SEEDS, n_chunks=st.integers(2, 4))
-def test_chunks_are_one_pass_in_their_order(readout, tau, problem, seed, n_chunks):
+def test_chunks_are_one_pass_in_their_order(averaging, tau, problem, seed, n_chunks):
     X, y = problem
-    params = {**WHOLE, **readout, "tau": tau}
+    params = {**WHOLE, **averaging, "tau": tau}
     whole = perceptron(**params, shuffle="never", max_iter=1).fit(X, y)
     queries = queries_of(X, seed)
     assert_replays(whole, replay(whole, X, y), queries)
@@ -686,10 +688,10 @@ def test_chunks_are_one_pass_in_their_order(readout, tau, problem, seed, n_chunk
 @pytest.mark.parametrize("layout", ["dense", "dense float32", "CSR"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @some(ONLINE)
-def test_chunks_of_real_values_are_one_pass_bit_for_bit(readout, n_classes, layout):
+def test_chunks_of_real_values_are_one_pass_bit_for_bit(averaging, n_classes, layout):
     X, y = clouds(n_classes=n_classes, n_features=11, distance=0.3)
     X = sample_problems.LAYOUTS[layout](X)
-    params = {**readout, "eta": 0.1, "theta_init": 3.3, "intercept_scaling": 1.7, "tau": 0.2}
+    params = {**averaging, "eta": 0.1, "theta_init": 3.3, "intercept_scaling": 1.7, "tau": 0.2}
     whole = perceptron(**params, shuffle="never", max_iter=1).fit(X, y)
     assert whole.n_updates_ > 10
     assert_same_online(perceptron(**params).partial_fit(X, y, classes=np.unique(y)), whole, X)
@@ -720,13 +722,13 @@ def shifted_square(A, B):
 
 
 @pytest.mark.parametrize("options", [OPTIONS[0], OPTIONS[8], OPTIONS[-1]], ids=["plain", "tau", "all"])
-@some(READOUTS)
+@some(AVERAGINGS)
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=SEEDS)
-def test_linear_kernel_is_the_primal_run(readout, options, problem, seed):
+def test_linear_kernel_is_the_primal_run(averaging, options, problem, seed):
     X, y = problem
     queries = queries_of(X, seed)
-    params = {**WHOLE, **options, **readout, "max_iter": 7, "random_state": seed}
+    params = {**WHOLE, **options, **averaging, "max_iter": 7, "random_state": seed}
     primal = perceptron(**params).fit(X, y)
     by_call = perceptron(kernel=linear, **params).fit(X, y)
     by_gram = perceptron(kernel="precomputed", **params).fit(X @ X.T, y)
@@ -738,7 +740,7 @@ def test_linear_kernel_is_the_primal_run(readout, options, problem, seed):
         assert not hasattr(dual, "coef_")
         assert dual.n_updates_ == primal.n_updates_
         scores = primal.decision_function(queries)
-        if readout["readout"] == "averaged":
+        if averaging["averaging"] == "averaged":
             assert_allclose(dual.decision_function(asked), scores, rtol=1e-12, atol=1e-11)
         else:
             assert_array_equal(dual.decision_function(asked), scores)
@@ -749,28 +751,28 @@ def test_linear_kernel_is_the_primal_run(readout, options, problem, seed):
 
 
 @pytest.mark.parametrize("layout", ["dense", "dense float32", "Fortran", "CSR", "CSR int64"])
-@some(READOUTS)
+@some(AVERAGINGS)
 @settings(SETTINGS, max_examples=5)
 @given(problem=sample_problems.problems(), seed=SEEDS)
-def test_polynomial_kernel_replays_the_oracle(readout, layout, problem, seed):
+def test_polynomial_kernel_replays_the_oracle(averaging, layout, problem, seed):
     X, y = problem
     queries = queries_of(X, seed)
     make = sample_problems.LAYOUTS[layout]
-    params = {**WHOLE, **readout, "tau": 0.5, "lam": 1.0, "max_iter": 7, "random_state": seed}
+    params = {**WHOLE, **averaging, "tau": 0.5, "lam": 1.0, "max_iter": 7, "random_state": seed}
     classifier = perceptron(kernel="poly", degree=2, gamma=1.0, coef0=1.0, **params).fit(make(X), y)
     problems = replay(classifier, X, y, gram=shifted_square(X, X))
     assert_replays(classifier, problems, make(queries), shifted_square(queries, X))
     assert_array_equal(plain(classifier.support_vectors_), X[classifier.support_])
 
 
-@some(READOUTS)
+@some(AVERAGINGS)
 @SETTINGS
 @given(problem=problems_of_three(), seed=SEEDS)
-def test_kernel_problems_of_three_classes_share_their_support(readout, problem, seed):
+def test_kernel_problems_of_three_classes_share_their_support(averaging, problem, seed):
     X, y = problem
     queries = queries_of(X, seed)
     classifier = perceptron(
-        **WHOLE, **readout, kernel=shifted_square, max_iter=7, random_state=seed
+        **WHOLE, **averaging, kernel=shifted_square, max_iter=7, random_state=seed
     ).fit(X, y)
     problems = replay(classifier, X, y, gram=shifted_square(X, X))
     assert_replays(classifier, problems, queries, shifted_square(queries, X))
@@ -794,11 +796,11 @@ KERNELS = {
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@some(READOUTS)
-def test_kernels_are_those_of_support_vector_machines(readout, name):
+@some(AVERAGINGS)
+def test_kernels_are_those_of_support_vector_machines(averaging, name):
     X, y = clouds(n_classes=3)
     named, kernel = KERNELS[name]
-    params = {**readout, "eta": 0.1, "theta_init": 1.1, "max_iter": 10, "random_state": 0}
+    params = {**averaging, "eta": 0.1, "theta_init": 1.1, "max_iter": 10, "random_state": 0}
     classifier = perceptron(**named, **params).fit(X, y)
     gram = perceptron(kernel="precomputed", **params).fit(kernel(X, X), y)
     assert classifier.n_updates_ == gram.n_updates_ > 0
@@ -812,11 +814,11 @@ def test_kernels_are_those_of_support_vector_machines(readout, name):
     assert_array_equal(classifier.support_, gram.support_)
 
 
-@some(READOUTS)
-def test_size_of_the_cache_changes_nothing(readout):
+@some(AVERAGINGS)
+def test_size_of_the_cache_changes_nothing(averaging):
     X, y = clouds(n_samples=500, distance=0.5)  # a Gram matrix of 2 MB
     params = {
-        **readout,
+        **averaging,
         "kernel": "rbf",
         "eta": 0.1,
         "theta_init": 1.1,
@@ -859,8 +861,8 @@ NOT_ALLOWED = [
     ("intercept_scaling", -1.0),
     ("intercept_scaling", math.nan),
     ("intercept_scaling", "mean"),
-    ("readout", "first"),
-    ("readout", None),
+    ("averaging", "first"),
+    ("averaging", None),
     ("weighting", "mistakes"),
     ("validation_fraction", 0.0),
     ("validation_fraction", 1.0),

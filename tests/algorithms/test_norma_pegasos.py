@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sample_problems import orders_of, patterns_of, replay, run, vector_of
+from sample_problems import data_of, orders_of, replay, run, vector_of
 from scipy import sparse
 
 import margins
@@ -48,30 +48,30 @@ def draws_of(random_state, m, n_epochs):
 # -------------------------------------------------------------------------------------------- oracles
 
 
-def norma(patterns, order, lam, eta, rho):
-    """(Pattern, if it was added) of every presentation, the weight vector and alpha."""
-    w, alpha, added = np.zeros(patterns.shape[1]), np.zeros(len(patterns)), []
+def norma(data, order, lam, eta, rho):
+    """(Sample, if it was added) of every access, the weight vector and alpha."""
+    w, alpha, added = np.zeros(data.shape[1]), np.zeros(len(data)), []
     for k in order:
-        error = w @ patterns[k] <= rho
+        error = w @ data[k] <= rho
         w, alpha = (1 - eta * lam) * w, (1 - eta * lam) * alpha
         if error:
-            w = w + eta * patterns[k]
+            w = w + eta * data[k]
             alpha[k] += eta
         added.append((int(k), bool(error)))
     return added, w, alpha
 
 
-def pegasos(patterns, order, lam, k=1, project=False, weight=None):
-    """The patterns added, the weight vector and alpha after all whole batches of k."""
-    weight = np.ones(len(patterns)) if weight is None else weight
-    w, alpha, added = np.zeros(patterns.shape[1]), np.zeros(len(patterns)), []
+def pegasos(data, order, lam, k=1, project=False, weight=None):
+    """The samples added, the weight vector and alpha after all whole batches of k."""
+    weight = np.ones(len(data)) if weight is None else weight
+    w, alpha, added = np.zeros(data.shape[1]), np.zeros(len(data)), []
     for t in range(1, len(order) // k + 1):
         batch = order[(t - 1) * k : t * k]
-        wrong = [j for j in batch if w @ patterns[j] < 1]
+        wrong = [j for j in batch if w @ data[j] < 1]
         eta = 1 / (lam * t)
         w, alpha = (1 - eta * lam) * w, (1 - eta * lam) * alpha
         for j in wrong:
-            w = w + eta / k * weight[j] * patterns[j]
+            w = w + eta / k * weight[j] * data[j]
             alpha[j] += eta / k * weight[j]
         length = np.linalg.norm(w)
         if project and length > 0:
@@ -89,12 +89,12 @@ def norma_rules(lam, eta, rho):
     return Rules(FixedThreshold(rho), Additive(eta, most=1), ConstantDecay(eta * lam))
 
 
-def assert_state(weights, patterns, alpha, n_presentations):
+def assert_state(weights, data, alpha, n_accesses):
     """The scalars of the state are those of the weight vector."""
-    w = alpha @ patterns
+    w = alpha @ data
     assert weights.sqnorm == pytest.approx(w @ w, rel=1e-9, abs=1e-12)
     assert weights.dual_sum == pytest.approx(alpha.sum(), rel=1e-9, abs=1e-12)
-    assert weights.t == n_presentations
+    assert weights.t == n_accesses
     assert_allclose(weights.dual, alpha, rtol=1e-9, atol=1e-12)
 
 
@@ -109,26 +109,26 @@ def assert_state(weights, patterns, alpha, n_presentations):
     eta=st.sampled_from([0.05, 0.9]),
     rho=st.sampled_from([0.0, 1.0]),
 )
-def test_every_presentation_of_norma_is_the_papers(delta2, seed, lam, eta, rho):
+def test_every_access_of_norma_is_the_papers(delta2, seed, lam, eta, rho):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
     order = rng.integers(8, size=30).astype(np.int32)
-    patterns = oracles.patterns_of(X, y, 1.0, delta2)
-    added, w, alpha = norma(patterns, order, lam, eta, rho)
+    data = oracles.data_of(X, y, 1.0, delta2)
+    added, w, alpha = norma(data, order, lam, eta, rho)
     weights = WeightVector(3, 8)
-    ours = patterns_of(X, y, 1.0, delta2)
+    ours = data_of(X, y, 1.0, delta2)
     for k, (expected, error) in zip(order, added, strict=True):
         assert k == expected
         before = weights.n_updates
         one, _ = present(ours, weights, norma_rules(lam, eta, rho), [k])
         assert weights.n_updates - before == error == one
     assert_allclose(vector_of(weights, y, delta2), w, rtol=1e-9, atol=1e-12)
-    assert_state(weights, patterns, alpha, 30)
+    assert_state(weights, data, alpha, 30)
 
 
-def present(patterns, weights, rules, order):
-    sets = ActiveSets((), len(patterns))
-    n_changed = sets.full_epoch(patterns, weights, rules, np.asarray(order, dtype=np.int32))
+def present(data, weights, rules, order):
+    sets = ActiveSets((), len(data))
+    n_changed = sets.full_epoch(data, weights, rules, np.asarray(order, dtype=np.int32))
     return n_changed, weights
 
 
@@ -139,8 +139,8 @@ def test_norma_with_powers_of_two_is_exact_bit_for_bit(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-2, 3, (6, 3)).astype(float), rng.choice([-1, 1], 6)
     order = rng.integers(6, size=40).astype(np.int32)
-    _, w, alpha = norma(oracles.patterns_of(X, y), order, 0.5, 1.0, 1.0)
-    weights = present(patterns_of(X, y), WeightVector(3, 6), norma_rules(0.5, 1.0, 1.0), order)[1]
+    _, w, alpha = norma(oracles.data_of(X, y), order, 0.5, 1.0, 1.0)
+    weights = present(data_of(X, y), WeightVector(3, 6), norma_rules(0.5, 1.0, 1.0), order)[1]
     assert_array_equal(vector_of(weights, y), w)
     assert_array_equal(weights.dual, alpha)
 
@@ -149,8 +149,8 @@ def test_norma_without_regularisation_is_the_perceptron_with_margin():
     X, y = clouds()
     orders = orders_of(len(y), 5, 0)
     plain = Rules(FixedThreshold(1.0), Additive(0.1, most=1), NoShrink())
-    expected, weights = replay(patterns_of(X, y), plain, orders)
-    ours, decayed = replay(patterns_of(X, y), norma_rules(0.0, 0.1, 1.0), orders)
+    expected, weights = replay(data_of(X, y), plain, orders)
+    ours, decayed = replay(data_of(X, y), norma_rules(0.0, 0.1, 1.0), orders)
     assert ours == expected
     assert_array_equal(decayed.weights, weights.weights)
 
@@ -160,18 +160,18 @@ def test_norma_forgets_without_underflow():
     X, y = np.array([[1.0], [3.0]]), np.array([1, 1])
     order = np.array([0] * 50_000, dtype=np.int32)
     weights = WeightVector(1, 2)
-    patterns, rules = patterns_of(X, y, 0.0), norma_rules(0.5, 1.0, -0.0)
-    present(patterns, weights, rules, order)
-    present(patterns, weights, rules, order)
-    weights.recompute(patterns)
+    data, rules = data_of(X, y, 0.0), norma_rules(0.5, 1.0, -0.0)
+    present(data, weights, rules, order)
+    present(data, weights, rules, order)
+    weights.recompute(data)
     assert np.isfinite(weights.weights).all() and weights.sqnorm >= 0
 
 
-def test_units_of_norma_are_those_of_the_longest_pattern():
+def test_units_of_norma_are_those_of_the_longest_sample():
     X, y = clouds()
     sqradius = np.max(np.sum(X**2, axis=1)) + 1
     order = np.arange(len(y))
-    _, w, _ = norma(oracles.patterns_of(X, y), order, 0.2, 0.03, 1.0)
+    _, w, _ = norma(oracles.data_of(X, y), order, 0.2, 0.03, 1.0)
     params = {"eta": 0.03 * sqradius, "lam": 0.2 / sqradius}
     if params["eta"] <= 1:
         by_default = margins.get("norma")(**params).partial_fit(X, y, [-1, 1])
@@ -185,15 +185,15 @@ def test_units_of_norma_are_those_of_the_longest_pattern():
 def test_norma_keeps_its_promises(seed, lam, eta):
     rng = np.random.default_rng(seed)
     X, y, u = rng.normal(size=(30, 2)), rng.choice([-1, 1], 30), rng.normal(size=3)
-    patterns = oracles.patterns_of(X, y)
-    R = np.linalg.norm(patterns, axis=1).max()
+    data = oracles.data_of(X, y)
+    R = np.linalg.norm(data, axis=1).max()
     weights, losses = WeightVector(2, 30), []
     for k in range(30):
         w = vector_of(weights, y)
         assert np.linalg.norm(w) <= R / lam * (1 + SLACK)
-        losses.append(lam / 2 * (w @ w) + max(0, 1 - w @ patterns[k]))
-        present(patterns_of(X, y), weights, norma_rules(lam, eta, 1.0), [k])
-    theirs = lam / 2 * (u @ u) + np.maximum(1 - patterns @ u, 0).mean()
+        losses.append(lam / 2 * (w @ w) + max(0, 1 - w @ data[k]))
+        present(data_of(X, y), weights, norma_rules(lam, eta, 1.0), [k])
+    theirs = lam / 2 * (u @ u) + np.maximum(1 - data @ u, 0).mean()
     assert np.mean(losses) <= theirs + (u @ u) / (2 * eta * 30) + 2 * eta * R**2
 
 
@@ -227,28 +227,28 @@ def test_every_step_of_pegasos_is_the_papers(project, seed, lam, size, weighted)
     X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
     weight = rng.uniform(0.5, 2, 8) if weighted else None
     order = rng.integers(8, size=40).astype(np.int32)
-    patterns, ours = oracles.patterns_of(X, y), patterns_of(X, y)
+    data, ours = oracles.data_of(X, y), data_of(X, y)
     rules = pegasos_rules(lam, project, weight)
     weights, batches = WeightVector(3, 8), MiniBatches(size)
     n_added = [batches.full_epoch(ours, weights, rules, part) for part in np.split(order, [5, 6, 25])]
-    added, w, alpha = pegasos(patterns, order, lam, size, project, weight)
+    added, w, alpha = pegasos(data, order, lam, size, project, weight)
     assert sum(n_added) == weights.n_updates == len(added)
-    assert batches.n_visits == 40 // size * size
+    assert batches.n_accesses == 40 // size * size
     assert_allclose(vector_of(weights, y), w, rtol=1e-9, atol=1e-12)
-    assert_state(weights, patterns, alpha, 40 // size)
+    assert_state(weights, data, alpha, 40 // size)
 
 
 @pytest.mark.parametrize("project", [True, False])
 @examples
 @given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.01, 0.3, 5.0]))
-def test_batches_of_one_are_the_loop_over_single_patterns(project, seed, lam):
+def test_batches_of_one_are_the_loop_over_single_samples(project, seed, lam):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
     order = rng.integers(8, size=40).astype(np.int32)
     rules = pegasos_rules(lam, project, rng.uniform(0.5, 2, 8))
-    single = present(patterns_of(X, y), WeightVector(3, 8), rules, order)[1]
+    single = present(data_of(X, y), WeightVector(3, 8), rules, order)[1]
     batched = WeightVector(3, 8)
-    MiniBatches(1).full_epoch(patterns_of(X, y), batched, rules, order)
+    MiniBatches(1).full_epoch(data_of(X, y), batched, rules, order)
     assert single.n_updates == batched.n_updates
     assert single.t == batched.t == 40
     assert_allclose(single.dual, batched.dual, rtol=1e-9)
@@ -261,15 +261,15 @@ def test_pegasos_with_powers_of_two_is_exact_bit_for_bit():
         rng = np.random.default_rng(seed)
         X, y = rng.integers(-2, 3, (6, 3)).astype(float), rng.choice([-1, 1], 6)
         order = rng.integers(6, size=2).astype(np.int32)
-        _, w, alpha = pegasos(oracles.patterns_of(X, y), order, 0.5)
-        weights = present(patterns_of(X, y), WeightVector(3, 6), pegasos_rules(0.5), order)[1]
+        _, w, alpha = pegasos(oracles.data_of(X, y), order, 0.5)
+        weights = present(data_of(X, y), WeightVector(3, 6), pegasos_rules(0.5), order)[1]
         assert_array_equal(vector_of(weights, y), w)
         assert_array_equal(weights.dual, alpha)
 
 
 def test_tie_at_one_is_no_margin_error_of_pegasos():
     X, y, lam = np.array([[1.0]]), np.array([1]), 1.0  # after the first step w = 1
-    weights = present(patterns_of(X, y, 0.0), WeightVector(1, 1), pegasos_rules(lam), [0, 0])[1]
+    weights = present(data_of(X, y, 0.0), WeightVector(1, 1), pegasos_rules(lam), [0, 0])[1]
     assert weights.n_updates == 1
     assert_array_equal(weights.weights, [0.5])
 
@@ -283,7 +283,7 @@ def test_fit_of_pegasos_draws_with_replacement(size, weighted):
     model.fit(X, y, weight)
     C_k = 2.0 * weight
     _, w, alpha = pegasos(
-        oracles.patterns_of(X, y), draws_of(4, len(y), 3), 1 / C_k.sum(), size, True, C_k / C_k.mean()
+        oracles.data_of(X, y), draws_of(4, len(y), 3), 1 / C_k.sum(), size, True, C_k / C_k.mean()
     )
     direction = np.append(model.coef_, model.intercept_)
     assert_allclose(direction / np.linalg.norm(direction), w / np.linalg.norm(w), rtol=1e-9)
@@ -332,13 +332,13 @@ def test_certificate_of_pegasos_is_true(seed, C, size, project, max_iter):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-3, 4, (8, 2)).astype(float), np.where(rng.random(8) < 0.5, 1, -1)
     y[:2] = -1, 1
-    patterns = oracles.patterns_of(X, y)
-    optimum = oracles.l1_svm_optimum(patterns, np.full(8, C))[0]
+    data = oracles.data_of(X, y)
+    optimum = oracles.l1_svm_optimum(data, np.full(8, C))[0]
     params = {"C": C, "batch_size": size, "project": project, "max_iter": max_iter}
     model = margins.get("pegasos")(random_state=seed, **params).fit(X, y)
     (certificate,) = model.certificates_
     w = np.append(model.coef_, model.intercept_)
-    objective = 0.5 * w @ w + C * np.maximum(1 - patterns @ w, 0).sum()
+    objective = 0.5 * w @ w + C * np.maximum(1 - data @ w, 0).sum()
     assert certificate.primal == pytest.approx(objective, rel=SLACK)
     assert certificate.primal >= optimum * (1 - SLACK)
     assert certificate.dual <= optimum * (1 + SLACK)
@@ -352,7 +352,7 @@ def test_pegasos_without_a_limit_to_C_is_a_perceptron_on_draws():
     model = margins.get("pegasos")(C=math.inf, max_iter=20, random_state=0).fit(X, y)
     plain = Rules(Mistake(), Additive(most=1), NoShrink())
     order = draws_of(0, len(y), 20)
-    weights, *_ = run(patterns_of(X, y), plain, [order])
+    weights, *_ = run(data_of(X, y), plain, [order])
     w, direction = vector_of(weights, y), np.append(model.coef_, model.intercept_)
     assert model.n_updates_ == weights.n_updates
     assert_allclose(direction / np.linalg.norm(direction), w / np.linalg.norm(w), rtol=1e-9)
@@ -374,7 +374,7 @@ def test_epoch_without_margin_errors_is_no_end(name, params, kernel):
     assert model.n_iter_ == 50 and not model.converged_
 
 
-def test_pattern_drawn_again_asks_for_one_row_of_the_kernel():
+def test_sample_drawn_again_asks_for_one_row_of_the_kernel():
     # In a cache of a few rows one that had two slots would be lost, and the cache with it.
     X, y = clouds(m=90)
     params = {"kernel": "rbf", "C": 10.0, "max_iter": 30, "random_state": 0}
@@ -396,32 +396,32 @@ def test_pegasos_with_a_kernel_is_pegasos(size):
     assert_allclose(csr.coef_, primal.coef_, rtol=1e-9)
 
 
-def test_stream_needs_lam_and_single_patterns():
+def test_stream_needs_lam_and_single_samples():
     pegasos = margins.get("pegasos")
     assert hasattr(pegasos(lam=0.1), "partial_fit")
     assert not hasattr(pegasos(), "partial_fit")
     assert not hasattr(pegasos(lam=0.1, batch_size=2), "partial_fit")
 
 
-def test_stream_of_pegasos_is_its_loop_over_the_patterns_as_they_come():
+def test_stream_of_pegasos_is_its_loop_over_the_samples_as_they_come():
     X, y = clouds()
     weight = np.random.default_rng(1).choice([0.5, 1.0, 3.0], len(y))
     model = margins.get("pegasos")(lam=0.1).partial_fit(X, y, [-1, 1], weight)
-    added, w, alpha = pegasos(oracles.patterns_of(X, y), np.arange(len(y)), 0.1, 1, True, weight)
+    added, w, alpha = pegasos(oracles.data_of(X, y), np.arange(len(y)), 0.1, 1, True, weight)
     assert model.n_updates_ == len(added)
     assert_allclose(np.append(model.coef_, model.intercept_), w, rtol=1e-9)
-    bound = np.linalg.norm(alpha @ oracles.patterns_of(X, y)) / alpha.sum()
+    bound = np.linalg.norm(alpha @ oracles.data_of(X, y)) / alpha.sum()
     assert model.certificates_[0].upper_bound == pytest.approx(bound)
 
 
 def test_batches_take_only_the_rules_that_they_know():
     X, y = clouds()
-    patterns, weights = patterns_of(X, y), WeightVector(3, len(y))
+    data, weights = data_of(X, y), WeightVector(3, len(y))
     order = np.arange(len(y), dtype=np.int32)
     with pytest.raises(TypeError, match="SubgradientStep"):
-        MiniBatches(2).full_epoch(patterns, weights, norma_rules(0.1, 0.1, 1.0), order)
-    with pytest.raises(TypeError, match="no readout"):
-        readout = LongestSurvivor(weights)
-        MiniBatches(2).full_epoch(patterns, weights, pegasos_rules(0.1), order, None, readout)
+        MiniBatches(2).full_epoch(data, weights, norma_rules(0.1, 0.1, 1.0), order)
+    with pytest.raises(TypeError, match="no averaging"):
+        averaging = LongestSurvivor(weights)
+        MiniBatches(2).full_epoch(data, weights, pegasos_rules(0.1), order, None, averaging)
     with pytest.raises(ValueError, match="size of MiniBatches"):
         MiniBatches(0)

@@ -46,7 +46,7 @@ def test_dual_run_is_the_primal_run(problem, seed, options):
     primal, dual = both(problem, seed, options)
     for name in (
         "votes",
-        "presentations",
+        "accesses",
         "mistakes",
         "mistakes_of_epoch",
         "updates_after_epoch",
@@ -79,19 +79,19 @@ def test_counts_add_up(problem, seed, options):
     X, y = problem
     trace, _ = both(problem, seed, options)
     k = len(trace.mistakes)
-    assert len(trace.hypotheses) == len(trace.votes) == len(trace.presentations) == k + 1
-    assert sum(trace.presentations) == N_EPOCHS * len(X)
+    assert len(trace.hypotheses) == len(trace.votes) == len(trace.accesses) == k + 1
+    assert sum(trace.accesses) == N_EPOCHS * len(X)
     assert sum(trace.votes) + sum(trace.mistakes_of_epoch) == N_EPOCHS * len(X)
     assert trace.updates_after_epoch[-1] == k
     counts = np.bincount(trace.mistakes, minlength=len(X))
     assert counts.max() <= options["alpha_bound"]
     np.testing.assert_array_equal(trace.hypotheses[-1][0], options["eta"] * (counts * y) @ X)
-    refused = sum(trace.mistakes_of_epoch) - k
+    rejected = sum(trace.mistakes_of_epoch) - k
     if options["alpha_bound"] == math.inf:
-        assert refused == 0
+        assert rejected == 0
         # Every hypothesis but the last ends with a mistake.
-        assert trace.presentations[:-1] == [vote + 1 for vote in trace.votes[:-1]]
-        assert trace.presentations[-1] == trace.votes[-1]
+        assert trace.accesses[:-1] == [vote + 1 for vote in trace.votes[:-1]]
+        assert trace.accesses[-1] == trace.votes[-1]
 
 
 @SETTINGS
@@ -99,7 +99,7 @@ def test_counts_add_up(problem, seed, options):
 def test_averages_lie_among_their_hypotheses(problem, seed, options):
     X, _ = problem
     primal, dual = both(problem, seed, options)
-    for weighting in ("votes", "presentations"):
+    for weighting in ("votes", "accesses"):
         w, theta = noise_tolerant.averaged(primal, weighting)
         coefficients, dual_theta = noise_tolerant.averaged(dual, weighting)
         np.testing.assert_allclose(coefficients @ X, w, rtol=1e-12, atol=1e-12)
@@ -136,7 +136,7 @@ def test_plain_options_are_the_augmented_perceptron(problem, seed, rho):
     X, y = problem
     orders = sample_problems.orders_of(len(X), N_EPOCHS, seed)
     trace = noise_tolerant.train(X, y, orders, C=rho**2)
-    reference = oracles.run(oracles.patterns_of(X, y, rho), oracles.Perceptron(), orders)
+    reference = oracles.run(oracles.data_of(X, y, rho), oracles.Perceptron(), orders)
     assert trace.mistakes == [k for k, _ in reference.updates]
     w, theta = noise_tolerant.last(trace)
     np.testing.assert_array_equal(np.append(w, -theta) if rho else w, scaled_bias(reference.a, rho))
@@ -152,7 +152,7 @@ def test_fixed_tau_is_the_margin_perceptron(problem, seed, b):
     X, y = problem
     orders = sample_problems.orders_of(len(X), N_EPOCHS, seed)
     trace = noise_tolerant.train(X, y, orders, tau=1.0, unit=b)
-    reference = oracles.run(oracles.patterns_of(X, y), oracles.MarginPerceptron(b), orders)
+    reference = oracles.run(oracles.data_of(X, y), oracles.MarginPerceptron(b), orders)
     assert trace.mistakes == [k for k, _ in reference.updates]
 
 
@@ -175,11 +175,11 @@ def test_a_run_by_hand():
     # theta = 1 and C = 1: 2 is on the wrong side of 0 <= 1, then w = 2, theta = 0 is right twice.
     trace = noise_tolerant.train(X, y, [[0, 1], [1, 0]], theta_init=1.0)
     assert trace.mistakes == [0]
-    assert trace.votes == [0, 3] and trace.presentations == [1, 3]
+    assert trace.votes == [0, 3] and trace.accesses == [1, 3]
     assert trace.mistakes_of_epoch == [1, 0] and trace.updates_after_epoch == [1, 1]
     assert [(w.tolist(), theta) for w, theta in trace.hypotheses] == [([0.0], 1.0), ([2.0], 0.0)]
     assert noise_tolerant.averaged(trace, "votes") == ([2.0], 0.0)
-    assert noise_tolerant.averaged(trace, "presentations") == ([1.5], 0.25)
+    assert noise_tolerant.averaged(trace, "accesses") == ([1.5], 0.25)
     # The other order: the first hypothesis is right about -1 and keeps that vote.
     trace = noise_tolerant.train(X, y, [[1, 0]], theta_init=1.0)
     assert trace.votes == [1, 0]
@@ -192,12 +192,12 @@ def test_a_refused_mistake_is_neither_vote_nor_update():
     X, y = np.array([[0.0], [0.0]]), np.array([1, -1])  # 0 = theta: always wrong
     trace = noise_tolerant.train(X, y, [[0, 1]] * 5, alpha_bound=2, C=0.0)
     assert trace.mistakes == [0, 1, 0, 1]
-    assert trace.votes == [0, 0, 0, 0, 0] and trace.presentations == [1, 1, 1, 1, 6]
+    assert trace.votes == [0, 0, 0, 0, 0] and trace.accesses == [1, 1, 1, 1, 6]
     assert trace.mistakes_of_epoch == [2] * 5
     assert noise_tolerant.averaged(trace, "votes") == noise_tolerant.last(trace)
 
 
-def test_the_bonus_comes_once_and_only_after_an_update():
+def test_the_offset_comes_once_and_only_after_an_update():
     X, y = np.array([[1.0]]), np.array([1])
     orders = [[0]] * 6
     assert len(noise_tolerant.train(X, y, orders, tau=1.0, unit=3.0, C=0.0).mistakes) == 4
@@ -223,7 +223,7 @@ def test_ratchet_turns_one_way_only():
     assert better > 0  # the ratchet is not the longest survivor by another name
 
 
-def test_servedios_average_adds_every_pattern_once():
+def test_servedios_average_adds_every_sample_once():
     X, y = np.array([[1.0, 2.0], [3.0, -1.0], [0.0, 4.0]]), np.array([1, -1, -1])
     w, theta = noise_tolerant.servedio_average(X, y)
     assert (w.tolist(), theta) == ([-2.0, -1.0], 0.0)

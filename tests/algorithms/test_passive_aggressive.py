@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sample_problems import orders_of, patterns_of, replay, vector_of
+from sample_problems import data_of, orders_of, replay, vector_of
 
 import margins
 from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
@@ -19,12 +19,12 @@ C = 0.125
 examples = settings(derandomize=True, deadline=None, max_examples=60)
 
 
-def oracle(patterns, orders, variant="pa", C=math.inf, tol=0.0):
-    """The updates as (pattern, c), and the weight vector, by the paper's Figure 1."""
-    w = np.zeros(patterns.shape[1])
+def oracle(data, orders, variant="pa", C=math.inf, tol=0.0):
+    """The updates as (sample, c), and the weight vector, by the paper's Figure 1."""
+    w = np.zeros(data.shape[1])
     updates = []
     for k in np.concatenate(orders):
-        y = patterns[k]
+        y = data[k]
         loss = max(0.0, 1 - w @ y)
         if loss > tol and y @ y > 0:
             if variant == "pa-ii":
@@ -59,8 +59,8 @@ def test_every_update_is_the_papers(variant, delta2, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
     orders = orders_of(8, 3, seed)
-    updates, w = oracle(oracles.patterns_of(X, y, 1.0, delta2), orders, variant, 0.1, tol=1e-9)
-    ours, weights = replay(patterns_of(X, y, 1.0, delta2), rules_of(variant, 0.1, tol=1e-9), orders)
+    updates, w = oracle(oracles.data_of(X, y, 1.0, delta2), orders, variant, 0.1, tol=1e-9)
+    ours, weights = replay(data_of(X, y, 1.0, delta2), rules_of(variant, 0.1, tol=1e-9), orders)
     assert [k for k, _ in ours] == [k for k, _ in updates]
     assert all(count == 1 for _, count in ours)
     assert_allclose(vector_of(weights, y, delta2), w, rtol=1e-9, atol=1e-12)
@@ -81,8 +81,8 @@ def test_powers_of_two_are_exact_bit_for_bit(variant, seed):
     X[np.arange(6), rng.integers(3, size=6)] = 2.0 if variant == "pa-ii" else 2.0 ** rng.integers(-1, 2)
     y = rng.choice([-1, 1], 6)
     orders = orders_of(6, 4, seed)
-    updates, w = oracle(oracles.patterns_of(X, y, 0.0), orders, variant, C)
-    ours, weights = replay(patterns_of(X, y, 0.0), rules_of(variant, C), orders)
+    updates, w = oracle(oracles.data_of(X, y, 0.0), orders, variant, C)
+    ours, weights = replay(data_of(X, y, 0.0), rules_of(variant, C), orders)
     assert [k for k, _ in ours] == [k for k, _ in updates]
     assert_array_equal(weights.weights, w)
 
@@ -112,20 +112,20 @@ def test_tie_at_one_changes_nothing_and_the_double_below_does():
     assert 1.0 > condition._py_threshold() == np.nextafter(1.0, 0.0)
     X, y = np.array([[1.0]]), np.array([1])
     for product, n_updates in ((1.0, 1), (np.nextafter(1.0, 0.0), 2)):
-        weights = replay(patterns_of(X, y, 0.0), rules_of("pa-i", product), [np.zeros(2, np.int32)])[1]
+        weights = replay(data_of(X, y, 0.0), rules_of("pa-i", product), [np.zeros(2, np.int32)])[1]
         assert weights.n_updates == n_updates
 
 
 @examples
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 1.0, 20.0]))
-def test_pa_ii_is_pa_with_a_coordinate_that_is_fresh_at_every_presentation(seed, C):
+def test_pa_ii_is_pa_with_a_coordinate_that_is_fresh_at_every_access(seed, C):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(6, 3)), rng.choice([-1, 1], 6)
     order = rng.integers(6, size=20).astype(np.int32)
-    # Every presentation is a pattern of its own, whose private coordinate is met once.
-    fresh = patterns_of(X[order], y[order], 1.0, 1 / (2 * C))
+    # Every access is a sample of its own, whose private coordinate is met once.
+    fresh = data_of(X[order], y[order], 1.0, 1 / (2 * C))
     expected, extended = replay(fresh, rules_of("pa"), [np.arange(20, dtype=np.int32)])
-    ours, weights = replay(patterns_of(X, y), rules_of("pa-ii", C), [order])
+    ours, weights = replay(data_of(X, y), rules_of("pa-ii", C), [order])
     assert [k for k, _ in ours] == [order[k] for k, _ in expected]
     assert_allclose(weights.weights, extended.weights, rtol=1e-12)
     assert weights.label_sum == pytest.approx(extended.label_sum)
@@ -140,13 +140,13 @@ def test_without_a_limit_to_its_aggressiveness_it_is_pa(name, limit):
     assert_allclose(other.coef_, pa.coef_, rtol=1e-9)
 
 
-def test_aggressiveness_is_in_units_of_the_longest_pattern():
+def test_aggressiveness_is_in_units_of_the_longest_sample():
     X, y = clouds(distance=0.3)
     sqradius = np.max(np.sum(X**2, axis=1)) + 1
     for name in ("pa-i", "pa-ii"):
         for size, radius in ((0.01 * sqradius, None), (0.01, 1.0), (0.04, 2.0)):
             model = margins.get(name)(aggressiveness=size, radius=radius, random_state=0, max_iter=3)
-            _, w = oracle(oracles.patterns_of(X, y), epochs_of(0, len(y), 3), name, 0.01, tol=1e-9)
+            _, w = oracle(oracles.data_of(X, y), epochs_of(0, len(y), 3), name, 0.01, tol=1e-9)
             assert_allclose(np.append(model.fit(X, y).coef_, model.intercept_), w, rtol=1e-9)
 
 
@@ -168,15 +168,15 @@ def test_separable_data_end_as_promised(tol, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(10, 3))
     y = np.where(X @ rng.normal(size=3) + 0.3 > 0, 1, -1)
-    patterns = oracles.patterns_of(X, y)
-    gamma, R = oracles.maximum_margin(patterns), np.linalg.norm(patterns, axis=1).max()
+    data = oracles.data_of(X, y)
+    gamma, R = oracles.maximum_margin(data), np.linalg.norm(data, axis=1).max()
     if len(set(y)) < 2 or gamma < 0.05:
         return
     model = margins.get("pa")(tol=tol, max_iter=10**6, random_state=0).fit(X, y)
     assert model.converged_
     assert model.n_updates_ <= (R / (gamma * tol)) ** 2 * (1 + 1e-9)
     w = np.append(model.coef_, model.intercept_)
-    assert (patterns @ w).min() >= 1 - tol - 1e-9
+    assert (data @ w).min() >= 1 - tol - 1e-9
     assert np.linalg.norm(w) <= 2 / gamma * (1 + 1e-9)
     (certificate,) = model.certificates_
     assert (1 - tol) / 2 * gamma * (1 - 1e-9) <= certificate.margin <= gamma * (1 + 1e-9)
@@ -190,19 +190,19 @@ def test_losses_of_one_pass_are_bounded_as_in_the_theorems(variant, seed, C):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(30, 2)), rng.choice([-1, 1], 30)
     u = rng.normal(size=3)
-    patterns = oracles.patterns_of(X, y)
+    data = oracles.data_of(X, y)
     if variant == "pa":  # a comparison without losses
-        patterns = patterns * np.sign(patterns @ u)[:, None]
-        X, y = patterns[:, :2] * patterns[:, 2:], patterns[:, 2]
-        u = u / (patterns @ u).min()
-    R2 = np.max(np.sum(patterns**2, axis=1))
+        data = data * np.sign(data @ u)[:, None]
+        X, y = data[:, :2] * data[:, 2:], data[:, 2]
+        u = u / (data @ u).min()
+    R2 = np.max(np.sum(data**2, axis=1))
     losses = []
     w = np.zeros(3)
     for k in range(30):
-        losses.append(max(0.0, 1 - patterns[k] @ w))
-        _, weights = replay(patterns_of(X, y), rules_of(variant, C), [np.arange(k + 1, dtype=np.int32)])
+        losses.append(max(0.0, 1 - data[k] @ w))
+        _, weights = replay(data_of(X, y), rules_of(variant, C), [np.arange(k + 1, dtype=np.int32)])
         w = vector_of(weights, y)
-    losses, theirs = np.array(losses), np.maximum(1 - patterns @ u, 0)
+    losses, theirs = np.array(losses), np.maximum(1 - data @ u, 0)
     if variant == "pa":
         assert losses @ losses <= R2 * (u @ u) * (1 + 1e-9)
     elif variant == "pa-i":
@@ -212,26 +212,26 @@ def test_losses_of_one_pass_are_bounded_as_in_the_theorems(variant, seed, C):
         assert losses @ losses <= (R2 + 1 / (2 * C)) * (u @ u + 2 * C * theirs @ theirs) * (1 + 1e-9)
 
 
-def test_average_is_the_mean_over_all_presentations():
+def test_average_is_the_mean_over_all_accesses():
     X, y = clouds(distance=0.3)
     for name in NAMES:
         radius = {} if name == "pa" else {"radius": 1.0}
-        model = margins.get(name)(readout="averaged", **radius)
-        patterns, path = oracles.patterns_of(X, y), []
+        model = margins.get(name)(averaging="averaged", **radius)
+        data, path = oracles.data_of(X, y), []
         for k in range(len(y)):
             orders = [np.arange(k)]
-            path.append(oracle(patterns, orders, name, 1.0, tol=1e-9)[1])
+            path.append(oracle(data, orders, name, 1.0, tol=1e-9)[1])
         model.partial_fit(X, y, [-1, 1])
         assert_allclose(np.append(model.coef_, model.intercept_), np.mean(path, axis=0), rtol=1e-9)
 
 
-@pytest.mark.parametrize("readout", ["last", "averaged"])
+@pytest.mark.parametrize("averaging", ["last", "averaged"])
 @pytest.mark.parametrize("name", NAMES)
-def test_stream_is_the_same_in_whatever_chunks_bit_for_bit(name, readout):
+def test_stream_is_the_same_in_whatever_chunks_bit_for_bit(name, averaging):
     X, y = clouds(distance=0.3)
     radius = {} if name == "pa" else {"radius": 2.0}
-    whole = margins.get(name)(readout=readout, **radius).partial_fit(X, y, [-1, 1])
-    parts = margins.get(name)(readout=readout, **radius)
+    whole = margins.get(name)(averaging=averaging, **radius).partial_fit(X, y, [-1, 1])
+    parts = margins.get(name)(averaging=averaging, **radius)
     for rows in np.split(np.arange(len(y)), [1, 2, 17]):
         parts.partial_fit(X[rows], y[rows], [-1, 1])
     assert_array_equal(parts.coef_, whole.coef_)

@@ -30,14 +30,14 @@ def examples(count):
 
 @dataclass
 class Problem:
-    patterns: np.ndarray
+    data: np.ndarray
     R: float
     gamma: float
     seed: int
 
     def orders(self, epochs=10_000):
         rng = np.random.default_rng(self.seed)
-        return (rng.permutation(len(self.patterns)) for _ in range(epochs))
+        return (rng.permutation(len(self.data)) for _ in range(epochs))
 
 
 # Hypothesis chooses the sizes, a seeded generator the numbers: left to itself, Hypothesis prefers
@@ -55,7 +55,7 @@ def samples(draw):
 
 @st.composite
 def separable(draw):
-    """Draw patterns of small integers, labelled by a hyperplane or else extended."""
+    """Draw samples of small integers, labelled by a hyperplane or else extended."""
     X, y, rho, seed = draw(samples())
     delta = draw(st.sampled_from([0, 0, 1, 2, 3]))
     if not delta:
@@ -63,21 +63,21 @@ def separable(draw):
         scores = X @ hidden[:-1] + rho * hidden[-1]
         X, y = X[scores != 0], np.sign(scores[scores != 0])
         assume(len(X))
-    patterns = oracles.patterns_of(X, y, rho, delta**2)
-    R = float(np.linalg.norm(patterns, axis=1).max())
-    gamma = min(oracles.maximum_margin(patterns), R)
+    data = oracles.data_of(X, y, rho, delta**2)
+    R = float(np.linalg.norm(data, axis=1).max())
+    gamma = min(oracles.maximum_margin(data), R)
     assume(16 * gamma > R)  # or runs take long
-    return Problem(patterns, R, gamma, seed)
+    return Problem(data, R, gamma, seed)
 
 
 @st.composite
 def noisy(draw):
-    """Draw patterns of small integers that usually no hyperplane separates."""
+    """Draw samples of small integers that usually no hyperplane separates."""
     X, y, rho, seed = draw(samples())
-    patterns = oracles.patterns_of(X, y, rho)
-    patterns = patterns[np.any(patterns != 0, axis=1)]
-    assume(len(patterns))
-    return Problem(patterns, float(np.linalg.norm(patterns, axis=1).max()), 0.0, seed)
+    data = oracles.data_of(X, y, rho)
+    data = data[np.any(data != 0, axis=1)]
+    assume(len(data))
+    return Problem(data, float(np.linalg.norm(data, axis=1).max()), 0.0, seed)
 
 
 @st.composite
@@ -175,10 +175,10 @@ ALGORITHMS = [
 @given(problem=separable(), schedule=schedules, data=st.data())
 def test_run_converges_within_the_bound_to_the_promised_fraction(algorithm, problem, schedule, data):
     rule, updates, fraction = algorithm(problem, data.draw)
-    trace = oracles.run(problem.patterns, rule, problem.orders(), **schedule)
+    trace = oracles.run(problem.data, rule, problem.orders(), **schedule)
     assert trace.converged
     assert trace.n_updates <= updates * (1 + SLACK)
-    reached = oracles.margin(trace.a, problem.patterns)
+    reached = oracles.margin(trace.a, problem.data)
     assert reached > 0
     assert reached >= fraction * problem.gamma * (1 - SLACK)
 
@@ -189,19 +189,19 @@ def test_run_converges_within_the_bound_to_the_promised_fraction(algorithm, prob
 def test_every_weight_vector_bounds_the_maximum_margin(algorithm, problem, schedule, data):
     def check(trace):
         assert np.all(trace.alpha >= 0)
-        assert np.allclose(trace.a, trace.alpha @ problem.patterns, rtol=1e-12)
+        assert np.allclose(trace.a, trace.alpha @ problem.data, rtol=1e-12)
         length = np.linalg.norm(trace.a)
         assert length >= problem.gamma * trace.alpha.sum() * (1 - SLACK)
 
     rule, _, _ = algorithm(problem, data.draw)
-    oracles.run(problem.patterns, rule, problem.orders(3), observe=check, **schedule)
+    oracles.run(problem.data, rule, problem.orders(3), observe=check, **schedule)
 
 
 @examples(100)
 @given(problem=separable(), schedule=schedules, data=st.data())
 def test_unlearned_and_net_updates_stay_within_their_bounds(problem, schedule, data):
     rule, _, _ = unlearning(problem, data.draw)
-    trace = oracles.run(problem.patterns, rule, problem.orders(), **schedule)
+    trace = oracles.run(problem.data, rule, problem.orders(), **schedule)
     unlearned = -sum(multiplicity for _, multiplicity in trace.updates if multiplicity < 0)
     most = bounds.unlearned_updates(problem.R, problem.gamma, rule.b, rule.delta_b)
     assert unlearned <= most * (1 + SLACK)
@@ -215,14 +215,14 @@ def test_soft_unlearning_stays_within_its_updates_and_its_gap(problem, schedule,
     R2 = problem.R**2
     delta_b = R2 * data.draw(st.sampled_from([1.01, 1.5, 3.0]))
     b = delta_b * data.draw(st.sampled_from([1.5, 4.0]))
-    upper = np.random.default_rng(problem.seed).integers(1, 7, len(problem.patterns)).astype(float)
+    upper = np.random.default_rng(problem.seed).integers(1, 7, len(problem.data)).astype(float)
     rule = oracles.MPU(b, delta_b, upper)
-    trace = oracles.run(problem.patterns, rule, problem.orders(), **schedule)
+    trace = oracles.run(problem.data, rule, problem.orders(), **schedule)
     assert trace.converged
     assert np.all(trace.alpha >= 0) and np.all(trace.alpha <= upper)
     most = bounds.soft_unlearning_updates(problem.R, b, delta_b, upper.sum())
     assert trace.n_updates <= most * (1 + SLACK)
-    assert _gap(problem.patterns, trace.a / b, upper / b) <= bounds.soft_unlearning_gap(b, delta_b)
+    assert _gap(problem.data, trace.a / b, upper / b) <= bounds.soft_unlearning_gap(b, delta_b)
 
 
 @examples(25)
@@ -233,16 +233,16 @@ def test_soft_unlearning_parameters_reach_the_wanted_gap(problem, C, eps):
     assert upper / b == pytest.approx(C, rel=1e-15)
     assert bounds.soft_unlearning_gap(b, delta_b) < eps
     rule = oracles.MPU(b, delta_b, upper)
-    trace = oracles.run(problem.patterns, rule, problem.orders(), multiple=True, levels=MPU_LEVELS)
+    trace = oracles.run(problem.data, rule, problem.orders(), multiple=True, levels=MPU_LEVELS)
     assert trace.converged
-    assert _gap(problem.patterns, trace.a / b, C) < eps
+    assert _gap(problem.data, trace.a / b, C) < eps
 
 
-def _gap(patterns, w, C):
+def _gap(data, w, C):
     """Return the relative gap of the L1-SVM's objective at w."""
-    C = np.broadcast_to(C, len(patterns))
-    objective = w @ w / 2 + C @ np.maximum(0, 1 - patterns @ w)
-    optimum, _ = oracles.l1_svm_optimum(patterns, C)
+    C = np.broadcast_to(C, len(data))
+    objective = w @ w / 2 + C @ np.maximum(0, 1 - data @ w)
+    optimum, _ = oracles.l1_svm_optimum(data, C)
     return objective / optimum - 1
 
 
@@ -250,7 +250,7 @@ def _gap(patterns, w, C):
 @given(problem=separable(), schedule=schedules, data=st.data())
 def test_variable_shrinking_takes_more_than_the_least_updates(problem, schedule, data):
     rule, _, _ = variable_shrinking(problem, data.draw)
-    trace = oracles.run(problem.patterns, rule, problem.orders(), **schedule)
+    trace = oracles.run(problem.data, rule, problem.orders(), **schedule)
     least = bounds.variable_shrinking_least_updates(problem.R, problem.gamma, rule.b, rule.n)
     assert trace.n_updates > least * (1 - SLACK)
 
@@ -263,9 +263,7 @@ def test_dynamic_margin_bound_holds_from_every_weight_vector_on(problem, schedul
     def observe(trace):
         stages.append((trace.n_updates, float(np.linalg.norm(trace.a))))
 
-    trace = oracles.run(
-        problem.patterns, oracles.PDM(eps), problem.orders(), observe=observe, **schedule
-    )
+    trace = oracles.run(problem.data, oracles.PDM(eps), problem.orders(), observe=observe, **schedule)
     for n_updates, norm in stages:
         most = bounds.dynamic_margin_updates_after(problem.R, problem.gamma, eps, n_updates, norm)
         assert trace.n_updates <= most * (1 + SLACK)
@@ -275,14 +273,12 @@ def test_dynamic_margin_bound_holds_from_every_weight_vector_on(problem, schedul
 @given(problem=separable(), schedule=schedules, eta=st.sampled_from([1.5, 2.5]))
 def test_successive_runs_stay_within_the_bound_from_the_run_before(problem, schedule, eta):
     R, gamma, eps = problem.R, problem.gamma, 0.5
-    trace = oracles.run(problem.patterns, oracles.PDM(eps), problem.orders(), **schedule)
+    trace = oracles.run(problem.data, oracles.PDM(eps), problem.orders(), **schedule)
     for _ in range(2 if eta == 1.5 else 1):
         previous_eps, eps, previous = eps, eps / eta, trace.n_updates
-        trace = oracles.run(
-            problem.patterns, oracles.PDM(eps), problem.orders(), start=trace, **schedule
-        )
+        trace = oracles.run(problem.data, oracles.PDM(eps), problem.orders(), start=trace, **schedule)
         assert trace.converged
-        assert oracles.margin(trace.a, problem.patterns) >= (1 - eps) * gamma * (1 - SLACK)
+        assert oracles.margin(trace.a, problem.data) >= (1 - eps) * gamma * (1 - SLACK)
         most = bounds.successive_dynamic_margin_updates(R, gamma, eps, previous_eps, previous)
         assert trace.n_updates <= most * (1 + SLACK)
 
@@ -290,10 +286,10 @@ def test_successive_runs_stay_within_the_bound_from_the_run_before(problem, sche
 @examples(100)
 @given(problem=noisy(), passes=st.integers(1, 4), data=st.data())
 def test_mistakes_on_noisy_sequences_stay_within_the_deviation_bounds(problem, passes, data):
-    u = data.draw(unit_vectors(problem.patterns.shape[1]))
+    u = data.draw(unit_vectors(problem.data.shape[1]))
     gamma = data.draw(st.sampled_from([0.1, 0.5, 1.0, 2.0, 10.0]))
-    trace = oracles.run(problem.patterns, oracles.Perceptron(), problem.orders(passes))
-    deviations = np.maximum(0, gamma - problem.patterns @ u)
+    trace = oracles.run(problem.data, oracles.Perceptron(), problem.orders(passes))
+    deviations = np.maximum(0, gamma - problem.data @ u)
     total = trace.epochs * deviations.sum()
     root = math.sqrt(trace.epochs * np.sum(deviations**2))
     assert trace.n_updates <= bounds.mistakes_total_deviation(problem.R, gamma, total) * (1 + SLACK)
@@ -308,8 +304,8 @@ def test_mistakes_with_a_learned_threshold_stay_within_the_deviation_bound(drawn
     u = data.draw(unit_vectors(X.shape[1]))
     R = float(np.linalg.norm(X, axis=1).max())
     theta = R * data.draw(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]))
-    patterns = oracles.patterns_of(X, y, rho=R)
-    trace = oracles.run(patterns, oracles.Perceptron(), [range(len(X))])
+    data = oracles.data_of(X, y, rho=R)
+    trace = oracles.run(data, oracles.Perceptron(), [range(len(X))])
     D = float(np.linalg.norm(np.maximum(0, gamma - y * (X @ u - theta))))
     assert trace.n_updates <= bounds.mistakes_learned_threshold(R, gamma, D) * (1 + SLACK)
 
@@ -775,8 +771,8 @@ def test_extreme_units_neither_overflow_nor_vanish(R):
 
 
 def check_same_runs(problem, rules, schedule):
-    # Few epochs: with active sets and inseparable patterns one of them takes a thousand passes.
-    traces = [oracles.run(problem.patterns, rule, problem.orders(2), **schedule) for rule in rules]
+    # Few epochs: with active sets and inseparable samples one of them takes a thousand passes.
+    traces = [oracles.run(problem.data, rule, problem.orders(2), **schedule) for rule in rules]
     for trace in traces[1:]:
         assert trace.updates == traces[0].updates
         assert trace.n_updates == traces[0].n_updates
@@ -793,7 +789,7 @@ def test_margin_perceptron_is_its_generalisations_without_their_feature(problem,
         [
             oracles.MarginPerceptron(b),
             oracles.MPU(b),
-            oracles.MPU(b, math.inf, np.full(len(problem.patterns), math.inf)),
+            oracles.MPU(b, math.inf, np.full(len(problem.data), math.inf)),
             oracles.MPCS(0.0, b),
             oracles.MPVS(0, b),
         ],
@@ -827,15 +823,15 @@ def test_updates_do_not_depend_on_the_unit_of_length(problem, schedule, z):
         (oracles.MPVS(2, R2), oracles.MPVS(2, R2 * z**2)),
     ]
     for rule, scaled in pairs:
-        trace = oracles.run(problem.patterns, rule, problem.orders(5), **schedule)
-        other = oracles.run(z * problem.patterns, scaled, problem.orders(5), **schedule)
+        trace = oracles.run(problem.data, rule, problem.orders(5), **schedule)
+        other = oracles.run(z * problem.data, scaled, problem.orders(5), **schedule)
         assert trace.updates == other.updates
 
 
-def test_patterns_are_reflected_augmented_and_extended():
-    patterns = oracles.patterns_of([[1, 2], [3, 4]], [1, -1], rho=5, delta2=[4, 9])
-    assert patterns.tolist() == [[1, 2, 5, 2, 0], [-3, -4, -5, 0, -3]]
-    assert oracles.patterns_of([[1, 2]], [-1], rho=None).tolist() == [[-1, -2]]
+def test_samples_are_reflected_augmented_and_extended():
+    data = oracles.data_of([[1, 2], [3, 4]], [1, -1], rho=5, delta2=[4, 9])
+    assert data.tolist() == [[1, 2, 5, 2, 0], [-3, -4, -5, 0, -3]]
+    assert oracles.data_of([[1, 2]], [-1], rho=None).tolist() == [[-1, -2]]
 
 
 def test_thresholds_are_the_printed_conditions():
@@ -848,8 +844,8 @@ def test_thresholds_are_the_printed_conditions():
 
 
 def test_multiple_update_repeats_until_the_condition_is_violated():
-    def updates(rule, patterns=((1.0,),), **options):
-        trace = oracles.run(np.array(patterns), rule, [range(len(patterns))] * 9, **options)
+    def updates(rule, data=((1.0,),), **options):
+        trace = oracles.run(np.array(data), rule, [range(len(data))] * 9, **options)
         assert trace.converged
         return trace.updates
 
@@ -865,69 +861,69 @@ def test_multiple_update_repeats_until_the_condition_is_violated():
     assert single_first == [(0, 1), (0, 3)]
 
 
-def test_unlearning_takes_patterns_away_that_others_made_superfluous():
-    def updates(patterns, rule):
-        return oracles.run(np.array(patterns), rule, [(1, 0)] * 9, multiple=True).updates
+def test_unlearning_takes_samples_away_that_others_made_superfluous():
+    def updates(data, rule):
+        return oracles.run(np.array(data), rule, [(1, 0)] * 9, multiple=True).updates
 
-    # Pattern 1 is met at a = 4 with p = 8, exactly where unlearning begins, and left at p = 4.
+    # Sample 1 is met at a = 4 with p = 8, exactly where unlearning begins, and left at p = 4.
     assert updates([[1.0], [2.0]], oracles.MPU(3, 5)) == [(1, 1), (0, 2), (1, -1), (0, 2)]
     # Here it is met at p = 21 and still has p = 13 when there is nothing left to unlearn.
     assert updates([[0.5], [2.0]], oracles.MPU(5, 5)) == [(1, 2), (0, 13), (1, -2), (0, 8)]
 
 
 def test_shrinking_oracles_follow_their_formulas():
-    patterns = np.array([[1.0, 0.0], [0.0, 1.0]])
+    data = np.array([[1.0, 0.0], [0.0, 1.0]])
     order = [(0, 1)]
-    constant = oracles.run(patterns, oracles.MPCS(0.5, 1.0), order * 2)
+    constant = oracles.run(data, oracles.MPCS(0.5, 1.0), order * 2)
     assert constant.a.tolist() == [0.25 * 0.5 + 0.5, 0.25 + 1]
-    variable = oracles.run(patterns, oracles.MPVS(2, 1.0), order * 2)
+    variable = oracles.run(data, oracles.MPVS(2, 1.0), order * 2)
     assert variable.a == pytest.approx([(1 + 9) / 16, (4 + 16) / 16], rel=1e-15)
 
 
 def test_active_sets_nest_as_specified():
-    # Pattern 0 is misclassified at 0, 1, .., 10; pattern 1 at 0, 4, 8.
-    patterns = np.array([[1.0, 0.0], [0.0, 2.0]])
+    # Sample 0 is misclassified at 0, 1, .., 10; sample 1 at 0, 4, 8.
+    data = np.array([[1.0, 0.0], [0.0, 2.0]])
     levels = [oracles.Level(4, oracles.below(1)), oracles.Level(1, oracles.below(0.5))]
     rule = oracles.MarginPerceptron(10)
-    trace = oracles.run(patterns, rule, [(0, 1)], levels=levels)
+    trace = oracles.run(data, rule, [(0, 1)], levels=levels)
     full, level_1, level_2 = [0, 1], [[0, 1], [0], [0], [0]], [[0, 1], [0], [0], []]
     expected = full + [k for pair in zip(level_1, level_2, strict=True) for k in sum(pair, [])]
     assert trace.updates == [(k, 1) for k in expected]
     assert trace.a.tolist() == [8, 6]
     assert not trace.converged
-    assert oracles.run(patterns, rule, [(0, 1)] * 9, levels=levels).epochs == 3
+    assert oracles.run(data, rule, [(0, 1)] * 9, levels=levels).epochs == 3
 
 
 def test_first_epoch_may_have_its_own_active_sets():
-    patterns = np.array([[1.0, 0.0], [0.0, 2.0]])
+    data = np.array([[1.0, 0.0], [0.0, 2.0]])
     levels = [oracles.Level(4, oracles.below(1))]
     rule = oracles.MarginPerceptron(10)
-    trace = oracles.run(patterns, rule, [(0, 1)] * 2, levels=levels, first_levels=())
+    trace = oracles.run(data, rule, [(0, 1)] * 2, levels=levels, first_levels=())
     assert [k for k, _ in trace.updates] == [0, 1, 0, 1, 0, 1, 0, 0, 0]
 
 
 @examples(40)
 @given(problem=separable(), counts=st.tuples(st.integers(0, 3), st.integers(0, 3)))
-def test_active_sets_of_all_patterns_repeat_the_order(problem, counts):
-    levels = [oracles.Level(count, lambda visit: True) for count in counts]
+def test_active_sets_of_all_samples_repeat_the_order(problem, counts):
+    levels = [oracles.Level(count, lambda access: True) for count in counts]
     rule = oracles.PDM(0.4)
-    nested = oracles.run(problem.patterns, rule, problem.orders(4), levels=levels)
+    nested = oracles.run(problem.data, rule, problem.orders(4), levels=levels)
     repetitions = 1 + counts[0] * (1 + counts[1])
     repeated = [order for order in problem.orders(4) for _ in range(repetitions)]
-    flat = oracles.run(problem.patterns, rule, repeated)
+    flat = oracles.run(problem.data, rule, repeated)
     assert nested.updates == flat.updates
 
 
-def test_memberships_look_at_the_visit():
-    def visit(p=3.0, before=0.0, after=0.0, multiplicity=0):
-        return oracles.Visit(0, p, 2.0, before, after, multiplicity)
+def test_memberships_look_at_the_access():
+    def access(p=3.0, before=0.0, after=0.0, multiplicity=0):
+        return oracles.Access(0, p, 2.0, before, after, multiplicity)
 
-    assert oracles.below(1.5)(visit()) and not oracles.below(1.4)(visit())
+    assert oracles.below(1.5)(access()) and not oracles.below(1.4)(access())
     member = oracles.below_or_supporting(1.4)
-    assert member(visit(before=1.0)) and not member(visit(after=1.0, multiplicity=1))
+    assert member(access(before=1.0)) and not member(access(after=1.0, multiplicity=1))
     member = oracles.changed_and_supporting
-    assert member(visit(after=1.0, multiplicity=-1))
-    assert not member(visit(after=1.0)) and not member(visit(before=1.0, multiplicity=-1))
+    assert member(access(after=1.0, multiplicity=-1))
+    assert not member(access(after=1.0)) and not member(access(before=1.0, multiplicity=-1))
 
 
 @examples(20)
@@ -935,11 +931,11 @@ def test_memberships_look_at_the_visit():
 def test_continued_run_is_one_run(problem, split):
     orders = list(problem.orders(8))
     rule = oracles.PDM(0.3)
-    whole = oracles.run(problem.patterns, rule, orders)
-    start = oracles.run(problem.patterns, rule, orders[:split])
+    whole = oracles.run(problem.data, rule, orders)
+    start = oracles.run(problem.data, rule, orders[:split])
     before = start.n_updates
     assume(not start.converged)
-    rest = oracles.run(problem.patterns, rule, orders[split:], start=start)
+    rest = oracles.run(problem.data, rule, orders[split:], start=start)
     assert (rest.updates, rest.epochs) == (whole.updates, whole.epochs)
     assert start.n_updates == before
 
@@ -950,24 +946,24 @@ def test_endless_runs_give_up(monkeypatch):
         oracles.run(np.zeros((1, 1)), oracles.Perceptron(), [[0]], multiple=True)
 
 
-def test_maximum_margin_of_known_patterns():
+def test_maximum_margin_of_known_samples():
     assert oracles.maximum_margin(np.array([[3.0, 4.0]])) == pytest.approx(5)
     assert oracles.maximum_margin(np.array([[1.0, 0.0], [0.0, 1.0]])) == pytest.approx(2**-0.5)
     assert oracles.maximum_margin(np.array([[1.0, 2.0], [-1.0, 2.0], [5.0, 2.0]])) == (pytest.approx(2))
     # scipy.optimize.nnls 1.17 leaves this one at 3.48.
-    patterns = np.array([[1.0, 1, 1, 2], [3, 0, 0, 2], [1, 2, 3, 2], [2, 0, 1, 2]])
-    assert oracles.maximum_margin(patterns) == pytest.approx(math.sqrt(7))
+    data = np.array([[1.0, 1, 1, 2], [3, 0, 0, 2], [1, 2, 3, 2], [2, 0, 1, 2]])
+    assert oracles.maximum_margin(data) == pytest.approx(math.sqrt(7))
     assert oracles.maximum_margin(np.array([[1.0, 0.0], [-2.0, 0.0]])) == 0
     assert oracles.maximum_margin(np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])) == 0
 
 
 @examples(40)
 @given(problem=noisy(), delta=st.integers(1, 3))
-def test_optima_of_both_soft_margins_meet_the_hard_margin_of_the_extension(problem, delta):
-    extended = oracles.patterns_of(problem.patterns, np.ones(len(problem.patterns)), 0, delta**2)
+def test_optima_of_both_soft_margins_meet_the_hard_margin_of_the_diagonal(problem, delta):
+    extended = oracles.data_of(problem.data, np.ones(len(problem.data)), 0, delta**2)
     gamma = oracles.maximum_margin(extended)
     assert gamma >= delta / math.sqrt(len(extended)) * (1 - SLACK)
-    least, alpha = oracles.l2_svm_optimum(problem.patterns, 1 / (2 * delta**2))
+    least, alpha = oracles.l2_svm_optimum(problem.data, 1 / (2 * delta**2))
     assert least == pytest.approx(1 / (2 * gamma**2), rel=1e-8)
     assert alpha.sum() == pytest.approx(1 / gamma**2, rel=1e-4)
     least, alpha = oracles.l1_svm_optimum(extended, 2 / gamma**2)
@@ -975,11 +971,11 @@ def test_optima_of_both_soft_margins_meet_the_hard_margin_of_the_extension(probl
     assert np.all(alpha >= 0)
 
 
-def test_soft_margin_optimum_of_known_patterns():
-    # A pattern and its opposite: w = 0 is best, both lose 1.
+def test_soft_margin_optimum_of_known_samples():
+    # A sample and its opposite: w = 0 is best, both lose 1.
     least, alpha = oracles.l1_svm_optimum(np.array([[1.0], [-1.0]]), [3.0, 3.0])
     assert (least, alpha[0]) == (pytest.approx(6), pytest.approx(alpha[1]))
-    # One pattern of norm 2 and C = 1/10: alpha = C, w = 1/5, slack 3/5.
+    # One sample of norm 2 and C = 1/10: alpha = C, w = 1/5, slack 3/5.
     least, alpha = oracles.l1_svm_optimum(np.array([[2.0]]), 0.1)
     assert (least, alpha[0]) == (pytest.approx(0.02 + 0.06), 0.1)
     # The same with squared slack: w minimises w**2 / 2 + (1 - 2 w)**2 / 10.

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 import margins
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.data.binary_problem import augmented_sqnorms, binary_patterns, rows_of
+from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.kernels.selection import kernel_of
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 
@@ -29,7 +29,7 @@ def test_two_threads_never_share_a_cache_of_kernel_rows(monkeypatch):
 
     class Watched(margins.get("pdm")):
         def phases(self, run):
-            seen.append((threading.get_ident(), run.patterns.rows))
+            seen.append((threading.get_ident(), run.data.rows))
             if len(seen) <= 2:
                 both.wait()
             yield from super().phases(run)
@@ -60,9 +60,9 @@ def test_what_is_refused_leaves_everything_as_it_was(learn):
     assert_array_equal(clf.partial_fit(X, y).coef_, undisturbed.partial_fit(X, y).coef_)
 
 
-def test_readout_of_a_stream_stays():
+def test_averaging_of_a_stream_stays():
     X, y = noisy()
-    clf = margins.get("perceptron")().partial_fit(X, y, classes=[0, 1]).set_params(readout="averaged")
+    clf = margins.get("perceptron")().partial_fit(X, y, classes=[0, 1]).set_params(averaging="averaged")
     with pytest.raises(ValueError, match="must stay .'last', 'votes'. until the end of the stream"):
         clf.partial_fit(X, y)
 
@@ -109,16 +109,16 @@ def test_callbacks_change_nothing_and_every_task_that_begins_ends():
     assert seen.certificates_ == plain.certificates_
 
 
-@pytest.mark.parametrize(("n_features", "n_patterns"), [(2, 0), (4, 0), (3, 5), (3, 61)])
-def test_weight_vector_of_other_patterns_is_refused(n_features, n_patterns):
+@pytest.mark.parametrize(("n_features", "n_samples"), [(2, 0), (4, 0), (3, 5), (3, 61)])
+def test_weight_vector_of_other_samples_is_refused(n_features, n_samples):
     X, y = noisy()
     rows = rows_of(X)
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, True)
-    patterns = binary_patterns(rows, sqnorms, y == 1, 0.0, 0.0, np.inf)
+    data = make_binary_data(rows, sqnorms, y == 1, 0.0, 0.0, np.inf)
     rules = Rules(FixedThreshold(0), Additive(), NoShrink())
     with pytest.raises(ValueError, match="weight vector must be one of 3 features"):
         ActiveSets((), len(X)).full_epoch(
-            patterns, WeightVector(n_features, n_patterns), rules, np.arange(len(X), dtype=np.int32)
+            data, WeightVector(n_features, n_samples), rules, np.arange(len(X), dtype=np.int32)
         )
 
 
@@ -138,24 +138,24 @@ def test_tail_of_a_precomputed_kernel_without_samples_of_weight_zero():
     X = np.rint(4 * X)
     weight = np.r_[np.zeros(20), np.ones(40)]
     tail = margins.get("voted-perceptron")(
-        readout="tail", kernel="precomputed", max_iter=5, random_state=0
+        averaging="tail", kernel="precomputed", max_iter=5, random_state=0
     )
     tail.fit(X @ X.T, y, sample_weight=weight)
-    linear = tail.__class__(readout="tail", max_iter=5, random_state=0).fit(X, y, sample_weight=weight)
+    linear = tail.__class__(averaging="tail", max_iter=5, random_state=0).fit(X, y, sample_weight=weight)
     assert_array_equal(tail.votes_[0], linear.votes_[0])
     assert_array_equal(tail.support_, linear.support_)
 
 
 def test_tail_must_leave_samples_to_train_on():
     with pytest.raises(ValueError, match="validation_fraction of Perceptron must leave samples"):
-        margins.get("perceptron")(readout="tail", validation_fraction=0.9).fit([[0.0], [1.0]], [0, 1])
+        margins.get("perceptron")(averaging="tail", validation_fraction=0.9).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_votes_of_a_fitted_model_do_not_depend_on_parameters_set_later():
     X, y = noisy()
     clf = margins.get("voted-perceptron")(max_iter=3, random_state=0).fit(X, y)
     votes = clf.decision_function(X)
-    clf.set_params(eta=7.0, fit_intercept=False, readout="last")
+    clf.set_params(eta=7.0, fit_intercept=False, averaging="last")
     assert_array_equal(clf.decision_function(X), votes)
 
 

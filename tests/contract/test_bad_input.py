@@ -18,13 +18,13 @@ from sklearn.exceptions import NotFittedError
 import margins
 from margins.estimators.budget import BudgetClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
-from margins.estimators.noise_tolerance import ReadoutClassifier
+from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.estimators.step import StepClassifier
 from margins.parameters import AnyOf, InstanceOf, Interval, OneOf, SubclassOf
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
-NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
+NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], AveragingClassifier)]
 # Their coef_ is what has been added up, and not the best multiple of it.
 STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
 UNSCALED = [*NOISE_TOLERANT, "servedio-average", *STEPS]
@@ -171,7 +171,7 @@ def beside(parameter, name):
         return {"tau": 0.0}
     if parameter in OF_KERNELS and name not in ("pfm", *LINEAR):  # whose gamma is a margin
         return {"kernel": "rbf" if parameter == "gamma" else "poly"}
-    return {"readout": "tail"} if parameter == "validation_fraction" else {}
+    return {"averaging": "tail"} if parameter == "validation_fraction" else {}
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_zero_row_is_taken_by_who_is_asked_for_no_separating_hyperplane(name, co
 @quiet
 @each_algorithm
 @pytest.mark.parametrize(("C", "fit_intercept"), [(1.0, False), (1.0, True), (math.inf, True)])
-def test_zero_row_is_a_pattern_like_others_where_a_margin_can_exist(name, C, fit_intercept):
+def test_zero_row_is_a_sample_like_others_where_a_margin_can_exist(name, C, fit_intercept):
     X, y = small(distance=6)
     X -= 3 * fit_intercept
     X[5] = 0
@@ -377,7 +377,7 @@ def test_zero_row_is_a_pattern_like_others_where_a_margin_can_exist(name, C, fit
     if C == 1 and not fit_intercept:
         # Its own slack is 1, whatever the weights.
         assert classifier.certificates_[0].primal >= 1
-        if getattr(classifier, "readout", "last") == "last":
+        if getattr(classifier, "averaging", "last") == "last":
             assert classifier.dual_coef_[0, 5] > 0
 
 
@@ -528,7 +528,7 @@ def test_change_of_units_changes_nothing_but_the_units(name, exponent, C, fit_in
     other = make(name, C=C / z**2, intercept_scaling=z, **params, **scaled).fit(X * z, y)
     assert_same_but_for_units(other, plain, X, z, exact=False)
     if name in NOISE_TOLERANT:
-        # What is left to the data has their units, and then sums of patterns have them exactly.
+        # What is left to the data has their units, and then sums of samples have them exactly.
         plain = make(name, C=C, intercept_scaling=None, **params).fit(X, y)
         other = make(name, C=C / z**2, intercept_scaling=None, **params).fit(X * z, y)
         assert_same_but_for_units(other, plain, X, z, exact=True)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from sample_problems import patterns_of
+from sample_problems import data_of
 
 import margins._update
 from margins.losses import HardMargin
@@ -64,7 +64,7 @@ def test_the_number_of_the_interface_is_the_one_installed():
 
 
 def test_the_tables_of_the_run_name_what_algorithms_may_use():
-    run = Run(patterns_of(np.eye(2), np.array([1.0, -1.0])), HardMargin(), 0, RunOptions())
+    run = Run(data_of(np.eye(2), np.array([1.0, -1.0])), HardMargin(), 0, RunOptions())
     named = {name for cell, _ in rows("The run") for name in re.findall(r"`(\w+)", cell)}
     of_the_driver = {
         "train",

@@ -20,7 +20,7 @@ NAMES = list(ALGORITHMS)
 SHRINKING = {"mpcs", "mpvs", "pa", "pa-i", "pa-ii", "norma", "pegasos", "alma"}
 SHRINKING |= {"second-order-perceptron", "cramma", "micra", "romma", "aggressive-romma"}
 SHRINKING |= {"spa", "ballseptron", "dcd", "adatron"}
-# Read out what is not the last sum of patterns: a mean is rounded too.
+# Read out what is not the last sum of samples: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_
 # 1 / (2 C) is then an integer.
@@ -251,7 +251,7 @@ def test_layout_changes_nothing_about_integers(layout, C, tmp_path):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layout_changes_nothing_about_integers_for_the_hinge_loss(layout, tmp_path):
     X, y = numbers("integers")
-    for stop in ("clean-pass", "certificate"):  # only visits, and steps, which are no whole numbers
+    for stop in ("clean-pass", "certificate"):  # only accesses, and steps, which are no whole numbers
         expected = fit("mpu", X, y, C=1.0, loss="hinge", stop=stop)
         classifier = fit("mpu", LAYOUTS[layout](X, tmp_path), y, C=1.0, loss="hinge", stop=stop)
         assert_same_fit(classifier, expected, exactly=stop == "clean-pass")
@@ -293,7 +293,7 @@ def test_one_number_that_is_not_1_is_not_read_as_1(position):
     X = ones.copy()
     X[
         rows[position], columns[position]
-    ] = -20  # the longest pattern, so R and all thresholds depend on it
+    ] = -20  # the longest sample, so R and all thresholds depend on it
     expected = fit("margin-perceptron", X, y, C=0.5)
     assert expected.n_updates_ != fit("margin-perceptron", ones, y, C=0.5).n_updates_
     for dtype in (np.float64, np.float32):

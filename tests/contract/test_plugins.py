@@ -381,7 +381,7 @@ def test_compiled_rules_that_go_wrong_are_told_what_is_wrong(environment):
         "Unbounded": r"check_dual_variables_keep_their_bounds: got .* all of them in \[0, 2.5\]",
         "Idle": "check_updates_move: got 30 updates that change nothing",
         "HalfCounted": "check_counts: got a clock of .*expected a whole number",
-        "WrongRepeat": "check_repeat: got a pattern added 2.0 times for 2 updates .*expected 1.5",
+        "WrongRepeat": "check_repeat: got a sample added 2.0 times for 2 updates .*expected 1.5",
     }
     answer = environment.ask(CARELESS)
     assert answer.keys() == expected.keys()

@@ -1,6 +1,6 @@
-"""How much work a fit is: visits and updates, which no clock and no machine can blur.
+"""How much work a fit is: accesses and updates, which no clock and no machine can blur.
 
-A later change may make a fit cheaper or a visit dearer, but must not silently present patterns a
+A later change may make a fit cheaper or an access dearer, but must not silently present samples a
 multiple of the times that it took to prove the same. Who lowers the numbers stores the new ones here;
 who needs a higher one says why.
 """
@@ -20,7 +20,7 @@ import margins
 
 # Rounding decides ties, and so, a little, how a run goes on: other processors count a little otherwise.
 ROOM = 1.25
-# {(data set, task): (visits, updates with their multiplicities)} of MarginClassifier.
+# {(data set, task): (accesses, updates with their multiplicities)} of MarginClassifier.
 WORK = {
     ("breast-cancer", "a"): (5_690, 4_227_064_745),
     ("breast-cancer", "b"): (3_414, 42_272_864),
@@ -48,12 +48,12 @@ WORK = {
     ("w8a", "d, C=100"): (453_959, 107_923_960),
     ("usps", "d, C=0.01"): (44_405, 99_272_696),
     ("mushrooms", "d, C=0.01"): (25_398, 6_812_367),
-    # Patterns are very many: a sample comes first.
+    # BinaryData are very many: a sample comes first.
     ("skin_nonskin", "a"): (1_792_170, 4),
     ("skin_nonskin", "b"): (1_014_689, 2),
     ("shuttle", "a"): (287_150, 4),
     ("shuttle", "b"): (190_000, 2),
-    # Features are many, so every pattern is visited on its own.
+    # Features are many, so every sample is accessed on its own.
     ("pcmac", "a"): (32_813, 1_254_630_464_211),
     ("pcmac", "b"): (16_467, 12_465_426_283),
     ("pcmac", "c"): (27_486, 82_575_987),
@@ -70,7 +70,7 @@ WORK = {
     ("relathe", "d, C=0.01"): (4_281, 49_791_323),
     ("relathe", "d, C=1"): (13_892, 363_391_896),
     ("relathe", "d, C=100"): (34_034, 766_631_652),
-    # Patterns are few: visits over their Gram matrix.
+    # BinaryData are few: accesses over their Gram matrix.
     ("duke", "a"): (963, 3_150_912_309),
     ("duke", "b"): (623, 31_493_027),
     ("duke", "c"): (298, 129_865),
@@ -79,7 +79,7 @@ WORK = {
     ("duke", "d, C=100"): (682, 3_102_918),
 }
 
-# {(algorithm, data set): (visits, updates)} of task c, by the rules of each.
+# {(algorithm, data set): (accesses, updates)} of task c, by the rules of each.
 OTHERS = {
     ("pdm", "breast-cancer"): (193_855, 314_424),
     ("pdm-succ", "breast-cancer"): (56_282, 19_716),
@@ -121,14 +121,14 @@ def problems(name):
     return found
 
 
-def check_work(algorithm, name, task, visits, updates):
+def check_work(algorithm, name, task, accesses, updates):
     if name not in benchmark.SHIPPED and name not in real_data.available():
         pytest.skip(f"{real_data.VARIABLE} does not lead to {name}: it is not part of the project")
     problem, gap = problems(name)[task]
     eps = contests.accuracy_of(problem, gap)
     fit = peers.ours(algorithm, problem, eps, seed=0, max_iter=1000).fit(problem.X, problem.y)
     assert fit.converged_
-    assert fit.n_visits_ <= ROOM * visits
+    assert fit.n_accesses_ <= ROOM * accesses
     assert fit.n_updates_ <= ROOM * updates
     return fit
 
@@ -152,7 +152,7 @@ def overlapping_classes(n_classes):
 
 @pytest.mark.parametrize("name", ["perceptron", "budget-perceptron", "second-order-perceptron"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_plain_epochs_and_streams_visit_every_pattern_once_a_pass(name, n_classes):
+def test_plain_epochs_and_streams_access_every_sample_once_a_pass(name, n_classes):
     X, y = overlapping_classes(n_classes)
     n_problems = 1 if n_classes == 2 else n_classes
     classifier = margins.get(name)(random_state=0)
@@ -162,14 +162,14 @@ def test_plain_epochs_and_streams_visit_every_pattern_once_a_pass(name, n_classe
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier.fit(X, y)
     assert classifier.n_iter_ >= 1
-    assert classifier.n_visits_ == sum(len(curve) for curve in classifier.learning_curve_) * len(X)
+    assert classifier.n_accesses_ == sum(len(curve) for curve in classifier.learning_curve_) * len(X)
     for chunk in (slice(0, 50), slice(50, 70)):
         classifier.partial_fit(X[chunk], y[chunk], classes=np.unique(y))
-    assert classifier.n_visits_ == n_problems * len(X)
+    assert classifier.n_accesses_ == n_problems * len(X)
 
 
-def test_visits_to_active_sets_count_and_threads_change_nothing():
+def test_accesses_to_active_sets_count_and_threads_change_nothing():
     X, y = overlapping_classes(3)
     fits = [margins.get("mpu")(random_state=0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)]
-    assert fits[0].n_visits_ == fits[1].n_visits_
-    assert fits[0].n_visits_ > len(X) * sum(len(curve) for curve in fits[0].learning_curve_)
+    assert fits[0].n_accesses_ == fits[1].n_accesses_
+    assert fits[0].n_accesses_ > len(X) * sum(len(curve) for curve in fits[0].learning_curve_)

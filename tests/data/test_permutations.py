@@ -9,7 +9,7 @@ import pytest
 
 import margins
 from margins.data import permutations
-from margins.data.binary_problem import rows_of
+from margins.data.binary_data import rows_of
 from margins.data.permutations import Orders, in_blocks, rows_per_chunk, spread
 
 TILE = permutations.PERMUTATION.block_samples
@@ -17,7 +17,7 @@ TILE = permutations.PERMUTATION.block_samples
 
 @pytest.mark.parametrize("n", [1, 7, TILE - 1, TILE, TILE + 1, 3 * TILE, 5 * TILE + 321])
 @pytest.mark.parametrize("chunk", [2, 7, 64])
-def test_every_pattern_comes_once(n, chunk):
+def test_every_sample_comes_once(n, chunk):
     order = in_blocks(np.random.default_rng(0), n, chunk)
     assert order.dtype == np.int32
     assert order.flags.c_contiguous
@@ -67,7 +67,7 @@ def test_any_mixed_order_is_as_likely_as_another():
 
 
 @pytest.mark.parametrize("size", [1000, 2999, TILE, 2 * TILE + 99, 5 * TILE + 7])
-def test_some_patterns_come_in_blocks(size):
+def test_some_samples_come_in_blocks(size):
     n, ends = 5 * TILE + 7, 0
     for seed in range(200):
         order = in_blocks(np.random.default_rng(seed), n, 64, size)
@@ -79,7 +79,7 @@ def test_some_patterns_come_in_blocks(size):
 
 
 @pytest.mark.parametrize(("n", "size"), [(1, 1), (10, 10), (1000, 250), (1797, 1000), (100_003, 25_000)])
-def test_some_patterns_are_spread_over_all(n, size):
+def test_some_samples_are_spread_over_all(n, size):
     order = spread(np.random.default_rng(0), n, size)
     assert order.dtype == np.int32
     assert len(order) == size
@@ -108,7 +108,7 @@ def test_only_large_data_of_short_rows_go_in_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("chunk", [1, 7])
-def test_an_order_of_some_patterns_holds_each_once(chunk, monkeypatch):
+def test_an_order_of_some_samples_holds_each_once(chunk, monkeypatch):
     monkeypatch.setattr(permutations, "rows_per_chunk", lambda rows: chunk)
     of_a_run = Orders(300, None, seed=0, proven=True)
     some = np.sort(np.random.default_rng(0).permutation(300)[:100]).astype(np.int32)
@@ -124,7 +124,7 @@ def test_samples_are_from_all_over_the_data():
     assert sample.dtype == np.int32
     np.testing.assert_array_equal(sample, np.unique(sample))
     assert 90 <= len(sample) <= 100
-    assert np.all(np.diff(sample) <= 30)  # few neighbouring parts share a pattern
+    assert np.all(np.diff(sample) <= 30)  # few neighbouring parts share a sample
     assert sample[0] <= 10
     assert sample[-1] >= 980
 

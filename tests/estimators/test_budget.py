@@ -14,7 +14,7 @@ from scipy import sparse
 
 import margins
 from margins._update import WeightVector
-from margins.data.binary_problem import binary_patterns, rows_of
+from margins.data.binary_data import make_binary_data, rows_of
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.solvers.custom._budget import Cache
 
@@ -36,20 +36,20 @@ def integers(seed, m=25, d=3, separable=False):
 
 
 class Replay:
-    """Crammer, Kandola & Singer (2003) and Cavallanti et al. (2007), with a list of patterns."""
+    """Crammer, Kandola & Singer (2003) and Cavallanti et al. (2007), with a list of samples."""
 
-    def __init__(self, patterns, beta, size=None, generator=None):
-        self.patterns, self.beta, self.size, self.generator = patterns, beta, size, generator
+    def __init__(self, data, beta, size=None, generator=None):
+        self.data, self.beta, self.size, self.generator = data, beta, size, generator
         self.cache = []
         self.largest = self.n_changes = self.n_removed = 0
 
     @property
     def w(self):
-        return self.patterns[self.cache].sum(axis=0) if self.cache else np.zeros(self.patterns.shape[1])
+        return self.data[self.cache].sum(axis=0) if self.cache else np.zeros(self.data.shape[1])
 
     def without(self):
         """y_i.(w - y_i) of all members."""
-        return [self.patterns[i] @ (self.w - self.patterns[i]) for i in self.cache]
+        return [self.data[i] @ (self.w - self.data[i]) for i in self.cache]
 
     def remove(self, position):
         del self.cache[position]
@@ -60,7 +60,7 @@ class Replay:
         chances = np.zeros(len(order)) if self.generator is None else self.generator.random(len(order))
         n_added = 0
         for k, chance in zip(order, chances, strict=True):
-            if self.patterns[k] @ self.w > self.beta:
+            if self.data[k] @ self.w > self.beta:
                 continue
             n_added += 1
             self.n_changes += 1
@@ -109,12 +109,12 @@ each_variant = pytest.mark.parametrize("variant", VARIANTS)
 def test_fit_is_the_replay_bit_for_bit(variant, C, beta, seed, n_epochs):
     X, y = integers(seed)
     algorithm, params = VARIANTS[variant]
-    patterns = oracles.patterns_of(X, y, 1.0, 0.5 / C)
+    data = oracles.data_of(X, y, 1.0, 0.5 / C)
     fit = algorithm(C=C, beta=beta, max_iter=n_epochs, random_state=5, **params).fit(X, y)
     seed = seed_of(5)
     generator = np.random.default_rng((seed, 1)) if algorithm is Random else None
-    threshold = beta * max(row @ row for row in patterns)
-    replay = Replay(patterns, threshold, params.get("size"), generator)
+    threshold = beta * max(row @ row for row in data)
+    replay = Replay(data, threshold, params.get("size"), generator)
     counts = [replay.epoch(order) for order in orders_of_fit(len(y), fit.n_iter_, seed)]
     assert_array_equal(fit.cache_[0], replay.cache)
     assert_array_equal(np.append(fit.coef_[0], fit.intercept_[0]), replay.w[: X.shape[1] + 1])
@@ -145,18 +145,18 @@ def test_distilled_cache_is_never_larger_than_its_bound(seed, beta):
     X, y = integers(seed, separable=True)
     if len(set(y)) < 2:
         return
-    patterns = oracles.patterns_of(X, y)
-    gamma = oracles.maximum_margin(patterns)
+    data = oracles.data_of(X, y)
+    gamma = oracles.maximum_margin(data)
     assert gamma > 0
-    sqradius = max(row @ row for row in patterns)
+    sqradius = max(row @ row for row in data)
     bound = (sqradius + 2 * beta * sqradius) / gamma**2
     rows = rows_of(X)
-    kernel_patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
+    kernel_data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
     weights, cache = WeightVector(X.shape[1], len(y)), Cache()
     rules = Rules(FixedThreshold(beta * sqradius), Additive(most=1), NoShrink())
     for order in orders_of(len(y), 8, seed):
         for k in order:  # one by one, to look at the cache after each
-            cache.full_epoch(kernel_patterns, weights, rules, np.array([k], dtype=np.int32))
+            cache.full_epoch(kernel_data, weights, rules, np.array([k], dtype=np.int32))
             assert cache.n_members <= bound * (1 + 1e-9)
             assert weights.sqnorm <= cache.n_members * sqradius * (1 + 2 * beta) * (1 + 1e-9)
             assert weights.dual_sum == cache.n_members
@@ -177,7 +177,7 @@ def test_large_random_budget_is_the_perceptron():
     X, y = integers(1, separable=True)
     budget = Random(size=10**6, random_state=0).fit(X, y)
     plain = margins.get("perceptron")(random_state=0, max_iter=100).fit(X, y)
-    # Multiplicities apart: the perceptron's repeat a pattern at once where p <= 0 stays.
+    # Multiplicities apart: the perceptron's repeat a sample at once where p <= 0 stays.
     assert budget.converged_ and plain.converged_
     assert_array_equal(budget.coef_, plain.coef_)
     assert budget.n_updates_ == plain.n_updates_
@@ -186,13 +186,13 @@ def test_large_random_budget_is_the_perceptron():
 def test_seed_decides_what_is_lost_and_the_order_does_not():
     X, y = integers(2, m=100)
     rows = rows_of(X)
-    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
+    data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
     rules = Rules(FixedThreshold(0.0), Additive(most=1), NoShrink())
     order = np.arange(100, dtype=np.int32)
     ends = []
     for seed in (0, 0, 1):
         weights, cache = WeightVector(3, 100), Cache(5, np.random.default_rng(seed))
-        cache.full_epoch(patterns, weights, rules, order)
+        cache.full_epoch(data, weights, rules, order)
         ends.append(cache.members.tolist())
     assert ends[0] == ends[1] != ends[2]
 
@@ -206,9 +206,9 @@ def test_seed_decides_what_is_lost_and_the_order_does_not():
 def test_stream_in_any_chunks_is_the_replay(variant, C, layout):
     algorithm, params = VARIANTS[variant]
     X, y = integers(7, m=60)
-    patterns = oracles.patterns_of(X, y, 1.0, 0.5 / C)
+    data = oracles.data_of(X, y, 1.0, 0.5 / C)
     generator = np.random.default_rng((seed_of(3), 1)) if algorithm is Random else None
-    replay = Replay(patterns, 0.0, params.get("size"), generator)
+    replay = Replay(data, 0.0, params.get("size"), generator)
     replay.epoch(np.arange(60))
     for sizes in ([60], [1] * 60, [7, 13, 1, 39]):
         classifier = algorithm(C=C, random_state=3, **params)
@@ -260,7 +260,7 @@ def test_cache_needs_a_size_and_dual_variables():
         Cache(-1)
     X, y = integers(0)
     rows = rows_of(X)
-    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
+    data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
     rules = Rules(FixedThreshold(0.0), Additive(most=1), NoShrink())
     with pytest.raises(ValueError, match="^A Cache needs dual variables"):
-        Cache().full_epoch(patterns, WeightVector(3), rules, np.arange(25, dtype=np.int32))
+        Cache().full_epoch(data, WeightVector(3), rules, np.arange(25, dtype=np.int32))

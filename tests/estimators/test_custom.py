@@ -31,7 +31,7 @@ def examples(count):
 
 
 def extended(X, y, rho, C):
-    """The patterns with all their coordinates: features, bias, private ones."""
+    """The samples with all their coordinates: features, bias, private ones."""
     y = np.where(y > 0, 1.0, -1.0)
     parts = [y[:, None] * X, rho * y[:, None]]
     if math.isfinite(C):
@@ -39,8 +39,8 @@ def extended(X, y, rho, C):
     return np.hstack(parts)
 
 
-def normalised(patterns, p):
-    return patterns / np.sum(np.abs(patterns) ** p, axis=1, keepdims=True) ** (1 / p)
+def normalised(data, p):
+    return data / np.sum(np.abs(data) ** p, axis=1, keepdims=True) ** (1 / p)
 
 
 def length(x, p):
@@ -54,7 +54,7 @@ def dual_map(w, q):
 
 
 def orders(seed, m, epochs):
-    """The orders of presentation of a fit."""
+    """The orders of access of a fit."""
     generator = np.random.default_rng(np.random.RandomState(seed).randint(np.iinfo(np.int32).max))
     order = np.arange(m, dtype=np.int32)
     for _ in range(epochs):
@@ -62,14 +62,14 @@ def orders(seed, m, epochs):
         yield order.copy()
 
 
-def alma(patterns, p, alpha, presentations):
+def alma(data, p, alpha, accesses):
     """Figure 1 of Gentile (2001), as printed: w, the mistakes' indices, epochs, theta's certificate."""
     q = p / (p - 1)
     B, C = math.sqrt(8) / alpha, math.sqrt(2)
-    unit = normalised(patterns, p)
-    w, k, mistakes, total = np.zeros(patterns.shape[1]), 1, [], 0.0
+    unit = normalised(data, p)
+    w, k, mistakes, total = np.zeros(data.shape[1]), 1, [], 0.0
     epoch = 0
-    for order in presentations:
+    for order in accesses:
         epoch += 1
         before = k
         for i in order:
@@ -85,16 +85,16 @@ def alma(patterns, p, alpha, presentations):
     return w, mistakes, epoch, length(w, q) / total
 
 
-def second_order(patterns, labels, a, presentations):
+def second_order(data, labels, a, accesses):
     """Figure 2 of Cesa-Bianchi, Conconi & Gentile (2005): the matrix is solved with at each trial."""
-    d = patterns.shape[1]
+    d = data.shape[1]
     A, v, mistakes = a * np.eye(d), np.zeros(d), []
     epoch = 0
-    for order in presentations:
+    for order in accesses:
         epoch += 1
         before = len(mistakes)
         for i in order:
-            x = patterns[i]
+            x = data[i]
             if labels[i] * (v @ np.linalg.solve(A + np.outer(x, x), x)) <= 0:
                 v, A = v + labels[i] * x, A + np.outer(x, x)
                 mistakes.append(int(i))
@@ -125,8 +125,8 @@ def test_alma_makes_the_updates_of_the_paper(p, C, container):
         params = {"eps": eps, "C": C, "intercept_scaling": 1.5, "stop": "clean-pass"}
         fit = Alma(p=p, max_iter=40, random_state=seed, **params)
         fit.fit(container(X), y)
-        patterns = extended(X, y, 1.5, C)
-        w, mistakes, epoch, bound = alma(patterns, p, eps, orders(seed, len(y), 40))
+        data = extended(X, y, 1.5, C)
+        w, mistakes, epoch, bound = alma(data, p, eps, orders(seed, len(y), 40))
         assert (fit.n_updates_, fit.n_iter_) == (len(mistakes), epoch)
         assert [e.updates for e in fit.learning_curve_[0]][-1] == len(mistakes)
         found = np.append(fit.coef_[0], fit.intercept_[0] / 1.5)
@@ -134,7 +134,7 @@ def test_alma_makes_the_updates_of_the_paper(p, C, container):
         assert_allclose(found / np.linalg.norm(found), ordinary / np.linalg.norm(ordinary), atol=1e-9)
         (certificate,) = fit.normalised_certificates_
         q = p / (p - 1)
-        margin = (normalised(patterns, p) @ w).min() / length(w, q)
+        margin = (normalised(data, p) @ w).min() / length(w, q)
         assert certificate.margin == pytest.approx(margin, rel=1e-9, abs=1e-12)
         by_theorem = math.sqrt(8 * (p - 1) / (len(mistakes) + 1)) / eps
         expected = max(min(bound, by_theorem), margin)
@@ -143,7 +143,7 @@ def test_alma_makes_the_updates_of_the_paper(p, C, container):
             alpha = fit.dual_coef_[0]
             assert set(np.flatnonzero(alpha)) == set(mistakes)
             theta = dual_map(w, q)
-            assert_allclose(theta / np.linalg.norm(theta), unit(alpha @ patterns), atol=1e-9)
+            assert_allclose(theta / np.linalg.norm(theta), unit(alpha @ data), atol=1e-9)
 
 
 def unit(x):
@@ -169,14 +169,14 @@ def test_alma_of_a_stream_makes_the_updates_of_the_paper_in_whatever_chunks(p):
     assert chunks.n_updates_ == whole.n_updates_
 
 
-def greatest_margin(unit_patterns, p):
+def greatest_margin(unit_data, p):
     """Bounds of max over |w|_q <= 1 of min_k w.y_k: (attained, not exceeded), by the nearest point."""
     if p == 2:
-        gamma = oracles.maximum_margin(unit_patterns)
+        gamma = oracles.maximum_margin(unit_data)
         return gamma, gamma
-    m = len(unit_patterns)
+    m = len(unit_data)
     result = minimize(
-        lambda a: length(a @ unit_patterns, p) ** p,
+        lambda a: length(a @ unit_data, p) ** p,
         np.full(m, 1 / m),
         bounds=[(0, 1)] * m,
         constraints={"type": "eq", "fun": lambda a: a.sum() - 1},
@@ -184,9 +184,9 @@ def greatest_margin(unit_patterns, p):
         options={"ftol": 1e-14, "maxiter": 500},
     )
     a = np.maximum(result.x, 0)
-    theta = a @ unit_patterns / a.sum()
+    theta = a @ unit_data / a.sum()
     w = dual_map(theta, p)
-    return (unit_patterns @ w).min() / length(w, p / (p - 1)), length(theta, p)
+    return (unit_data @ w).min() / length(w, p / (p - 1)), length(theta, p)
 
 
 @examples(60)
@@ -199,8 +199,8 @@ def greatest_margin(unit_patterns, p):
 )
 def test_alma_keeps_the_two_promises_of_its_theorem(seed, p, eps, C, stop):
     X, y = problem(seed, m=12, d=3)
-    unit_patterns = normalised(extended(X, y, 1.0, C), p)
-    low, high = greatest_margin(unit_patterns, p)
+    unit_data = normalised(extended(X, y, 1.0, C), p)
+    low, high = greatest_margin(unit_data, p)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = Alma(p=p, eps=eps, C=C, random_state=0, stop=stop, max_iter=3000).fit(X, y)
@@ -256,7 +256,7 @@ def test_second_order_perceptron_makes_the_mistakes_of_the_paper(a, rho, contain
         assert_allclose(unit(found), unit(w), atol=1e-8)
         counts = np.bincount(mistakes, minlength=len(y))
         assert_allclose(fit.dual_coef_[0] / fit.dual_coef_[0].sum(), counts / counts.sum(), rtol=1e-12)
-        # The bound is |sum of the mistaken patterns| / their number, private coordinates included.
+        # The bound is |sum of the mistaken samples| / their number, private coordinates included.
         v = (counts * y) @ columns
         squared = v @ v + np.sum(counts**2) / (2 * 3.0)
         bound = math.sqrt(squared) / counts.sum()

@@ -18,19 +18,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import margins
 from margins.estimators.budget import BudgetClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
-from margins.estimators.noise_tolerance import ReadoutClassifier
+from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.estimators.step import StepClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
 PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
-NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
+NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], AveragingClassifier)]
 STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
 ENDLESS = [*STEPS, "pegasos"]  # no end of their own that anybody expects
 ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 VOTING = ["voted-perceptron"]  # the model is a list of mistakes: no coef_, no intercept_
 BUDGET = [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
-WHITENING = "second-order-perceptron"  # predicts with a matrix times the sum of the patterns
+WHITENING = "second-order-perceptron"  # predicts with a matrix times the sum of the samples
 LINEAR = ["alma", WHITENING]  # no other kernel, and sums are rounded
 AVERAGE = "servedio-average"  # asks neither how it predicts nor for an order
 
@@ -95,10 +95,10 @@ EQUIVALENCE = (
 )
 WITHOUT_ACCURACY = (
     "Ends with the first full epoch that changes nothing, or after a given number of them, with weights "
-    "that depend on the order of presentation; m weighted and more repeated patterns are not presented "
+    "that depend on the order of access; m weighted and more repeated samples are not presented "
     "in one order."
 )
-ONCE_EACH = "With C = inf a weight says no more than whether a pattern is there; each is added once."
+ONCE_EACH = "With C = inf a weight says no more than whether a sample is there; each is added once."
 TO_ACCURACY = (
     "Objectives agree to eps, so coefficients to about sqrt(2 eps). The check wants 1e-7 of them, that "
     "is eps below 1e-14, less than the rounding of the squared hinge's certificate. With eps=1e-15 mpu, "
@@ -418,7 +418,7 @@ def test_fitted_attributes_have_their_types_and_ranges(name, n_classes):
         assert np.isfinite(classifier.coef_).all() and np.isfinite(classifier.intercept_).all()
     assert type(classifier.n_iter_) is int and 1 <= classifier.n_iter_ <= classifier.max_iter
     assert type(classifier.n_updates_) is int and classifier.n_updates_ >= 1
-    assert type(classifier.n_visits_) is int and classifier.n_visits_ >= len(X)
+    assert type(classifier.n_accesses_) is int and classifier.n_accesses_ >= len(X)
     assert type(classifier.converged_) is bool
     assert classifier.n_features_in_ == 4
     assert len(classifier.certificates_) == len(classifier.learning_curve_) == rows
@@ -457,7 +457,7 @@ WITH_DUAL_VARIABLES = [(name, {**params, **by_rules(name)}) for name, params in 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(("name", "params"), WITH_DUAL_VARIABLES)
-def test_coefficients_are_the_sum_of_the_patterns_times_their_dual_variables(
+def test_coefficients_are_the_sum_of_the_samples_times_their_dual_variables(
     name, params, n_classes, weighted
 ):
     X, y = clouds(n_classes=n_classes)
@@ -796,7 +796,7 @@ def test_what_no_stream_can_do_is_refused(name):
     if name not in LINEAR:
         given["kernel"] = "rbf"
     if name in NOISE_TOLERANT:
-        given["readout"] = "tail"
+        given["averaging"] = "tail"
     for key, value in given.items():
         classifier = make(name, **{key: value})
         sentence = f"{key} of {type(classifier).__name__}.partial_fit must .*Got '{value}'"

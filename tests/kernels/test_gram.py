@@ -80,7 +80,7 @@ def make(name, **params):
 
 
 def assert_same(one, other, rtol=1e-7):
-    assert one.n_visits_ == other.n_visits_
+    assert one.n_accesses_ == other.n_accesses_
     assert one.n_updates_ == other.n_updates_
     assert one.converged_ == other.converged_
     assert hasattr(one, "dual_coef_") == hasattr(other, "dual_coef_")
@@ -119,7 +119,7 @@ def test_papers_algorithms_read_the_samples_themselves(name, monkeypatch):
 
     class Watched(ALGORITHMS[name]):
         def phases(self, run):
-            seen.append((run.features, run.patterns.rows.is_kernel))
+            seen.append((run.features, run.data.rows.is_kernel))
             yield from super().phases(run)
 
     params = make(name, C=0.5, gamma=0.01).get_params()

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 import margins
 from margins.estimators.maximum_margin import MaximumMarginClassifier
-from margins.estimators.noise_tolerance import ReadoutClassifier
+from margins.estimators.noise_tolerance import AveragingClassifier
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = [
@@ -28,7 +28,7 @@ NAMES = [
 PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
 # Their sums are rounded at every update, and each is a function of all before.
 ROUNDED = ["cramma", "micra", "romma", "aggressive-romma"]
-NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], ReadoutClassifier)]
+NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], AveragingClassifier)]
 VOTING = ["voted-perceptron"]  # the model is a list of mistakes, not coefficients
 BY_POINTS = [name for name in NAMES if name != "pfm"]  # whose gamma is a margin, not a kernel's
 # Single samples are added, and their sum is neither scaled nor projected.
@@ -206,7 +206,7 @@ def test_certificates_hold_in_the_feature_space_of_the_kernel(name, C):
     gram = rbf_kernel(X, X, gamma=2.0)
     features = np.linalg.cholesky(gram)  # its rows have these inner products
     labels = np.where(y == 1, 1, -1)
-    truth = oracles.maximum_margin(oracles.patterns_of(features, labels, 1.0, 0.5 / C))
+    truth = oracles.maximum_margin(oracles.data_of(features, labels, 1.0, 0.5 / C))
     given = {"kernel": "precomputed"} if name == "pfm" else {"kernel": "rbf", "gamma": 2.0}
     for max_iter in (1, 3, 5000):
         classifier = make(name, C=C, max_iter=max_iter, **given).fit(X, y)
@@ -232,8 +232,8 @@ def test_hinge_loss_has_kernels_too(C):
     X, y, Z = clouds(m=25, d=2)
     gram = rbf_kernel(X, X, gamma=2.0)
     labels = np.where(y == 1, 1, -1)
-    patterns = oracles.patterns_of(np.linalg.cholesky(gram), labels, 1.0)
-    optimum = oracles.l1_svm_optimum(patterns, np.full(len(y), C))[0]
+    data = oracles.data_of(np.linalg.cholesky(gram), labels, 1.0)
+    optimum = oracles.l1_svm_optimum(data, np.full(len(y), C))[0]
     classifier = make("mpu", C=C, loss="hinge", kernel="rbf", gamma=2.0, eps=1e-3, max_iter=5000)
     (certificate,) = classifier.fit(X, y).certificates_
     assert classifier.converged_

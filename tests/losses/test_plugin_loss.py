@@ -42,7 +42,7 @@ def objective(w, Y, C):
 def optimum(seed, C, weighted=False):
     """The least objective by L-BFGS on the primal."""
     X, y = noisy(seed)
-    Y, C = oracles.patterns_of(X, y), C * weights(weighted)
+    Y, C = oracles.data_of(X, y), C * weights(weighted)
     scale = C.sum()
     found = minimize(
         lambda w: tuple(np.divide(part, scale) for part in objective(w, Y, C)),
@@ -92,7 +92,7 @@ def test_certificates_enclose_the_optimum_of_an_independent_solver(solver, weigh
     assert best <= certificate.primal * (1 + 1e-9)
     assert certificate.gap <= classifier.eps
     # Both objectives by hand, from coef_ and dual_coef_ alone.
-    Y, penalty = oracles.patterns_of(X, y), C * weights(weighted)
+    Y, penalty = oracles.data_of(X, y), C * weights(weighted)
     w = np.append(classifier.coef_[0], classifier.intercept_[0])
     assert objective(w, Y, penalty)[0] == pytest.approx(certificate.primal, rel=1e-9)
     alpha = classifier.dual_coef_[0]
@@ -135,7 +135,7 @@ def test_fits_that_are_cut_short_prove_what_they_say(max_iter, tuned):
     (certificate,) = short.certificates_
     assert certificate.dual <= optimum(0, 100.0) * (1 + 1e-9)
     w = np.append(short.coef_[0], short.intercept_[0])
-    primal = objective(w, oracles.patterns_of(X, y), np.full(300, 100.0))[0]
+    primal = objective(w, oracles.data_of(X, y), np.full(300, 100.0))[0]
     assert primal == pytest.approx(certificate.primal, rel=1e-9)
 
 

@@ -39,7 +39,7 @@ def test_sums_are_those_of_the_definition(m, factor, scalar):
     )
 
 
-def test_a_pattern_at_margin_1_counts_for_nothing():
+def test_a_sample_at_margin_1_counts_for_nothing():
     assert squared_hinge_sums(np.array([0.5]), np.ones(1), 2.0) == (0, 0, 0)
     assert hinge_sums(np.array([0.5]), np.ones(1), 2.0) == (0, 0)
 

@@ -6,7 +6,7 @@ import numpy as np
 import oracles
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sample_problems import patterns_of
+from sample_problems import data_of
 
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.newton._objective import combination, products
@@ -27,13 +27,13 @@ def pieces(bounded, m, seed=3):
     C = rng.random(m) + 0.2
     centre = C * rng.integers(0, 3, m) / 2 if bounded else np.zeros(m)
     steep = C * rng.random(m) if bounded else C
-    return oracles.patterns_of(X, y), patterns_of(X, y), C, centre, steep, rng
+    return oracles.data_of(X, y), data_of(X, y), C, centre, steep, rng
 
 
 @each_bound
 @pytest.mark.parametrize("m", [7, 256, 600])
 def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
-    Y, patterns, C, centre, steep, rng = pieces(bounded, m)
+    Y, data, C, centre, steep, rng = pieces(bounded, m)
     r, w, step = rng.normal(size=(3, Y.shape[1]))
     factor, everyone = 1.7, np.arange(m, dtype=np.int32)
     losses, sigma = (
@@ -45,18 +45,18 @@ def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
         return objective(at, Y, r, centre, C, sigma, bounded)
 
     dual, free = np.empty(m), np.empty(m, dtype=np.int8)
-    p = products(patterns, everyone, w)
+    p = products(data, everyone, w)
     distance = losses.py_dual_variables(p, dual, free)
     upper = C if bounded else math.inf
     assert_allclose(dual, np.clip(centre + sigma * (1 - p), 0, upper), rtol=1e-13)
     assert_array_equal(free, (dual > 0) & (dual < upper))
     lack = (C * np.maximum(1 - p, 0) - dual * (1 - p)).sum() if bounded else 0.0
     assert distance == pytest.approx(lack, rel=1e-12)
-    gradient = w - r - combination(patterns, everyone, dual)
+    gradient = w - r - combination(data, everyone, dual)
     h = 1e-6
     differences = [(f(w + h * e) - f(w - h * e)) / (2 * h) for e in np.eye(len(w))]
     assert_allclose(gradient, differences, rtol=1e-6, atol=1e-5)
-    ahead = products(patterns, everyone, w + step)
+    ahead = products(data, everyone, w + step)
     for t in (0.0, 0.4, 1.0, 2.5):
         pull, curvature = losses.py_derivatives(p, ahead, t)
         at = w + t * step
@@ -86,7 +86,7 @@ def test_line_search_along_a_step_without_a_square_ends():
 
 @each_bound
 def test_line_search_ends_where_the_slope_is_flat(bounded):
-    Y, patterns, C, centre, steep, rng = pieces(bounded, 300)
+    Y, data, C, centre, steep, rng = pieces(bounded, 300)
     everyone, factor = np.arange(300, dtype=np.int32), 1.7
     losses = SmoothLoss(centre, C if bounded else np.full(len(C), math.inf), steep, factor, bounded)
     for scale in (1e-3, 1.0, 1e3):
@@ -94,7 +94,7 @@ def test_line_search_ends_where_the_slope_is_flat(bounded):
         alpha = np.clip(centre + factor * steep * (1 - Y @ w), 0, C if bounded else math.inf)
         gradient = w - r - alpha @ Y
         step = -scale * gradient
-        p, ahead = products(patterns, everyone, w), products(patterns, everyone, w + step)
+        p, ahead = products(data, everyone, w), products(data, everyone, w + step)
         linear, square = (w - r) @ step, step @ step
         t = losses.py_line_search(p, ahead, linear, square, gradient @ step)
         pull, _ = losses.py_derivatives(p, ahead, t)

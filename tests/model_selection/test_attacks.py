@@ -34,7 +34,7 @@ def search(estimator, grid, **params):
 
 @pytest.mark.parametrize(
     ("first", "reason"),
-    [({"readout": ["tail"]}, "tail"), ({"kernel": ["rbf"]}, "linear"), ({"C": [1.0]}, "inf")],
+    [({"averaging": ["tail"]}, "tail"), ({"kernel": ["rbf"]}, "linear"), ({"C": [1.0]}, "inf")],
 )
 def test_what_an_earlier_stage_fixed_decides_about_lockstep(first, reason):
     study = search(pam(), Stages(first, {"tau": [0, 0.5]}))

@@ -135,7 +135,7 @@ class Terminal(io.StringIO):
         (Terminal(), False, False),
         (io.StringIO(), True, True),
     ],
-    ids=["terminal", "file", "refused", "wanted"],
+    ids=["terminal", "file", "rejected", "wanted"],
 )
 def test_progress_is_shown_on_terminals(stream, progress, shown, monkeypatch):
     pytest.importorskip("tqdm")

@@ -35,13 +35,13 @@ GRID = [
     {"tau": tau, "alpha_bound": bound, "lam": lam}
     for tau, bound, lam in product([0, 0.125, 1.0], BOUNDS, [0.0, 0.5])
 ]
-READOUTS = [
-    {"readout": readout, "weighting": weighting}
-    for readout, weighting in [
+AVERAGINGS = [
+    {"averaging": averaging, "weighting": weighting}
+    for averaging, weighting in [
         ("last", "votes"),
         ("longest", "votes"),
         ("averaged", "votes"),
-        ("averaged", "presentations"),
+        ("averaged", "accesses"),
         ("voted", "votes"),
         ("pocket", "votes"),
     ]
@@ -101,18 +101,18 @@ def test_models_are_bit_for_bit_those_of_separate_fits(n_classes, shuffle):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_every_readout_sees_the_hypotheses_of_a_separate_fit(n_classes):
+def test_every_averaging_sees_the_hypotheses_of_a_separate_fit(n_classes):
     settings = [
-        {"tau": tau, "alpha_bound": bound, "lam": lam} | readout
-        for tau, bound, lam, readout in product([0.0, 0.5], [math.inf, 5, 2], [0.0, 0.5], READOUTS)
+        {"tau": tau, "alpha_bound": bound, "lam": lam} | averaging
+        for tau, bound, lam, averaging in product([0.0, 0.5], [math.inf, 5, 2], [0.0, 0.5], AVERAGINGS)
     ]
     assert_alike(pam(), settings, *real_data(n_classes))
 
 
 @pytest.mark.parametrize("data", [separable_data, integer_data])
-@pytest.mark.parametrize("readout", READOUTS, ids=lambda readout: "-".join(readout.values()))
-def test_the_epochs_after_a_clean_one_count(data, readout):
-    assert_alike(pam(max_iter=60, **readout), GRID, *data())
+@pytest.mark.parametrize("averaging", AVERAGINGS, ids=lambda averaging: "-".join(averaging.values()))
+def test_the_epochs_after_a_clean_one_count(data, averaging):
+    assert_alike(pam(max_iter=60, **averaging), GRID, *data())
 
 
 @pytest.mark.parametrize("layout", sample_problems.LAYOUTS)
@@ -147,7 +147,7 @@ def test_the_family_is_all_that_is_like_it():
     assert sorted(names) == FAMILY
 
 
-SOME = [{"tau": 0.3}, {"tau": 0.3, "alpha_bound": 2}, {"tau": 1.0, "lam": 0.2, "readout": "voted"}]
+SOME = [{"tau": 0.3}, {"tau": 0.3, "alpha_bound": 2}, {"tau": 1.0, "lam": 0.2, "averaging": "voted"}]
 OPTIONS = [
     {"fit_intercept": False},
     {"theta_init": 0.0, "tau": 0.0},
@@ -192,7 +192,9 @@ def test_settings_of_different_orders_and_samples_may_come_together():
 def test_samples_of_weight_0_are_left_out():
     X, y, points = real_data(3)
     weight = np.random.default_rng(0).integers(0, 3, size=len(X))
-    settings = [setting | {"readout": readout} for setting in SOME for readout in ("last", "voted")]
+    settings = [
+        setting | {"averaging": averaging} for setting in SOME for averaging in ("last", "voted")
+    ]
     assert_alike(pam(), settings, X, y, points, sample_weight=weight)
 
 
@@ -231,8 +233,8 @@ def columns_of_epochs(monkeypatch, classifier, settings):
     return columns
 
 
-def test_settings_that_differ_in_the_readout_train_once(monkeypatch):
-    assert columns_of_epochs(monkeypatch, pam(max_iter=3), READOUTS) == [1, 1, 1]
+def test_settings_that_differ_in_the_averaging_train_once(monkeypatch):
+    assert columns_of_epochs(monkeypatch, pam(max_iter=3), AVERAGINGS) == [1, 1, 1]
 
 
 def test_a_bound_splits_models_when_it_is_reached(monkeypatch):
@@ -278,7 +280,7 @@ def test_subclasses_may_have_thresholds_of_their_own():
         (pam(), [{"verbose": 1}], "verbose=1"),
         (pam(random_state=None), [{}], "random_state=None is not an integer"),
         (pam(), [{"random_state": np.random.RandomState(0)}], "is not an integer"),
-        (pam(), [{}, {"readout": "tail"}], "readout='tail'"),
+        (pam(), [{}, {"averaging": "tail"}], "averaging='tail'"),
     ],
 )
 def test_the_reason_against_is_said(classifier, settings, reason):
@@ -302,7 +304,7 @@ BAD = {
     "parameter": ([{}, {"tau": -1.0}], X, Y, POINTS, None),
     "parameters that do not go together": ([{"tau": 1.0, "theta_init": 0}], X, Y, POINTS, None),
     "thresholds": ([{"tau": 1e60, "theta_init": 1e60, "eta": 1e-300}], X, Y, POINTS, None),
-    "readout": ([{"readout": "best"}], X, Y, POINTS, None),
+    "averaging": ([{"averaging": "best"}], X, Y, POINTS, None),
     "unknown parameter": ([{"tua": 1.0}], X, Y, POINTS, None),
     "NaN": ([{}], np.where(X > 2, np.nan, X), Y, POINTS, None),
     "lengths": ([{}], X, Y[1:], POINTS, None),

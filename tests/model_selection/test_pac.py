@@ -298,7 +298,7 @@ def in_format(form, X, y):
         "csc array",
     ],
 )
-def test_presentation_does_not_matter(form, n_examples, fit_intercept):
+def test_access_does_not_matter(form, n_examples, fit_intercept):
     X, y = integers(1, n_examples)
     options = {"epsilon": 0.2, "delta": 0.1, "mistake_bound": 5000, "fit_intercept": fit_intercept}
     expected = online_to_pac(zip(X, y, strict=True), **options)

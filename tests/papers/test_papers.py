@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 # 10^4 times the maximum margin in the extended space, Delta = 1, rho = 1.
 TRUTH = {"a9a": 85.30, "w8a": 211.03}
 # Panagiotakopoulos & Tsampouka (2011), Table 1: 10^-6 updates of PDM-succ, and what another order of
-# presentation may change.
+# access may change.
 SUCCESSIVE_UPDATES = {"a9a": (8.84, 9.78), "w8a": (0.80, 0.92)}
 # Panagiotakopoulos & Tsampouka (2010), Table 1: the objective within 1e-4 of the optimum.
 OBJECTIVES = {"a9a": 11434.97, "w8a": 6605.55}

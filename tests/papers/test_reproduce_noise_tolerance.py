@@ -17,8 +17,8 @@ import pytest
 import real_data
 import reproduce_noise_tolerance as script
 from noise_tolerance_studies import (
+    AVERAGINGS,
     OFF,
-    READOUTS,
     HoldOut,
     Studies,
     classifier,
@@ -54,8 +54,8 @@ def run(tmp_path, *options):
 
 def check_rows(result, columns):
     """The rows are those of the columns, and say what follows from their accuracies."""
-    pairs = [(row["column"], row["readout"]) for row in result["rows"]]
-    assert pairs == list(itertools.product(columns, READOUTS))
+    pairs = [(row["column"], row["averaging"]) for row in result["rows"]]
+    assert pairs == list(itertools.product(columns, AVERAGINGS))
     for row in result["rows"]:
         low, high = row["interval"]
         assert 0 <= row["accuracy"] <= 100
@@ -80,7 +80,7 @@ def test_search_reports_the_paper_s_numbers_beside_ours(tmp_path):
     assert (result["n_samples"], result["n_features"]) == (106, 228)
     assert result["run"] == {"eta": 0.1, "max_iter": script.QUICK["epochs"]}
     check_rows(result, ["nothing", "tau"])
-    by_pair = {(row["column"], row["readout"]): row for row in result["rows"]}
+    by_pair = {(row["column"], row["averaging"]): row for row in result["rows"]}
     assert by_pair["nothing", "last"]["paper"] == {"accuracy": 78.8}
     assert by_pair["tau", "voted"]["paper"] == {"accuracy": 93.4}
     assert by_pair["nothing", "last"]["chosen"] == [{}] * 6
@@ -128,7 +128,7 @@ def test_double_cross_validation_has_the_paper_s_intervals_beside_ours(tmp_path,
 def test_svm_columns_are_linear_svc_over_the_paper_s_grids(tmp_path):
     options = ("--quick", "--tables", "6", "--datasets", "wpbc", "--columns", "svm-l1", "svm-l2")
     (result,) = run(tmp_path, *options)
-    assert [(row["column"], row["readout"]) for row in result["rows"]] == [
+    assert [(row["column"], row["averaging"]) for row in result["rows"]] == [
         ("svm-l1", "svm"),
         ("svm-l2", "svm"),
     ]
@@ -168,12 +168,12 @@ def small_images(monkeypatch):
     monkeypatch.setattr(real_data, "available", lambda: ["mnist", "usps"])
 
 
-def test_patterns_of_usps_have_its_original_values(small_images):
+def test_samples_of_usps_have_its_original_values(small_images):
     X, y = data.images("usps", "train")
     assert (X.min(), X.max()) == (-1, 1) and X.shape == (200, 64) and len(y) == 200
-    X, y = data.patterns("usps")
+    X, y = data.data("usps")
     assert X.shape == (260, 64) and len(y) == 260
-    X, y = data.patterns("mnist")
+    X, y = data.data("mnist")
     assert sparse.issparse(X) and X.shape == (260, 64) and len(y) == 260
 
 
@@ -183,7 +183,7 @@ def test_only_a_kernel_divides_pixels(small_images):
 
 
 @needs("usps")
-def test_real_patterns_of_usps_go_from_minus_one_to_one():
+def test_real_samples_of_usps_go_from_minus_one_to_one():
     X, y = data.images("usps", "test")
     assert X.shape == (2007, 256) and (X.min(), X.max()) == (-1, 1)
     assert sorted(set(y)) == list(range(10))
@@ -264,7 +264,7 @@ def test_what_is_not_searched_is_switched_off():
     model = classifier("longest", tables.DEFAULT_RUN)
     params = model.get_params()
     assert {name: params[name] for name in OFF} == {"tau": 0, "lam": 0, "alpha_bound": math.inf}
-    assert (params["readout"], params["shuffle"], params["eta"], params["max_iter"]) == (
+    assert (params["averaging"], params["shuffle"], params["eta"], params["max_iter"]) == (
         *("longest", "never", 0.1, 100),
     )
 
@@ -286,12 +286,12 @@ def test_training_sets_of_a_size_have_both_classes():
 
 def test_table_5_compares_with_the_paper_s_deviations(tmp_path, monkeypatch):
     X, y = load_digits(n_class=2, return_X_y=True)
-    monkeypatch.setattr(blocks, "patterns", lambda name: (X, y))
+    monkeypatch.setattr(blocks, "data", lambda name: (X, y))
     monkeypatch.setattr(script, "present", lambda name: True)
     (result,) = run(tmp_path, "--tables", "5", "--folds", "3", "--epochs", "1")
     assert {row["size"] for row in result["rows"]} == {10, 100}
     assert len(result["rows"]) == 2 * 7 * 3 and result["run"] == {"eta": 0.4, "max_iter": 1}
-    row = next(row for row in result["rows"] if (row["tau"], row["readout"]) == (0.5, "voted"))
+    row = next(row for row in result["rows"] if (row["tau"], row["averaging"]) == (0.5, "voted"))
     assert row["paper"] == {"accuracy": 73.6, "half_width": pytest.approx(0.754 * 5.6, abs=0.01)}
     assert row["deviation"] >= 0
 
@@ -302,7 +302,7 @@ def test_figures_are_written(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(noise_tolerance_figures, "DPI", 30)
     X, y = load_digits(n_class=2, return_X_y=True)
-    monkeypatch.setattr(blocks, "patterns", lambda name: (X, y))
+    monkeypatch.setattr(blocks, "data", lambda name: (X, y))
     for module in (script, blocks):
         monkeypatch.setattr(module, "present", lambda name: True)
     folder = tmp_path / "pictures"
@@ -324,30 +324,34 @@ def test_features_may_be_multiplied_by_a_constant():
     generator = np.random.default_rng(0)
     X = generator.integers(-3, 4, size=(64, 5)).astype(float)
     y = np.where(X[:, 0] + generator.normal(size=64) > 0, 1, -1)
-    for readout, setting in itertools.product(
-        READOUTS, [OFF, {"tau": 0.5, "lam": 0.25, "alpha_bound": 5}]
+    for averaging, setting in itertools.product(
+        AVERAGINGS, [OFF, {"tau": 0.5, "lam": 0.25, "alpha_bound": 5}]
     ):
-        model = classifier(readout, {"eta": 0.1, "max_iter": 5}).set_params(**setting)
+        model = classifier(averaging, {"eta": 0.1, "max_iter": 5}).set_params(**setting)
         small, large = (model.fit(c * X[:50], y[:50]).predict(c * X[50:]) for c in (1, 4))
         assert np.array_equal(small, large)
 
 
 def test_published_tables_are_complete():
     for published in (*tables.TABLE_3.values(), *tables.TABLE_4.values()):
-        assert [len(published[readout]) for readout in READOUTS] == [len(tables.SEARCHED)] * 3
+        assert [len(published[averaging]) for averaging in AVERAGINGS] == [len(tables.SEARCHED)] * 3
     for published in tables.TABLE_5.values():
-        assert np.shape([published[readout] for readout in READOUTS]) == (3, 2, len(tables.SIZES))
+        assert np.shape([published[averaging] for averaging in AVERAGINGS]) == (3, 2, len(tables.SIZES))
     for published in tables.TABLE_6.values():
-        assert np.shape([published[readout] for readout in READOUTS]) == (3, 2, len(tables.COLUMNS))
+        assert np.shape([published[averaging] for averaging in AVERAGINGS]) == (
+            3,
+            2,
+            len(tables.COLUMNS),
+        )
     for (_, kernel), published in tables.TABLE_7.items():
         length = len(tables.OPTIMIZED) if kernel == "linear" else 2
-        assert [len(published[readout]) for readout in READOUTS] == [length] * 3
+        assert [len(published[averaging]) for averaging in AVERAGINGS] == [length] * 3
     numbers = [
         number
         for table in (tables.TABLE_3, tables.TABLE_4, tables.TABLE_7)
         for block in table.values()
-        for readout in block.values()
-        for number in readout
+        for averaging in block.values()
+        for number in averaging
     ]
     assert len(numbers) == 10 * 18 + 5 * 18 + 3 * 15 + 2 * 6
     assert all(number is None or 50 < number < 100 for number in numbers)
@@ -424,13 +428,13 @@ def test_paper_s_deviations_give_its_intervals():
 
 
 def rows(**accuracies):
-    """Rows of the column "nothing" from each readout's accuracies; the paper's are 80, +-1 of ours."""
+    """Rows of the column "nothing" from each averaging's accuracies; the paper's are 80, +-1 of ours."""
     return [
         {
             **report.compared(values, [(value - 1, value + 1) for value in values], {"accuracy": 80.0}),
-            **{"column": "nothing", "readout": readout, "chosen": []},
+            **{"column": "nothing", "averaging": averaging, "chosen": []},
         }
-        for readout, values in accuracies.items()
+        for averaging, values in accuracies.items()
     ]
 
 
@@ -441,12 +445,12 @@ def test_intervals_apart_are_marked():
         "",
         "Table 3, data: 4 x 2, eta = 0.1",
         "",
-        "                  accuracy           +-        ours -",
-        "column, readout      paper  ours  paper  ours   paper     chosen",
-        "----------------------------------------------------------------",
-        "nothing, last         80.0  81.0      -   1.0    +1.0",
-        "nothing, longest      80.0  83.1      -   1.0    +3.1  *",
-        "nothing, voted        80.0  78.9      -   1.0    -1.1  *",
+        "                   accuracy           +-        ours -",
+        "column, averaging     paper  ours  paper  ours   paper     chosen",
+        "-----------------------------------------------------------------",
+        "nothing, last          80.0  81.0      -   1.0    +1.0",
+        "nothing, longest       80.0  83.1      -   1.0    +3.1  *",
+        "nothing, voted         80.0  78.9      -   1.0    -1.1  *",
     ]
     said = report.summary([result]).splitlines()
     assert said[1] == "Table 3: 1 of 3 overlap the paper's; mean of ours - paper: +1.0. Apart:"
@@ -468,7 +472,7 @@ def test_ordering_compares_the_means_and_counts_the_data_sets():
     assert report.summary([result]).endswith("not at noise 0.1")
 
 
-def refused(capsys, *options):
+def rejected(capsys, *options):
     """What the script says when it refuses with code 2."""
     with pytest.raises(SystemExit) as stop:
         script.main(options)
@@ -478,15 +482,15 @@ def refused(capsys, *options):
 
 def test_what_cannot_be_run_is_refused_with_the_reason(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
-    assert "(not set)" in refused(capsys, "--tables", "3")
+    assert "(not set)" in rejected(capsys, "--tables", "3")
     monkeypatch.setenv("MARGINS_DATA", str(tmp_path))
-    assert "Got none of mnist, usps" in refused(capsys, "--tables", "7", "--data", "usps", "mnist")
-    assert "Got none to run of sonar" in refused(capsys, "--tables", "7", "--data", "sonar")
-    assert "invalid choice: 'a9a'" in refused(capsys, "--data", "a9a")
-    assert "--folds must be at least 2. Got 1" in refused(capsys, "--folds", "1")
-    assert "--share must be in (0, 1). Got 1" in refused(capsys, "--share", "1")
+    assert "Got none of mnist, usps" in rejected(capsys, "--tables", "7", "--data", "usps", "mnist")
+    assert "Got none to run of sonar" in rejected(capsys, "--tables", "7", "--data", "sonar")
+    assert "invalid choice: 'a9a'" in rejected(capsys, "--data", "a9a")
+    assert "--folds must be at least 2. Got 1" in rejected(capsys, "--folds", "1")
+    assert "--share must be in (0, 1). Got 1" in rejected(capsys, "--share", "1")
     file = str(tmp_path / "nowhere" / "results.json")
-    assert "can be written" in refused(capsys, "--tables", "4", "--json", file)
+    assert "can be written" in rejected(capsys, "--tables", "4", "--json", file)
 
 
 def test_everything_present_runs_unless_something_is_named(monkeypatch):

@@ -193,8 +193,8 @@ def test_inactive_values_have_their_own_place():
 
 
 def test_what_has_no_logarithm_stands_at_equal_distances():
-    assert Places("readout", ["last", "voted", "last"]).values == ["last", "voted"]
-    assert Places("readout", ["last", "voted"]).places.tolist() == [0, 1]
+    assert Places("averaging", ["last", "voted", "last"]).values == ["last", "voted"]
+    assert Places("averaging", ["last", "voted"]).places.tolist() == [0, 1]
     assert Places("shift", [1, -1]).places.tolist() == [0, 1]
     assert Places("shuffle", [True, False]).label(0) == "True"
     only = Places("C", [math.inf])
@@ -243,12 +243,12 @@ def test_two_parameters_with_numbers_make_a_map(grid_search):
 
 
 def test_names_make_lines(pam, noisy):
-    grid = {"tau": TAUS, "readout": ["last", "voted"]}
+    grid = {"tau": TAUS, "averaging": ["last", "voted"]}
     study = parameter_search(pam, grid, *noisy, cv=3, random_state=0)
     display = drawn(LandscapeDisplay.from_study(study))
     assert display.x.name == "tau" and len(display.lines_) == 2
     assert legend_of(display) == [
-        *("readout = last", "readout = voted", "95 % T interval", "best mean"),
+        *("averaging = last", "averaging = voted", "95 % T interval", "best mean"),
     ]
     bars = [each for each in display.ax_.collections if hasattr(each, "get_segments")]
     ends = [segment[:, 1].tolist() for each in bars for segment in each.get_segments()]
@@ -259,7 +259,7 @@ def test_names_make_lines(pam, noisy):
 
 
 def test_of_settings_at_one_place_the_best_is_drawn(pam, noisy):
-    grid = {"tau": TAUS, "alpha_bound": BOUNDS, "readout": ["last", "voted"]}
+    grid = {"tau": TAUS, "alpha_bound": BOUNDS, "averaging": ["last", "voted"]}
     study = parameter_search(pam, grid, *noisy, cv=3, random_state=0)
     display = LandscapeDisplay.from_study(study, x="tau")
     table = study.tables[0]

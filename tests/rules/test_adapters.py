@@ -52,8 +52,8 @@ def run(rules, delta2=0.0, upper=np.inf, seed=0):
     generator = np.random.default_rng(seed)
     X = generator.integers(-4, 5, size=(30, 4)).astype(float)
     y = np.where(X @ [1, -2, 1, 1] + 0.5 > 0, 1, -1)
-    patterns = sample_problems.patterns_of(X, y, 1.0, delta2, upper)
-    weights, *end = sample_problems.run(patterns, rules, sample_problems.orders_of(30, 50, 1))
+    data = sample_problems.data_of(X, y, 1.0, delta2, upper)
+    weights, *end = sample_problems.run(data, rules, sample_problems.orders_of(30, 50, 1))
     return [*weights.weights, weights.label_sum, *weights.dual, weights.n_updates, *end]
 
 
@@ -156,7 +156,7 @@ def test_what_is_no_function_is_refused():
     with pytest.raises(TypeError, match="names no parameters, so it cannot be a condition"):
         Python(max)
     with pytest.raises(ValueError, match="kind of Python must be one of 'condition'"):
-        Python(dynamic, "readout")
+        Python(dynamic, "averaging")
 
 
 def test_rules_say_whose_function_they_are():
@@ -231,9 +231,9 @@ def test_names_may_come_in_any_order_and_by_keyword():
             "a shrink, must be among sqnorm, t, n_updates, dual_sum, or .*label",
         ),
         (
-            lambda pattern: 1.0,
+            lambda sample: 1.0,
             "update",
-            "an update, .* product, threshold, sample_sqnorm, dual, .*pattern",
+            "an update, .* product, threshold, sample_sqnorm, dual, .*sample",
         ),
         (lambda *rest: 1.0, "update", r"Got \*rest"),
         (lambda **rest: 1.0, "update", r"Got \*\*rest"),
@@ -302,7 +302,7 @@ def test_dual_variables_that_are_named_must_be_kept():
     rules = Rules(FixedThreshold(7), lambda dual: 1.0, NoShrink())
     with pytest.raises(ValueError, match="need dual variables"):
         ActiveSets((), 3).full_epoch(
-            sample_problems.patterns_of(X, y), WeightVector(3), rules, np.arange(3, dtype=np.int32)
+            sample_problems.data_of(X, y), WeightVector(3), rules, np.arange(3, dtype=np.int32)
         )
 
 

@@ -1,11 +1,11 @@
-"""Visits in one piece: number by number what the loop that asks the rules does."""
+"""Accesses in one piece: number by number what the loop that asks the rules does."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sample_problems import LAYOUTS, orders_of, patterns_of, problems
+from sample_problems import LAYOUTS, data_of, orders_of, problems
 
 from margins._activeset import ActiveSets, Level
 from margins._update import WeightVector
@@ -31,19 +31,23 @@ class AnyShrink(NoShrink):
     """A rule that the loop in one piece does not know: what it does is not known before it is asked."""
 
 
-def follow(patterns, b, delta_b, orders, start=None, levels=(), readouts=(None, None), update=ADDITIVE):
-    """Present the patterns both ways; the weight vectors and the counts must be the same ones."""
+def follow(data, b, delta_b, orders, start=None, levels=(), averagings=(None, None), update=ADDITIVE):
+    """Present the samples both ways; the weight vectors and the counts must be the same ones."""
     both = [Rules(Unlearning(b, delta_b), update, shrink()) for shrink in (NoShrink, AnyShrink)]
-    vectors = [WeightVector(patterns.rows.n_features, len(patterns)) for _ in both]
-    sets = [ActiveSets(levels, len(patterns)) for _ in both]
+    vectors = [WeightVector(data.rows.n_features, len(data)) for _ in both]
+    sets = [ActiveSets(levels, len(data)) for _ in both]
     for weights in vectors:
         if start is not None:
-            weights.assign(patterns, start)
+            weights.assign(data, start)
     n_updates = 0
     for order in orders:
         counts = [
-            (one.full_epoch(patterns, weights, rules, order, None, readout), one.n_refused, one.n_visits)
-            for one, weights, rules, readout in zip(sets, vectors, both, readouts, strict=True)
+            (
+                one.full_epoch(data, weights, rules, order, None, averaging),
+                one.n_rejected,
+                one.n_accesses,
+            )
+            for one, weights, rules, averaging in zip(sets, vectors, both, averagings, strict=True)
         ]
         assert counts[0] == counts[1]
         assert_array_equal(state_of(vectors[0]), state_of(vectors[1]))
@@ -76,9 +80,9 @@ def test_they_do_what_the_rules_say(
     problem, layout, rho, delta2, upper, b, delta_b, share, levels, update, seed
 ):
     X, y = problem
-    patterns = patterns_of(LAYOUTS[layout](X), y, rho, delta2, upper)
+    data = data_of(LAYOUTS[layout](X), y, rho, delta2, upper)
     start = share * np.random.default_rng(seed).uniform(0, min(upper, 10), len(y))
-    follow(patterns, b, delta_b, orders_of(len(y), 4, seed), start, LEVELS[levels], update=update)
+    follow(data, b, delta_b, orders_of(len(y), 4, seed), start, LEVELS[levels], update=update)
 
 
 @pytest.mark.parametrize("upper", [np.inf, 0.25])
@@ -89,17 +93,17 @@ def test_they_do_it_on_rows_longer_than_what_is_asked_for_at_once(upper):
     y = np.where(X[:, 0] + 0.3 * generator.normal(size=600) > 0, 1, -1)
     lengths = []
     for layout in ("dense", "Fortran", "CSR", "CSR float32 int64"):
-        patterns = patterns_of(LAYOUTS[layout](X), y, 1.0, 1.0, upper)
-        weights, n_updates = follow(patterns, 100.0, 3 * patterns.max_sqnorm, orders_of(600, 5, 1))
+        data = data_of(LAYOUTS[layout](X), y, 1.0, 1.0, upper)
+        weights, n_updates = follow(data, 100.0, 3 * data.max_sqnorm, orders_of(600, 5, 1))
         assert n_updates > 300
         lengths.append(weights.sqnorm)
     np.testing.assert_allclose(lengths, lengths[0], rtol=1e-3)
 
 
-def test_they_unlearn_all_of_a_pattern_but_no_more():
-    patterns = patterns_of(np.array([[2.0, 1], [-1, -2]]), np.array([1, -1]), 1.0)
+def test_they_unlearn_all_of_a_sample_but_no_more():
+    data = data_of(np.array([[2.0, 1], [-1, -2]]), np.array([1, -1]), 1.0)
     weights, n_updates = follow(
-        patterns, 1.0, 0.5, [np.array([0, 1], dtype=np.int32)], start=np.array([40.0, 0.4])
+        data, 1.0, 0.5, [np.array([0, 1], dtype=np.int32)], start=np.array([40.0, 0.4])
     )
     assert n_updates == 2
     assert weights.dual[1] == 0
@@ -108,21 +112,19 @@ def test_they_unlearn_all_of_a_pattern_but_no_more():
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
 @pytest.mark.parametrize("upper", [np.inf, 4.0])
 @pytest.mark.parametrize(
-    "readout", [LongestSurvivor, Average, lambda start: SuffixAverage(start, 90, 7)]
+    "averaging", [LongestSurvivor, Average, lambda start: SuffixAverage(start, 90, 7)]
 )
-def test_they_tell_a_readout_of_every_hypothesis(readout, upper, levels):
+def test_they_tell_a_averaging_of_every_hypothesis(averaging, upper, levels):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(60, 4))
     y = np.where(X[:, 0] + generator.normal(size=60) > 0, 1, -1)
-    patterns = patterns_of(X, y, 1.0, 0.5, upper)
-    both = [readout(WeightVector(4, 60)) for _ in range(2)]
-    weights, n_updates = follow(
-        patterns, 50.0, 2 * patterns.max_sqnorm, orders_of(60, 3, 1), None, levels, both
-    )
+    data = data_of(X, y, 1.0, 0.5, upper)
+    both = [averaging(WeightVector(4, 60)) for _ in range(2)]
+    weights, n_updates = follow(data, 50.0, 2 * data.max_sqnorm, orders_of(60, 3, 1), None, levels, both)
     assert n_updates > 30
-    counts = [(each.n_presented, each.n_right) for each in both]
+    counts = [(each.n_accesses, each.n_right) for each in both]
     assert counts[0] == counts[1]
-    one, other = (each.hypothesis(weights, patterns) for each in both)
+    one, other = (each.hypothesis(weights, data) for each in both)
     assert_array_equal(one.weights, other.weights)
     assert one.label_sum == other.label_sum
-    assert np.abs(one.weights - weights.weights).max() > 0 or readout is LongestSurvivor
+    assert np.abs(one.weights - weights.weights).max() > 0 or averaging is LongestSurvivor

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sample_problems import patterns_of
+from sample_problems import data_of
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -83,7 +83,7 @@ def custom(*rules, base=Custom, **params):
     return type("Custom", (base,), {"rules": rules, "__module__": __name__})(**params)
 
 
-def data(m=40):
+def data_set(m=40):
     X = np.random.default_rng(0).normal(size=(m, 3))
     return X, X @ [1, -2, 1] > 0.3
 
@@ -92,7 +92,7 @@ def data(m=40):
 @pytest.mark.parametrize("levels", [(), DEEP], ids=["plain epochs", "active sets"])
 @pytest.mark.parametrize("of", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
 def test_a_number_that_is_not_finite_ends_the_fit(rules, kind, message, levels, of):
-    X, y = data()
+    X, y = data_set()
     classifier = custom(*rules, C=math.inf)
     classifier.levels = levels
     with pytest.raises(RuleError, match=message) as raised:
@@ -105,7 +105,7 @@ def test_a_number_that_is_not_finite_ends_the_fit(rules, kind, message, levels, 
 
 
 def test_the_rule_at_fault_is_named():
-    X, y = data()
+    X, y = data_set()
     for at_fault, (rules, kind, _) in ILL.items():
         with pytest.raises(RuleError) as raised:
             custom(*rules, C=math.inf).fit(X, y)
@@ -118,17 +118,17 @@ def test_a_decay_that_is_not_finite_ends_the_fit():
     with pytest.raises(
         RuleError, match=r"ConstantDecay\(lam=nan\) of Custom must return finite factors"
     ):
-        custom(FixedThreshold(0), Additive(most=1), rule, C=math.inf).fit(*data())
+        custom(FixedThreshold(0), Additive(most=1), rule, C=math.inf).fit(*data_set())
 
 
 def test_thresholds_are_looked_at_after_a_decay_too():
     rules = (nan_after(60, -1e9), Additive(most=1), ConstantDecay(0.1))  # t counts samples there
     with pytest.raises(RuleError, match="'condition'.*Got nan"):
-        custom(*rules, C=math.inf).fit(*data())
+        custom(*rules, C=math.inf).fit(*data_set())
 
 
 def test_the_sample_is_the_row_of_X():
-    X, y = data()
+    X, y = data_set()
     error = {}
     for name, weight in (("all", np.ones(40)), ("some", np.r_[np.zeros(10), np.ones(30)])):
         with pytest.raises(RuleError) as raised:
@@ -143,7 +143,7 @@ def test_the_algorithm_is_named_as_in_the_registry(monkeypatch):
     classifier = custom(lambda: NAN, Additive(), NoShrink())
     margins.register("my-perceptron", type(classifier))
     with pytest.raises(RuleError, match="of my-perceptron must") as raised:
-        classifier.fit(*data())
+        classifier.fit(*data_set())
     again = pickle.loads(pickle.dumps(raised.value))
     assert str(again) == str(raised.value) and again.sample == raised.value.sample
 
@@ -153,13 +153,13 @@ def test_a_stream_is_ended_too():
         def online_rules(self, sqradius):
             return Rules(Mistake(), lambda: NAN, NoShrink())
 
-    X, y = data()
+    X, y = data_set()
     with pytest.raises(RuleError, match="of Stream must add finite multiples"):
         Stream().partial_fit(X, y, [False, True])
 
 
 def test_one_of_several_classes_ends_the_fit():
-    X, _ = data()
+    X, _ = data_set()
     for n_jobs in (1, 2):
         with pytest.raises(RuleError, match="of Custom must"):
             custom(lambda: NAN, Additive(), NoShrink(), n_jobs=n_jobs).fit(X, np.arange(40) % 3)
@@ -168,7 +168,7 @@ def test_one_of_several_classes_ends_the_fit():
 @pytest.mark.parametrize("zero", [0.0, -3.0])
 @pytest.mark.parametrize("base", [Custom, type("Proving", (Custom, MaximumMarginClassifier), {})])
 def test_a_rule_that_never_moves_has_not_converged(base, zero):
-    X, y = data()
+    X, y = data_set()
     classifier = custom(Mistake(), lambda: zero, NoShrink(), base=base)
     with pytest.warns(
         ConvergenceWarning, match=r"40 samples .* misclassified by Mistake\(\), and Python"
@@ -178,7 +178,7 @@ def test_a_rule_that_never_moves_has_not_converged(base, zero):
 
 
 def test_a_rule_that_does_not_move_one_sample_has_not_converged():
-    X, y = data()
+    X, y = data_set()
     rule = Python(lambda index: 0.0 if index == 7 else 1.0, "update")
     X[7] = 0
     with pytest.warns(ConvergenceWarning, match="1 sample below the upper bound .* is misclassified by"):
@@ -192,7 +192,7 @@ def test_samples_at_their_upper_bounds_may_stay_misclassified():
             run.bound_dual(2.0)
             yield from super().phases(run)
 
-    X, y = data()
+    X, y = data_set()
     y[:4] = ~y[:4]  # not separable any more
     rules = (FixedThreshold(1.0), lambda: 1.0, NoShrink())
     classifier = custom(*rules, base=Bounded, C=1e3, max_iter=1000).fit(X, y)
@@ -201,7 +201,7 @@ def test_samples_at_their_upper_bounds_may_stay_misclassified():
 
 
 def test_a_zero_row_that_no_update_can_put_right_is_no_convergence():
-    X, y = data()
+    X, y = data_set()
     fit = functools.partial(PassiveAggressiveClassifier(fit_intercept=False, random_state=0).fit)
     assert fit(X, y).n_iter_ > 0
     X[3] = 0
@@ -216,7 +216,7 @@ def test_a_stream_that_was_ended_by_a_rule_begins_anew():
             value = self.value
             return Rules(Mistake(), lambda: value, NoShrink())
 
-    X, y = data()
+    X, y = data_set()
     stream, fresh = Stream(), Stream()
     stream.partial_fit(X, y, [False, True])
     before = stream.coef_
@@ -241,11 +241,11 @@ LOOPS = {
 
 def epoch_of(loop, *rules):
     """One epoch over 40 samples: the loop, and how many samples changed the weight vector."""
-    X, y = data()
-    patterns = patterns_of(X, np.where(y, 1.0, -1.0))
+    X, y = data_set()
+    data = data_of(X, np.where(y, 1.0, -1.0))
     loop = loop(len(X))
     weights, order = WeightVector(X.shape[1], len(X)), np.arange(len(X), dtype=np.int32)
-    return loop, loop.full_epoch(patterns, weights, Rules(*rules), order)
+    return loop, loop.full_epoch(data, weights, Rules(*rules), order)
 
 
 @pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.data.binary_problem import binary_patterns, rows_of
+from margins.data.binary_data import make_binary_data, rows_of
 from margins.rules import (
     Additive,
     ConstantShrink,
@@ -131,7 +131,7 @@ def still_misclassified(rules, p, N, state):
 @pytest.mark.parametrize("name", ["mistake", "fixed", "margin", "dynamic"])
 def test_multiplicity_is_the_count_of_single_updates_on_integers(name, data):
     draw = data.draw
-    # A state that can occur: a = sum of t integer patterns has |a|^2 <= (t R)^2, |p| <= |a| |y|.
+    # A state that can occur: a = sum of t integer samples has |a|^2 <= (t R)^2, |p| <= |a| |y|.
     t, N = draw(st.integers(1, 40)), draw(st.integers(1, 50))
     A = draw(st.integers(1, 50 * t * t))
     p = draw(st.integers(-math.isqrt(A * N), math.isqrt(A * N)))
@@ -238,23 +238,23 @@ def test_rules_say_what_they_are():
 @pytest.mark.parametrize(("begin", "every"), [(0, 1), (7, 2.5), (30, 11.0), (39, 1), (40, 1)])
 @pytest.mark.parametrize("chunk", [1, 3, 40])
 def test_suffix_average_is_the_mean_of_hypotheses_in_force(shrink, begin, every, chunk):
-    """At presentations begin + every, begin + 2 every ..., each rounded up, before their updates."""
+    """At accesses begin + every, begin + 2 every ..., each rounded up, before their updates."""
     X = np.random.default_rng(1).normal(size=(10, 3))
     rows = rows_of(X)
-    patterns = binary_patterns(rows, rows.sqnorms() + 4.0, X[:, 0] > 0.5, 4.0, 0.5, math.inf)
+    data = make_binary_data(rows, rows.sqnorms() + 4.0, X[:, 0] > 0.5, 4.0, 0.5, math.inf)
     order = np.random.default_rng(2).integers(10, size=40, dtype=np.int32)
 
-    def present(readout, n_at_a_time, weights):
+    def present(averaging, n_at_a_time, weights):
         sets, hypotheses = ActiveSets((), 10), []
         for first in range(0, 40, n_at_a_time):
             hypotheses.append([*weights.weights, weights.label_sum])
             sets.full_epoch(
-                patterns,
+                data,
                 weights,
                 shrinking(6, shrink),
                 order[first : first + n_at_a_time],
                 None,
-                readout,
+                averaging,
             )
         return hypotheses
 
@@ -262,9 +262,9 @@ def test_suffix_average_is_the_mean_of_hypotheses_in_force(shrink, begin, every,
     due = [math.ceil(begin + i * every) for i in range(1, 41)]
     taken = [in_force[n - 1] for n in due if n <= 40]
     weights = WeightVector(3, 10)
-    readout = SuffixAverage(weights, begin, every)
-    present(readout, chunk, weights)
-    mean = readout.hypothesis(weights, patterns)
+    averaging = SuffixAverage(weights, begin, every)
+    present(averaging, chunk, weights)
+    mean = averaging.hypothesis(weights, data)
     expected = np.mean(taken, axis=0) if taken else [*weights.weights, weights.label_sum]
     np.testing.assert_allclose([*mean.weights, mean.label_sum], expected, rtol=1e-12)
     np.testing.assert_array_equal(mean.dual, weights.dual)

@@ -26,7 +26,7 @@ SETTINGS = SimpleNamespace(seed=0, max_iter=1000, repeats=1, quick=True, limit=N
 def reported(tmp_path_factory):
     """A run: its results as JSON."""
     file = tmp_path_factory.mktemp("benchmark") / "results.json"
-    benchmark.main([*OPTIONS, "--tasks", "a", "c", "accuracy", "--visits", "--json", str(file)])
+    benchmark.main([*OPTIONS, "--tasks", "a", "c", "accuracy", "--accesses", "--json", str(file)])
     report = json.loads(file.read_text())
     assert set(report) == {"source", "environment", "arguments", "data_sets"}
     assert str(file.parent) not in file.read_text()
@@ -62,9 +62,9 @@ def test_every_side_reaches_what_is_required_at_an_objective_that_is_its_own(rep
         assert found["target"] == pytest.approx((1 + found["gap"]) * high, rel=1e-12)
         assert [row["solver"] for row in found["rows"]] == sides[found["task"]]
         for row in found["rows"]:
-            assert row["reached"] and row["trouble"] is None
+            assert row["reached"] and row["message"] is None
             assert low * (1 - 1e-9) <= row["objective"] <= found["target"]
-            assert (row["tol"] is None) == (row["kind"] == "ours") == (row["n_visits"] is not None)
+            assert (row["tol"] is None) == (row["kind"] == "ours") == (row["n_accesses"] is not None)
     row = reported["tasks"][0]["rows"][1]
     parameters = {"tol": row["tol"], "max_iter": 10_000, "random_state": 0, "fit_intercept": False}
     w = LinearSVC(loss="hinge", **parameters).fit(X, y).coef_[0]
@@ -84,12 +84,12 @@ def test_solvers_without_an_objective_are_compared_at_equal_accuracy(reported):
         assert (row["epochs"] in contests.EPOCHS) == (row["kind"] == "other")
 
 
-def test_visits_cost_nanoseconds(reported):
-    assert set(reported["visits"]) == {
+def test_accesses_cost_nanoseconds(reported):
+    assert set(reported["accesses"]) == {
         *("matvec", "ordered", "permuted"),
         *("fit, hinge", "fit, squared hinge"),
     }
-    assert all(0 < ns < 1e6 for ns in reported["visits"].values())
+    assert all(0 < ns < 1e6 for ns in reported["accesses"].values())
 
 
 def overlapping_classes(n_classes=2):
@@ -148,8 +148,8 @@ def test_solver_that_fails_or_never_gets_there_is_marked():
     lazy = peers.Solver("lazy", lambda *_: LinearSVC(loss="hinge", C=1e-6), lambda problem: True)
     rows = contests.contest(problem, 1e-3, {"auto": ("auto", {})}, SETTINGS, (broken, lazy))["rows"]
     rows = {row["solver"]: row for row in rows}
-    assert "RuntimeError: out of order" in rows["broken"]["trouble"]
-    assert rows["lazy"]["trouble"] == "not good enough at any tol"
+    assert "RuntimeError: out of order" in rows["broken"]["message"]
+    assert rows["lazy"]["message"] == "not good enough at any tol"
     for name in ("broken", "lazy"):
         assert not rows[name]["reached"] and rows[name]["ratio"] is None
     assert rows["auto"]["ratio"] > 0
@@ -165,7 +165,7 @@ def test_nobody_has_reached_an_optimum_that_is_not_known():
     assert [row["solver"] for row in found["rows"]] == ["auto", "LinearSVC", "LinearSVC, primal"]
     for row in found["rows"]:
         assert not row["reached"] and row["ratio"] is None
-    assert [row["trouble"] for row in found["rows"][1:]] == ["no optimum is known"] * 2
+    assert [row["message"] for row in found["rows"][1:]] == ["no optimum is known"] * 2
     shape = {"data": "hard", "n_samples": 90, "n_features": 4, "n_nonzero": 360}
     assert "no optimum was found in time" in report_benchmark.text(
         {**shape, "tasks": [{"task": "d", "C": 0.5, **found}]}
@@ -188,8 +188,8 @@ def test_fit_beyond_the_limit_is_given_up_and_its_side_left_out():
     makes = {"sleeper": Sleeper, "quick": Quick}
     sides = measuring.in_alternation(makes, None, None, repeats=4, limit=0.3)
     assert time.perf_counter() - start < 5
-    assert sides["sleeper"].seconds is None and "more than 0.3 s" in sides["sleeper"].trouble
-    assert len(sides["quick"].wall) == 4 and sides["quick"].trouble is None
+    assert sides["sleeper"].seconds is None and "more than 0.3 s" in sides["sleeper"].message
+    assert len(sides["quick"].wall) == 4 and sides["quick"].message is None
 
 
 def test_sides_take_turns_and_begin_in_turn(monkeypatch):

@@ -122,7 +122,7 @@ def test_a_fit_without_its_proof_is_marked_not_spilled(script, tmp_path, capfd):
     assert captured.err == ""
 
 
-def refused(script, capsys, *arguments):
+def rejected(script, capsys, *arguments):
     """What a script says when it refuses with code 2."""
     with pytest.raises(SystemExit) as stop:
         script.main(arguments)
@@ -133,17 +133,17 @@ def refused(script, capsys, *arguments):
 @pytest.mark.parametrize("script", [reproduce_maximum_margin, reproduce_soft_margin])
 def test_what_cannot_be_run_is_refused_with_the_reason(script, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
-    assert "MARGINS_DATA must be set" in refused(script, capsys)
+    assert "MARGINS_DATA must be set" in rejected(script, capsys)
     monkeypatch.setenv("MARGINS_DATA", str(tmp_path))
-    assert "Got none to run" in refused(script, capsys)
-    assert "Got 'a9b'" in refused(script, capsys, "--data", "a9b")
-    assert "at least 1. Got 0" in refused(script, capsys, "--max-iter", "0")
+    assert "Got none to run" in rejected(script, capsys)
+    assert "Got 'a9b'" in rejected(script, capsys, "--data", "a9b")
+    assert "at least 1. Got 0" in rejected(script, capsys, "--max-iter", "0")
 
 
 @needs_data
 def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, capsys):
     file = tmp_path / "nowhere" / "results.json"
-    reason = refused(reproduce_soft_margin, capsys, "--data", SET, "--json", str(file))
+    reason = rejected(reproduce_soft_margin, capsys, "--data", SET, "--json", str(file))
     assert "--json must be a file that can be written" in reason
 
 
@@ -168,7 +168,7 @@ def test_extended_margin_does_not_depend_on_the_length_of_the_weight_vector():
     assert reproduce_maximum_margin.extended_margin(fit, 0.5) == 0
 
 
-def test_directional_margin_is_that_of_the_materialised_extension():
+def test_directional_margin_is_that_of_the_materialised_diagonal():
     X, y = overlapping_classes()
     delta = 0.7
 
@@ -176,9 +176,9 @@ def test_directional_margin_is_that_of_the_materialised_extension():
         return margins.get("pdm")(C=1 / (2 * delta**2), stop="clean-pass", random_state=0)
 
     fit = reporting.timed_fit(make, X, y)
-    patterns = y[:, np.newaxis] * np.hstack([X, np.ones((60, 1)), delta * np.diag(y)])
-    a = fit.classifier.dual_coef_[0] @ patterns
-    expected = (patterns @ a).min() / np.linalg.norm(a)
+    data = y[:, np.newaxis] * np.hstack([X, np.ones((60, 1)), delta * np.diag(y)])
+    a = fit.classifier.dual_coef_[0] @ data
+    expected = (data @ a).min() / np.linalg.norm(a)
     assert reproduce_maximum_margin.directional_margin(fit, delta) == pytest.approx(expected, rel=1e-9)
 
 

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import oracles
 import pytest
-from sample_problems import ALL_LAYOUTS, clouds, integers, patterns_of, tuning_with
+from sample_problems import ALL_LAYOUTS, clouds, data_of, integers, tuning_with
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
-from margins.data.binary_problem import rows_of
+from margins.data.binary_data import rows_of
 from margins.kernels import Precomputed
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.solvers import auto
@@ -44,13 +44,13 @@ def alternating(m):
 def dense(m, d, loss="squared_hinge", seed=0):
     """A problem of m samples of d features, all of which are stored."""
     X = np.random.default_rng(seed).normal(size=(m, d))
-    return Problem(patterns_of(X, alternating(m)), OF[loss])
+    return Problem(data_of(X, alternating(m)), OF[loss])
 
 
 def over_kernel(loss, m=50):
     X = np.random.default_rng(0).normal(size=(m, 3))
-    patterns = patterns_of(X, alternating(m)).over(Precomputed().rows(X @ X.T, 200.0))
-    return Problem(patterns, OF[loss])
+    data = data_of(X, alternating(m)).over(Precomputed().rows(X @ X.T, 200.0))
+    return Problem(data, OF[loss])
 
 
 def solvers_of(a_plan):
@@ -68,7 +68,7 @@ ALL = ["unlearning", "conjugate", "unlearning", "newton", "conjugate"]
         # Few elements: Newton steps from 0, and all the rest in case they do not finish.
         (200, 4, "squared_hinge", ["newton", "unlearning", "newton", "conjugate"]),
         (200, 4, "hinge", ["newton", "unlearning", "unlearning", "newton", "conjugate"]),
-        # More than eight features: the hinge loss is visited first.
+        # More than eight features: the hinge loss is accessed first.
         (200, 9, "hinge", ["unlearning", "unlearning", "newton", "conjugate"]),
         # Many elements: both losses are.
         (3000, 10, "squared_hinge", ["unlearning", "newton", "conjugate"]),
@@ -181,7 +181,7 @@ def test_every_solver_that_serves_proves_the_same_optimum(loss, kernel, C):
 # --------------------------------------------------------------------------------------- sizes and costs
 
 
-def test_visits_come_before_steps_unless_they_cost_more():
+def test_accesses_come_before_steps_unless_they_cost_more():
     rng = np.random.default_rng(0)
     for m, d, squared, bounded in [
         (2500, 8, False, False),  # 20,000 elements
@@ -190,52 +190,50 @@ def test_visits_come_before_steps_unless_they_cost_more():
         (2001, 10, True, True),
         (100, 9, False, True),
     ]:
-        patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1))
-        assert needs_passes(Problem(patterns, SquaredHinge(1.0))) is squared
-        assert needs_passes(Problem(patterns, Hinge(1.0))) is bounded
+        data = data_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1))
+        assert needs_passes(Problem(data, SquaredHinge(1.0))) is squared
+        assert needs_passes(Problem(data, Hinge(1.0))) is bounded
 
 
 def test_newton_steps_cost_more_passes_the_more_features_there_are():
     rng = np.random.default_rng(0)
     cost, few = {}, {}
     for m, d in [(3000, 10), (3000, 100), (3000, 1000), (3001, 1000), (1100, 1000)]:
-        patterns = patterns_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1), 1.0)
-        problem = Problem(patterns, SquaredHinge(1.0))
+        data = data_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1), 1.0)
+        problem = Problem(data, SquaredHinge(1.0))
         cost[m, d], few[m, d] = newton_passes(problem), are_few(problem)
     assert 3 < cost[3000, 10] < cost[3000, 100] < cost[3001, 1000] < cost[3000, 1000] < cost[1100, 1000]
     assert 10 < cost[3001, 1000] < 60
     assert list(few.values()) == [False, False, True, False, True]
-    # A sparse pattern's outer product is one of its elements only.
+    # A sparse sample's outer product is one of its elements only.
     y = np.where(np.arange(20_000) % 2, 1, -1)
     X = sparse.random(20_000, 200, 0.02, format="csr", random_state=0)
-    stored = patterns_of(X.toarray(), y)
-    assert newton_passes(Problem(patterns_of(X, y), SquaredHinge(1.0))) < 5
+    stored = data_of(X.toarray(), y)
+    assert newton_passes(Problem(data_of(X, y), SquaredHinge(1.0))) < 5
     assert newton_passes(Problem(stored, SquaredHinge(1.0))) > 5
     # Without a small Hessian, steps make passes, those of the hinge loss more of them.
-    X = patterns_of(sparse.random(20_000, 1000, 0.005, format="csr", random_state=0), y)
+    X = data_of(sparse.random(20_000, 1000, 0.005, format="csr", random_state=0), y)
     assert 20 < newton_passes(Problem(X, SquaredHinge(1.0))) < newton_passes(Problem(X, Hinge(1.0)))
 
 
-def test_the_hessian_is_small_where_it_is_no_larger_than_the_patterns():
+def test_the_hessian_is_small_where_it_is_no_larger_than_the_samples():
     X = np.zeros((20, 4))
     y = np.where(np.arange(20) % 2, 1, -1)
     X.ravel()[:25] = 1.0  # 25 non-zeros: as many as 5 x 5, intercept counted
     for layout in ALL_LAYOUTS.values():
-        assert has_small_hessian(Problem(patterns_of(layout(X), y, 1.0), SquaredHinge(1.0)))
+        assert has_small_hessian(Problem(data_of(layout(X), y, 1.0), SquaredHinge(1.0)))
     X[0, 0] = 0.0
     for layout in ALL_LAYOUTS.values():
-        assert not has_small_hessian(Problem(patterns_of(layout(X), y, 1.0), SquaredHinge(1.0)))
-        assert has_small_hessian(
-            Problem(patterns_of(layout(X), y, 0.0), SquaredHinge(1.0))
-        )  # 24 >= 4 x 4
+        assert not has_small_hessian(Problem(data_of(layout(X), y, 1.0), SquaredHinge(1.0)))
+        assert has_small_hessian(Problem(data_of(layout(X), y, 0.0), SquaredHinge(1.0)))  # 24 >= 4 x 4
 
 
 def test_dense_samples_of_more_than_a_few_features_are_added_in_blocks():
     assert adds_in_blocks(dense(600, 20))
     assert not adds_in_blocks(dense(600, 5))
     X = sparse.random(600, 40, 0.1, format="csr", random_state=0)
-    assert not adds_in_blocks(Problem(patterns_of(X, alternating(600)), SquaredHinge(1.0)))
-    assert adds_in_blocks(Problem(patterns_of(X.toarray() + 1, alternating(600)), SquaredHinge(1.0)))
+    assert not adds_in_blocks(Problem(data_of(X, alternating(600)), SquaredHinge(1.0)))
+    assert adds_in_blocks(Problem(data_of(X.toarray() + 1, alternating(600)), SquaredHinge(1.0)))
 
 
 def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
@@ -248,9 +246,9 @@ def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
             (few, False),
             (np.eye(13, 4), True),  # of 4 elements
         ]:
-            found = plan(Problem(patterns_of(rows, y[: len(rows)], 1.0), loss), 0.01)
+            found = plan(Problem(data_of(rows, y[: len(rows)], 1.0), loss), 0.01)
             assert ("newton" in solvers_of(found)) is expected
-    assert "newton" not in solvers_of(plan(Problem(patterns_of(X, y, 1.0), HardMargin()), 0.01))
+    assert "newton" not in solvers_of(plan(Problem(data_of(X, y, 1.0), HardMargin()), 0.01))
 
 
 @pytest.mark.parametrize(
@@ -297,11 +295,11 @@ def test_steps_that_take_long_are_given_up_without_a_hessian(loss):
     y = np.where(X @ rng.normal(size=300) > 0, 1, -1)  # separable
     fit = Auto(loss=loss, C=1e4, eps=1e-3, random_state=0).fit(X, y)
     assert fit.converged_
-    assert fit.n_visits_ < 1000 * (2000 if loss == "hinge" else 700)
+    assert fit.n_accesses_ < 1000 * (2000 if loss == "hinge" else 700)
 
 
 @each_loss
-def test_many_patterns_of_many_features_are_settled_without_a_hessian(loss, monkeypatch):
+def test_many_samples_of_many_features_are_settled_without_a_hessian(loss, monkeypatch):
     kinds = []
     monkeypatch.setattr(
         newton,
@@ -314,9 +312,9 @@ def test_many_patterns_of_many_features_are_settled_without_a_hessian(loss, monk
     fit = Auto(loss=loss, C=1e3, eps=1e-3, random_state=0).fit(X, y)
     assert fit.converged_
     assert kinds
-    assert fit.n_visits_ < 2000 * (2000 if loss == "hinge" else 200)
+    assert fit.n_accesses_ < 2000 * (2000 if loss == "hinge" else 200)
     # The certificate, from coef_ and dual_coef_ alone.
-    Y = oracles.patterns_of(X.toarray(), y, 1.0)
+    Y = oracles.data_of(X.toarray(), y, 1.0)
     w = np.append(fit.coef_[0], fit.intercept_)
     slacks = np.maximum(1 - Y @ w, 0)
     primal = w @ w / 2 + 1e3 * (slacks.sum() if loss == "hinge" else slacks @ slacks)
@@ -344,13 +342,13 @@ def _with_steps_counted(monkeypatch):
 @pytest.mark.parametrize(
     ("rank", "C", "steps"),
     [
-        (350, 1.0, False),  # separable, as 360 random patterns of 350 features are
+        (350, 1.0, False),  # separable, as 360 random samples of 350 features are
         (350, 100.0, False),
-        (5, 1e-4, False),  # what visits find left is little
-        (5, 1e3, True),  # not separable: patterns of five dimensions, labelled at random
+        (5, 1e-4, False),  # what accesses find left is little
+        (5, 1e3, True),  # not separable: samples of five dimensions, labelled at random
     ],
 )
-def test_few_patterns_are_left_to_visits_unless_these_are_outpaced(loss, rank, C, steps, monkeypatch):
+def test_few_samples_are_left_to_accesses_unless_these_are_outpaced(loss, rank, C, steps, monkeypatch):
     played = _with_steps_counted(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(360, 350))
@@ -364,11 +362,11 @@ def test_few_patterns_are_left_to_visits_unless_these_are_outpaced(loss, rank, C
         slow = Auto(loss=loss, C=C, eps=1e-3, random_state=0, solver="unlearning", max_iter=100).fit(
             X, y
         )
-        assert fit.n_visits_ < slow.n_visits_ / 3
+        assert fit.n_accesses_ < slow.n_accesses_ / 3
 
 
 @pytest.mark.parametrize(("C", "steps"), [(1e-4, False), (1.0, True)])
-def test_what_visits_have_nearly_settled_is_left_to_them(C, steps, monkeypatch):
+def test_what_accesses_have_nearly_settled_is_left_to_them(C, steps, monkeypatch):
     played = _with_steps_counted(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 200))
@@ -419,11 +417,11 @@ def test_of_a_smooth_loss_a_part_is_visited_before_steps(loss, most):
     fit = Auto(loss=loss, eps=1e-6, random_state=0).fit(X, y)
     assert fit.converged_
     assert most / 4 < fit.learning_curve_[0][0].mistakes <= most
-    assert fit.phases_[0][0].visits == most
+    assert fit.phases_[0][0].accesses == most
     # A run of one epoch accesses all samples.
     with pytest.warns(ConvergenceWarning):
         short = Auto(loss=loss, eps=1e-6, max_iter=1, random_state=0).fit(X, y)
-    assert short.n_visits_ == 20_000
+    assert short.n_accesses_ == 20_000
 
 
 # -------------------------------------------------------------------------------------------- explain

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sample_problems import LAYOUTS, patterns_of, problems
+from sample_problems import LAYOUTS, data_of, problems
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -29,7 +29,7 @@ RHO = 1.0
 
 
 def signed(X, y):
-    """The augmented patterns as rows, labels reflected."""
+    """The augmented samples as rows, labels reflected."""
     return y[:, np.newaxis] * np.column_stack([X, np.full(len(X), RHO)])
 
 
@@ -39,9 +39,9 @@ def dual_objective(X, y, alpha, delta2, target):
     return target * alpha.sum() - 0.5 * (a @ a + delta2 * alpha @ alpha)
 
 
-def weights_of(patterns, alpha):
-    weights = WeightVector(patterns.rows.n_features, len(patterns))
-    weights.assign(patterns, alpha)
+def weights_of(data, alpha):
+    weights = WeightVector(data.rows.n_features, len(data))
+    weights.assign(data, alpha)
     return weights
 
 
@@ -90,15 +90,15 @@ class Oracle:
         return direction @ self.kernel @ direction - inner @ np.linalg.solve(gram, inner)
 
 
-def follow(patterns, X, y, history, delta2, upper, target, over_all=(), anew=()):
+def follow(data, X, y, history, delta2, upper, target, over_all=(), anew=()):
     """The weight vector after steps, which the oracle replays, passes having added these changes.
 
-    What would leave the bounds stays at them. The first pass is over all patterns, and so is the one
+    What would leave the bounds stays at them. The first pass is over all samples, and so is the one
     after each whose number is in `over_all`; of the others' changes only those of the working_set count.
     Those whose number is in `anew`, too, are followed by no step, and by no moves.
     """
-    weights = weights_of(patterns, np.array(history[0], dtype=float))
-    steps = ConjugateSteps(patterns, weights, target)
+    weights = weights_of(data, np.array(history[0], dtype=float))
+    steps = ConjugateSteps(data, weights, target)
     oracle = Oracle(X, y, delta2, upper, target)
     steps.begin(False)
     before, working_set, is_first = weights.dual, None, False
@@ -106,7 +106,7 @@ def follow(patterns, X, y, history, delta2, upper, target, over_all=(), anew=())
         now = np.clip(before + change, 0, upper)
         if working_set is not None:
             now = np.where(np.isin(np.arange(len(now)), working_set), now, before)
-        weights.assign(patterns, now)
+        weights.assign(data, now)
         if working_set is None:
             working_set = steps.working_set()
         steps.gap()
@@ -126,12 +126,12 @@ def follow(patterns, X, y, history, delta2, upper, target, over_all=(), anew=())
     return weights
 
 
-def begun(patterns, alpha, target):
-    """Steps after a first pass over all patterns, which has made the dual variables these."""
-    weights = weights_of(patterns, np.zeros(len(alpha)))
-    steps = ConjugateSteps(patterns, weights, target)
+def begun(data, alpha, target):
+    """Steps after a first pass over all samples, which has made the dual variables these."""
+    weights = weights_of(data, np.zeros(len(alpha)))
+    steps = ConjugateSteps(data, weights, target)
     steps.begin(False)
-    weights.assign(patterns, np.asarray(alpha, dtype=float))
+    weights.assign(data, np.asarray(alpha, dtype=float))
     steps.working_set()
     return weights, steps
 
@@ -150,23 +150,23 @@ def three():
 
 
 @pytest.mark.parametrize("delta2", [0.0, 0.5])
-def test_gap_found_is_what_each_pattern_lacked(delta2):
+def test_gap_found_is_what_each_sample_lacked(delta2):
     generator = np.random.default_rng(0)
     X, y = generator.normal(size=(20, 4)), np.where(generator.random(20) < 0.5, 1, -1)
     upper, target = 1e9 if delta2 else 3.0, 10.0
-    patterns = patterns_of(X, y, RHO, delta2, upper)
+    data = data_of(X, y, RHO, delta2, upper)
     before, now = generator.integers(0, 4, size=(2, 20)).astype(float)
-    weights = weights_of(patterns, before)
-    steps = ConjugateSteps(patterns, weights, target)
+    weights = weights_of(data, before)
+    steps = ConjugateSteps(data, weights, target)
     steps.begin(False)
-    weights.assign(patterns, now)
+    weights.assign(data, now)
     steps.working_set()
     lacked = (now - before) * ((signed(X, y) ** 2).sum(axis=1) + delta2)
     # The primal value less the dual one where each alpha_k is as it is and a.y_k lacks so much.
     linear = upper * np.maximum(lacked, 0) - lacked * now
     gaps = lacked**2 / (2 * delta2) if delta2 else linear
-    assert estimated_gap(patterns, weights, before, target) == pytest.approx(gaps.sum() / target**2)
-    assert steps.gap() == pytest.approx(estimated_gap(patterns, weights, before, target), rel=1e-14)
+    assert estimated_gap(data, weights, before, target) == pytest.approx(gaps.sum() / target**2)
+    assert steps.gap() == pytest.approx(estimated_gap(data, weights, before, target), rel=1e-14)
 
 
 class Content(ConjugateSteps):
@@ -183,7 +183,7 @@ def test_epochs_without_anything_left_to_gain_have_no_passes_of_their_own(monkey
     X = np.random.default_rng(0).normal(size=(50, 70))
     fit = Auto(solver="conjugate", C=0.01, eps=1e-3, random_state=0).fit(X, np.arange(50) % 2)
     assert fit.converged_
-    assert fit.n_visits_ == 50 * fit.n_iter_
+    assert fit.n_accesses_ == 50 * fit.n_iter_
 
 
 def test_no_epoch_ends_with_a_step(monkeypatch, tuned):
@@ -219,28 +219,28 @@ def test_no_epoch_ends_with_a_step(monkeypatch, tuned):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_steps_find_in_few_passes_where_these_are_heading(layout):
     X, y = np.array([[3.0, 1, 1], [1, 3, 1], [1, 1, 3]]), np.array([1, 1, 1])
-    patterns = patterns_of(LAYOUTS[layout](X), y, RHO, 0.5)
+    data = data_of(LAYOUTS[layout](X), y, RHO, 0.5)
     kernel = signed(X, y) @ signed(X, y).T + 0.5 * np.eye(3)
     solution = np.linalg.solve(kernel, np.full(3, 10.0))
     assert (solution > 0.2).all()
-    weights, steps = begun(patterns, solution + [0.3, -0.2, 0.1], 10.0)
+    weights, steps = begun(data, solution + [0.3, -0.2, 0.1], 10.0)
     alone = weights.dual
     for _ in range(8):
-        weights.assign(patterns, weights.dual + coordinate_pass(kernel, weights.dual, 10.0))
+        weights.assign(data, weights.dual + coordinate_pass(kernel, weights.dual, 10.0))
         alone += coordinate_pass(kernel, alone, 10.0)
         steps.gap()
         steps.step()
     assert 100 * np.abs(weights.dual - solution).max() < np.abs(alone - solution).max()
 
 
-def test_steps_over_a_kernel_are_those_over_the_patterns():
+def test_steps_over_a_kernel_are_those_over_the_samples():
     X, y = three()
     history = np.array([[10.0, 10, 10], [-5, 1, -2], [-3, -7, 2], [1, 1, -4]])
-    of_features = patterns_of(X, y, RHO, 0.5)
+    of_features = data_of(X, y, RHO, 0.5)
     of_kernel = of_features.over(Precomputed().rows(X @ X.T, 200.0))
     duals = [
-        follow(patterns, X, y, history, 0.5, np.inf, 10.0, over_all=[1]).dual
-        for patterns in (of_features, of_kernel)
+        follow(data, X, y, history, 0.5, np.inf, 10.0, over_all=[1]).dual
+        for data in (of_features, of_kernel)
     ]
     assert_allclose(*duals, rtol=1e-10)
 
@@ -258,13 +258,13 @@ def test_steps_are_those_of_the_oracle(data):
     history[0] = np.abs(history[0])
     over_all, anew = data.draw(st.sets(st.integers(1, 6))), data.draw(st.sets(st.integers(1, 6)))
     history[0] = np.minimum(history[0], upper)
-    patterns = patterns_of(X, y, RHO, delta2, upper)
-    weights = follow(patterns, X, y, history, delta2, upper, 3.0, over_all, anew)
+    data = data_of(X, y, RHO, delta2, upper)
+    weights = follow(data, X, y, history, delta2, upper, 3.0, over_all, anew)
     alpha = weights.dual
     assert (alpha >= 0).all()
     assert (alpha <= upper).all()
     # Everything else says the same as the dual variables.
-    again = weights_of(patterns, alpha)
+    again = weights_of(data, alpha)
     assert_allclose(weights.weights, again.weights, atol=1e-9)
     for name in ("label_sum", "dual_sum", "sqnorm"):
         assert_allclose(getattr(weights, name), getattr(again, name), rtol=1e-9, atol=1e-9)
@@ -277,12 +277,12 @@ def test_a_step_never_loses():
         delta2 = 0.5 if np.isinf(upper) else 0.0
         for _ in range(200):
             X, y = generator.normal(size=(6, 3)), generator.choice([-1, 1], 6)
-            patterns = patterns_of(X, y, RHO, delta2, upper)
-            weights, steps = begun(patterns, np.clip(generator.normal(size=6), 0, upper), 3.0)
+            data = data_of(X, y, RHO, delta2, upper)
+            weights, steps = begun(data, np.clip(generator.normal(size=6), 0, upper), 3.0)
             for _ in range(3):
                 passed = np.clip(weights.dual + generator.normal(size=6), 0, upper)
                 steps.begin(False)
-                weights.assign(patterns, passed)
+                weights.assign(data, passed)
                 steps.working_set()
                 steps.gap()
                 steps.step()
@@ -298,13 +298,13 @@ def test_gap_is_what_the_last_pass_found(upper):
     X, y = three()
     sqnorms = (signed(X, y) ** 2).sum(axis=1)
     delta2 = 0.5 if np.isinf(upper) else 0.0
-    patterns = patterns_of(X, y, RHO, delta2, upper)
-    weights, steps = begun(patterns, [1.0, 2, 0.25], 4.0)
+    data = data_of(X, y, RHO, delta2, upper)
+    weights, steps = begun(data, [1.0, 2, 0.25], 4.0)
     steps.gap()
     for change in (np.array([0.5, 0, 0]), np.array([-0.25, 0, 0.5])):
         steps.step()
         now = weights.dual + change
-        weights.assign(patterns, now)
+        weights.assign(data, now)
         lack = change * (sqnorms + delta2) / 4
         # C = 1 / (2 Delta^2) = 1: C lack^2
         gaps = lack**2 if np.isinf(upper) else lack * np.where(lack > 0, 3 - now, -now) / 4
@@ -313,19 +313,19 @@ def test_gap_is_what_the_last_pass_found(upper):
 
 def test_the_working_set_is_those_between_their_bounds_and_those_that_have_moved():
     X = np.ones((6, 1))
-    patterns = patterns_of(X, [1, -1, 1, -1, 1, -1], RHO, 0.0, 2.0)
-    weights = weights_of(patterns, np.array([0.0, 1, 1, 2, 1, 2]))
-    steps = ConjugateSteps(patterns, weights, 4.0)
+    data = data_of(X, [1, -1, 1, -1, 1, -1], RHO, 0.0, 2.0)
+    weights = weights_of(data, np.array([0.0, 1, 1, 2, 1, 2]))
+    steps = ConjugateSteps(data, weights, 4.0)
     steps.begin(False)
-    weights.assign(patterns, np.array([0.0, 0, 1, 2, 2, 1]))
+    weights.assign(data, np.array([0.0, 0, 1, 2, 2, 1]))
     assert_array_equal(steps.working_set(), [1, 2, 4, 5])
 
 
 def test_without_a_change_nothing_happens():
     X, y = three()
-    patterns = patterns_of(X, y, RHO, 0.5)
-    weights = weights_of(patterns, np.ones(3))
-    steps = ConjugateSteps(patterns, weights, 4.0)
+    data = data_of(X, y, RHO, 0.5)
+    weights = weights_of(data, np.ones(3))
+    steps = ConjugateSteps(data, weights, 4.0)
     steps.begin(False)
     assert len(steps.working_set()) == 3
     for _ in range(2):
@@ -349,18 +349,18 @@ class Still(ConjugateSteps):
 
 
 def test_steps_settle_what_passes_alone_take_long_for(monkeypatch):
-    # The private coordinate is short beside the patterns: two that are equal settle in many small steps.
+    # The private coordinate is short beside the samples: two that are equal settle in many small steps.
     generator = np.random.default_rng(2)
     X = generator.integers(-3, 4, (12, 300)).astype(float)
     X[4] = X[5]
     y = np.arange(12) % 2
-    visits = {}
+    accesses = {}
     for kind in (ConjugateSteps, Still):
         monkeypatch.setattr(margins.solvers.conjugate, "ConjugateSteps", kind)
         fit = Auto(eps=1e-3, random_state=0).fit(X, y)
         assert fit.converged_
-        visits[kind] = fit.n_visits_
-    assert 10 * visits[ConjugateSteps] < visits[Still]
+        accesses[kind] = fit.n_accesses_
+    assert 10 * accesses[ConjugateSteps] < accesses[Still]
 
 
 class Watch:
@@ -411,15 +411,15 @@ def noisy(seed):
 @pytest.mark.parametrize("params", [{"C": 1e4, "eps": 0.5}, {"C": 1e3, "eps": 0.2}])
 def test_proofs_that_are_there_are_found_soon(params, tuned):
     # What is left to gain is up to a thousand times the gap, which another scale of the weights closes.
-    visits = {}
+    accesses = {}
     for ratio in (math.inf, TUNING.conjugate.check_ratio):
         tuned(conjugate={"check_ratio": ratio})
         fits = [
             Auto(**params, solver="conjugate", random_state=seed).fit(*noisy(seed)) for seed in range(10)
         ]
         assert all(fit.converged_ for fit in fits)
-        visits[ratio] = sum(fit.n_visits_ for fit in fits)
-    assert visits[TUNING.conjugate.check_ratio] < 2 * visits[math.inf]
+        accesses[ratio] = sum(fit.n_accesses_ for fit in fits)
+    assert accesses[TUNING.conjugate.check_ratio] < 2 * accesses[math.inf]
 
 
 def test_proofs_are_looked_for_where_they_are_near():
@@ -527,7 +527,7 @@ def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
     plain, seen = Run._correct_rounding, []
 
     def look(run):
-        run.weights.recompute(run.patterns)
+        run.weights.recompute(run.data)
         lost = run.weights.weights - run.weights.dual.astype(np.longdouble) @ signed_rows
         seen.append((float(np.linalg.norm(lost)), run._rounded_off() * math.sqrt(run.weights.sqnorm)))
         plain(run)
@@ -553,7 +553,7 @@ def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatc
     with pytest.warns(ConvergenceWarning) if sums else nullcontext():
         Auto(solver="conjugate", eps=eps, max_iter=5, random_state=0).fit(X, np.arange(50) % 2)
     assert runs
-    assert (runs[-1]._n_visits_summed > 0) == sums
+    assert (runs[-1]._n_accesses_summed > 0) == sums
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from sample_problems import clouds, patterns_of
+from sample_problems import clouds, data_of
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
@@ -37,8 +37,8 @@ def run_of(X=None, y=None, loss=None, **options):
     if X is None:
         X, y = separable()
     loss = HardMargin() if loss is None else loss
-    patterns = patterns_of(X, y, 1.0, loss.diag if loss.is_smooth else 0.0)
-    return Run(patterns, loss, 0, RunOptions(**{"max_iter": 50, "keep_dual": True, **options}))
+    data = data_of(X, y, 1.0, loss.diag if loss.is_smooth else 0.0)
+    return Run(data, loss, 0, RunOptions(**{"max_iter": 50, "keep_dual": True, **options}))
 
 
 class Scripted(Solver):
@@ -56,25 +56,25 @@ class Scripted(Solver):
         return self.reports.pop(0)
 
 
-BUSY = EpochReport(n_changed=1, n_visits=5)
-CLEAN = EpochReport(n_changed=0, n_visits=5)
-GIVES_UP = EpochReport(n_changed=1, n_visits=5, is_exhausted=True)
+BUSY = EpochReport(n_changed=1, n_accesses=5)
+CLEAN = EpochReport(n_changed=0, n_accesses=5)
+GIVES_UP = EpochReport(n_changed=1, n_accesses=5, is_exhausted=True)
 
 
 # --------------------------------------------------------------------------------------------- phases
 
 
-def test_phases_are_recorded_with_their_epochs_updates_visits_and_seconds():
+def test_phases_are_recorded_with_their_epochs_updates_accesses_and_seconds():
     run = run_of(eps=1e-3, loss=SquaredHinge(1.0))
     run.train([Phase(PERCEPTRON, epochs=2), Phase(solver=dual_coordinate_descent(run))])
     first, second = run.phases
-    assert (first.solver, first.epochs, first.visits) == ("rules", 2, 2 * 60)
+    assert (first.solver, first.epochs, first.accesses) == ("rules", 2, 2 * 60)
     assert second.solver == "dcd"
     assert run.solver_path == "rules + dcd"
-    assert run.converged and run.trouble is None
+    assert run.converged and run.message is None
     assert first.epochs + second.epochs == run.n_epochs == len(run.history)
     assert first.updates + second.updates == run.weights.n_updates == run.certificate.n_updates
-    assert first.visits + second.visits == run.n_visits
+    assert first.accesses + second.accesses == run.n_accesses
     assert min(first.updates, first.seconds, second.seconds) > 0
     assert [epoch.solver for epoch in run.history] == ["rules"] * 2 + ["dcd"] * second.epochs
 
@@ -87,7 +87,7 @@ def test_fitted_classifiers_say_what_ran():
         assert all(isinstance(record, PhaseRecord) for record in phases)
         assert sum(record.epochs for record in phases) == len(curve)
         assert {epoch.solver for epoch in curve} == {record.solver for record in phases}
-    assert classifier.n_visits_ == sum(r.visits for phases in classifier.phases_ for r in phases)
+    assert classifier.n_accesses_ == sum(r.accesses for phases in classifier.phases_ for r in phases)
     assert classifier.solver_ == "newton"
 
 
@@ -108,7 +108,7 @@ def test_a_phase_ends_after_its_epochs():
     assert [record.epochs for record in run.phases] == [3, 2]
     assert (first.started, second.started) == (1, 1)
     assert not run.converged
-    assert run.trouble == "the algorithm ended before its accuracy was proven"
+    assert run.message == "the algorithm ended before its accuracy was proven"
 
 
 def test_a_solver_that_gives_up_ends_its_phase():
@@ -151,7 +151,7 @@ def test_until_ends_the_run_as_converged():
     run = run_of(eps=None)
     run.train([Phase(solver=Scripted(BUSY, BUSY, BUSY), until=until), Phase(solver=Scripted())])
     assert seen == [1, 2]
-    assert run.converged and run.trouble is None and len(run.phases) == 1
+    assert run.converged and run.message is None and len(run.phases) == 1
 
 
 def test_a_reason_why_going_on_cannot_help_ends_the_run():
@@ -160,7 +160,7 @@ def test_a_reason_why_going_on_cannot_help_ends_the_run():
     phase = Phase(solver=Scripted(BUSY, BUSY, BUSY), infeasible=lambda run: infeasible[run.n_epochs])
     run.train([phase, Phase(solver=Scripted())])
     assert run.n_epochs == 2 and len(run.phases) == 1
-    assert run.trouble == "there is no such margin" and not run.converged
+    assert run.message == "there is no such margin" and not run.converged
 
 
 @pytest.mark.parametrize("eps", [None, 1e-12])
@@ -174,7 +174,7 @@ def test_no_phase_begins_after_max_iter(epochs, eps):
 
     run.train(phases())
     assert run.n_epochs == 2 and not run.converged
-    assert run.trouble == "max_iter=2 full epochs came first"
+    assert run.message == "max_iter=2 full epochs came first"
     assert run.certificate == run.history[-1].certificate or eps is None
 
 
@@ -200,18 +200,18 @@ def test_what_averages_iterates_belongs_to_its_phase():
     run = run_of(eps=None)
     made = []
 
-    def readout(weights):
+    def averaging(weights):
         made.append(Average(weights))
         return made[-1]
 
     phases = [
-        Phase(PERCEPTRON, epochs=1, readout=readout, is_last=False),
+        Phase(PERCEPTRON, epochs=1, averaging=averaging, is_last=False),
         Phase(PERCEPTRON),
     ]
     seen = []
     for phase in phases:
         run.begin_phase(phase)
-        seen.append(run.readout)
+        seen.append(run.averaging)
     assert seen == [made[0], None] and len(made) == 1
 
 
@@ -231,21 +231,21 @@ def test_a_phase_of_rules_is_played_by_a_solver_of_rules():
 def test_a_part_of_the_samples_may_count_as_an_epoch():
     run = run_of(loss=SquaredHinge(1.0), eps=1e-12)
     run.train([Phase(Rules(FixedThreshold(1e9), Additive(most=1), NoShrink()), n_samples=7, epochs=1)])
-    assert run.n_visits == run.phases[0].visits == 7
+    assert run.n_accesses == run.phases[0].accesses == 7
 
 
 def test_objects_with_a_full_epoch_are_solvers():
     class Loop:
-        n_visits = n_refused = n_unmoved = 0
+        n_accesses = n_rejected = n_unmoved = 0
 
-        def full_epoch(self, patterns, weights, rules, order, full_pass_rules, readout):
-            self.n_visits += 3 * len(order)
-            self.n_refused = 4
+        def full_epoch(self, data, weights, rules, order, full_pass_rules, averaging):
+            self.n_accesses += 3 * len(order)
+            self.n_rejected = 4
             return 0
 
     run = run_of(eps=None)
     run.train([Phase(solver=EpochSolver(PERCEPTRON, Loop(), "own"))])
-    assert (run.n_visits, run.history[0].mistakes, run.solver_path) == (180, 4, "own")
+    assert (run.n_accesses, run.history[0].mistakes, run.solver_path) == (180, 4, "own")
 
 
 # ------------------------------------------------------------------------------------------- options
@@ -254,7 +254,7 @@ def test_objects_with_a_full_epoch_are_solvers():
 def test_options_have_defaults():
     options = RunOptions()
     assert options.eps is None and not options.needs_clean_pass
-    run = Run(patterns_of(*separable()), HardMargin(), 0, options)
+    run = Run(data_of(*separable()), HardMargin(), 0, options)
     assert (run.eps, run.max_iter, run.theta, run.keep_dual) == (None, 1000, 0.0, False)
     assert run.problem.loss is run.loss and run.problem.n_samples == 60
     assert (run.problem.n_features, run.problem.n_weights) == (3, 4)
@@ -285,8 +285,8 @@ def test_progress_is_reported_after_every_epoch():
 def test_new_weights_are_what_is_trained():
     made = []
 
-    def new_weights(patterns):
-        made.append(WeightVector(patterns.rows.n_features, len(patterns)))
+    def new_weights(data):
+        made.append(WeightVector(data.rows.n_features, len(data)))
         return made[-1]
 
     run = run_of(eps=None, new_weights=new_weights)
@@ -296,11 +296,11 @@ def test_new_weights_are_what_is_trained():
 def test_a_part_of_the_samples_may_be_held_out():
     run = run_of(eps=None, held_out=0.25)
     run.train([Phase(PERCEPTRON, epochs=1)])
-    assert run.n_visits == 45
+    assert run.n_accesses == 45
 
 
 def test_epochs_without_a_look_for_the_proof_have_no_certificate_but_the_last_has():
-    no_check = EpochReport(n_changed=1, n_visits=5, check_gap=False)
+    no_check = EpochReport(n_changed=1, n_accesses=5, check_gap=False)
     run = run_of(loss=SquaredHinge(1.0), eps=1e-12, max_iter=3)
     run.train([Phase(solver=Scripted(no_check, no_check, no_check))])
     found = [epoch.certificate for epoch in run.history]
@@ -319,5 +319,5 @@ def test_stop_is_a_rule_for_the_end_and_steers_nothing_else(stop):
         ]
     np.testing.assert_array_equal(fits[0].coef_ != 0, fits[1].coef_ != 0)
     assert fits[0].n_updates_ == fits[1].n_updates_
-    assert fits[0].n_visits_ == fits[1].n_visits_
+    assert fits[0].n_accesses_ == fits[1].n_accesses_
     assert math.isfinite(fits[1].certificates_[0].gap)

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 import margins
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.data.binary_problem import binary_patterns, rows_of
+from margins.data.binary_data import make_binary_data, rows_of
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
 from margins.solvers._dual_cd import ShrinkingPasses
 
@@ -42,15 +42,15 @@ def integers(seed, m=8, d=3):
     return rng.integers(-2, 3, (m, d)).astype(float), y
 
 
-def descend(patterns, upper, orders, eta=None, diagonal=0.0, removes=None, tolerance=1e-12):
+def descend(data, upper, orders, eta=None, diagonal=0.0, removes=None, tolerance=1e-12):
     """Algorithm 1 of Hsieh et al. (2008): (alpha, w, moves), moves being (k, alpha_k after)."""
-    m = len(patterns)
+    m = len(data)
     upper = np.broadcast_to(upper, m)
-    N = np.array([y @ y for y in patterns]) + diagonal
-    alpha, w, moves = np.zeros(m), np.zeros(patterns.shape[1]), []
+    N = np.array([y @ y for y in data]) + diagonal
+    alpha, w, moves = np.zeros(m), np.zeros(data.shape[1]), []
     for order in orders:
         for k in order:
-            gradient = w @ patterns[k] + diagonal * alpha[k] - 1
+            gradient = w @ data[k] + diagonal * alpha[k] - 1
             if alpha[k] == 0:
                 PG = min(gradient, 0)
             elif alpha[k] == upper[k]:
@@ -61,7 +61,7 @@ def descend(patterns, upper, orders, eta=None, diagonal=0.0, removes=None, toler
                 step = 1 / N[k] if eta is None else eta
                 after = min(max(alpha[k] - gradient * step, 0), upper[k])
                 if after != alpha[k]:
-                    w = w + (after - alpha[k]) * patterns[k]
+                    w = w + (after - alpha[k]) * data[k]
                     alpha[k] = after
                     moves.append((k, after))
     return alpha, w, moves
@@ -92,8 +92,8 @@ def test_fit_makes_the_oracles_updates(name, C, loss, seed, n_epochs):
     X, y = integers(seed)
     soft = loss == "squared_hinge" and not math.isinf(C)
     diagonal = 1 / (2 * C) if soft else 0.0
-    patterns = oracles.patterns_of(X, y)
-    sqradius = max(y @ y for y in patterns) + diagonal
+    data = oracles.data_of(X, y)
+    sqradius = max(y @ y for y in data) + diagonal
     eta = 1.5 / sqradius if name == "adatron with a step" else None
     params = {"C": C, "loss": loss, "eps": 1e-15, "max_iter": n_epochs, "random_state": 3}
     if name == "dcd":
@@ -102,7 +102,7 @@ def test_fit_makes_the_oracles_updates(name, C, loss, seed, n_epochs):
         classifier = Adatron(eta=eta, **params).fit(X, y)
     upper = C if loss == "hinge" else math.inf
     orders = orders_of_fit(len(y), classifier.n_iter_, seed_of(3))
-    alpha, w, moves = descend(patterns, upper, orders, eta, diagonal)
+    alpha, w, moves = descend(data, upper, orders, eta, diagonal)
     # Whether the last rounding counts as a move is not the point.
     assert abs(classifier.n_updates_ - len(moves)) <= sum(
         abs(after - before) < 1e-9 for before, after in consecutive(moves)
@@ -128,36 +128,36 @@ def consecutive(moves):
 @pytest.mark.parametrize("delta2", [0.0, 1.0])
 @examples(40)
 @given(seed=SEEDS)
-def test_visits_of_unit_steps_are_exact(upper, delta2, seed):
-    # With eta = 1/4 (a power of 2) and few visits of integers nothing is rounded: bit for bit.
+def test_accesses_of_unit_steps_are_exact(upper, delta2, seed):
+    # With eta = 1/4 (a power of 2) and few accesses of integers nothing is rounded: bit for bit.
     X, y = integers(seed, m=5)
     rows = rows_of(X)
-    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, delta2, upper)
+    data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, delta2, upper)
     weights = WeightVector(X.shape[1], len(y))
     rules = Rules(UnitMargin(), CoordinateStep(eta=0.25), NoShrink())
     orders = list(orders_of(len(y), 3, seed))
     sets = ActiveSets((), len(y))
     for order in orders:
-        sets.full_epoch(patterns, weights, rules, order)
-    alpha, w, moves = descend(oracles.patterns_of(X, y), upper, orders, 0.25, delta2)
+        sets.full_epoch(data, weights, rules, order)
+    alpha, w, moves = descend(oracles.data_of(X, y), upper, orders, 0.25, delta2)
     assert_array_equal(weights.dual, alpha)
     assert_array_equal(np.append(weights.weights, weights.label_sum), w)
     assert weights.n_updates == len(moves)
 
 
-def shrinking_oracle(patterns, upper, diagonal, order, generator, passes, alpha, w):
+def shrinking_oracle(data, upper, diagonal, order, generator, passes, alpha, w):
     """One full epoch by LIBLINEAR's rule: moves, and the counts of the full pass."""
-    N = np.array([y @ y for y in patterns]) + diagonal
-    upper = np.broadcast_to(upper, len(patterns))
+    N = np.array([y @ y for y in data]) + diagonal
+    upper = np.broadcast_to(upper, len(data))
     active, most, least = np.array(order), math.inf, -math.inf
-    moves, visits, changed_in_full_pass, settled = [], 0, None, False
+    moves, accesses, changed_in_full_pass, settled = [], 0, None, False
     for number in range(passes + 1):
         if number:
             generator.shuffle(active)
         left, violations, n_changed = [], [], 0
         for k in active:
-            visits += 1
-            gradient = w @ patterns[k] + diagonal * alpha[k] - 1
+            accesses += 1
+            gradient = w @ data[k] + diagonal * alpha[k] - 1
             if alpha[k] == 0:
                 if gradient > most:
                     continue
@@ -173,7 +173,7 @@ def shrinking_oracle(patterns, upper, diagonal, order, generator, passes, alpha,
             if abs(PG) > 1e-12:
                 after = min(max(alpha[k] - gradient / N[k], 0), upper[k])
                 if after != alpha[k]:
-                    w += (after - alpha[k]) * patterns[k]
+                    w += (after - alpha[k]) * data[k]
                     alpha[k] = after
                     moves.append(k)
                     n_changed += 1
@@ -187,7 +187,7 @@ def shrinking_oracle(patterns, upper, diagonal, order, generator, passes, alpha,
             break
         most = max(violations) if max(violations) > 0 else math.inf
         least = min(violations) if min(violations) < 0 else -math.inf
-    return moves, visits, changed_in_full_pass, settled
+    return moves, accesses, changed_in_full_pass, settled
 
 
 @pytest.mark.parametrize(("upper", "delta2"), [(0.3, 0.0), (math.inf, 0.5), (1.0, 0.25)])
@@ -197,39 +197,39 @@ def shrinking_oracle(patterns, upper, diagonal, order, generator, passes, alpha,
 def test_shrinking_removes_what_the_oracle_removes(passes, upper, delta2, seed):
     X, y = clouds(seed, m=15, d=3)
     rows = rows_of(X)
-    materialised = oracles.patterns_of(X, y)
-    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, delta2, upper)
+    materialised = oracles.data_of(X, y)
+    data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, delta2, upper)
     weights = WeightVector(3, 15)
     schedule = ShrinkingPasses((seed, 1), passes)
     generator = np.random.default_rng((seed, 1))
     rules = Rules(UnitMargin(), CoordinateStep(), NoShrink())
-    alpha, w, n_moves, n_visits = np.zeros(15), np.zeros(4), 0, 0
+    alpha, w, n_moves, n_accesses = np.zeros(15), np.zeros(4), 0, 0
     for order in orders_of(15, 4, seed):
-        changed = schedule.full_epoch(patterns, weights, rules, order)
-        moves, visits, expected, settled = shrinking_oracle(
+        changed = schedule.full_epoch(data, weights, rules, order)
+        moves, accesses, expected, settled = shrinking_oracle(
             materialised, upper, delta2, order, generator, passes, alpha, w
         )
         if settled:  # by now violations are roundings
             return
-        n_moves, n_visits = n_moves + len(moves), n_visits + visits
+        n_moves, n_accesses = n_moves + len(moves), n_accesses + accesses
         assert changed == expected
-        assert schedule.n_visits == n_visits
+        assert schedule.n_accesses == n_accesses
         assert weights.n_updates == n_moves
         assert_allclose(weights.dual, alpha, rtol=1e-9, atol=1e-9)
-    assert passes == 0 or n_visits > 4 * 15
+    assert passes == 0 or n_accesses > 4 * 15
 
 
-def test_shrinking_visits_fewer_patterns():
+def test_shrinking_accesses_fewer_samples():
     X, y = clouds(m=400, distance=0.7)
     rows = rows_of(X)
-    patterns = binary_patterns(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, 1.0)
+    data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, 1.0)
     weights, schedule = WeightVector(4, 400), ShrinkingPasses(0, 20)
     rules = Rules(UnitMargin(), CoordinateStep(), NoShrink())
     for order in orders_of(400, 10, 0):
-        schedule.full_epoch(patterns, weights, rules, order)
-    assert 10 * 400 < schedule.n_visits < 10 * 21 * 400 / 2
+        schedule.full_epoch(data, weights, rules, order)
+    assert 10 * 400 < schedule.n_accesses < 10 * 21 * 400 / 2
     with pytest.raises(ValueError, match="need dual variables"):
-        schedule.full_epoch(patterns, WeightVector(4), rules, order)
+        schedule.full_epoch(data, WeightVector(4), rules, order)
 
 
 # ----------------------------------------------------------------------------------------- identities
@@ -245,7 +245,7 @@ def test_objective_is_that_of_LinearSVC(loss, shrinking, C):
 
     def objective(classifier):
         w = np.append(classifier.coef_[0], classifier.intercept_[0])
-        slack = np.maximum(1 - oracles.patterns_of(X, y) @ w, 0)
+        slack = np.maximum(1 - oracles.data_of(X, y) @ w, 0)
         return 0.5 * w @ w + C * np.sum(slack if loss == "hinge" else slack**2)
 
     assert ours.converged_
@@ -276,7 +276,7 @@ def test_hard_margin_of_the_extended_data_is_the_squared_hinge(C, seed):
     X, y = integers(seed)
     extended = np.hstack([X, np.diag(y / math.sqrt(2 * C))])
     orders = list(orders_of(len(y), 4, seed))
-    explicit = descend(oracles.patterns_of(extended, y), math.inf, orders)
+    explicit = descend(oracles.data_of(extended, y), math.inf, orders)
     params = {"eps": 1e-15, "max_iter": 4, "random_state": 0, "shrinking": False}
     with pytest.warns():
         soft = Dcd(C=C, **params).fit(X, y)
@@ -284,7 +284,7 @@ def test_hard_margin_of_the_extended_data_is_the_squared_hinge(C, seed):
     assert soft.n_updates_ == hard.n_updates_
     assert [e[:2] for e in soft.learning_curve_[0]] == [e[:2] for e in hard.learning_curve_[0]]
     assert_allclose(soft.dual_coef_, hard.dual_coef_, rtol=1e-9)
-    implicit = descend(oracles.patterns_of(X, y), math.inf, orders, diagonal=1 / (2 * C))
+    implicit = descend(oracles.data_of(X, y), math.inf, orders, diagonal=1 / (2 * C))
     assert [k for k, _ in implicit[2]] == [k for k, _ in explicit[2]]
 
 
@@ -295,13 +295,13 @@ def test_hard_margin_of_the_extended_data_is_the_squared_hinge(C, seed):
 @given(seed=SEEDS, max_iter=st.sampled_from([1, 2, 5, 50]), eps=st.sampled_from([0.3, 0.01, 1e-5]))
 def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(name, C, seed, max_iter, eps):
     X, y = integers(seed)
-    patterns = oracles.patterns_of(X, y)
+    data = oracles.data_of(X, y)
     fit = margins.get(name)(C=C, loss="hinge", eps=eps, max_iter=max_iter, random_state=0).fit(X, y)
     (certificate,) = fit.certificates_
-    optimum = oracles.l1_svm_optimum(patterns, C)[0]
+    optimum = oracles.l1_svm_optimum(data, C)[0]
     assert certificate.dual <= optimum * (1 + 1e-9)
     w = np.append(fit.coef_[0], fit.intercept_[0])
-    objective = 0.5 * w @ w + C * np.maximum(1 - patterns @ w, 0).sum()
+    objective = 0.5 * w @ w + C * np.maximum(1 - data @ w, 0).sum()
     assert certificate.primal == pytest.approx(objective, rel=1e-9)
     assert objective >= optimum * (1 - 1e-9)
     assert fit.converged_ == (certificate.gap <= eps)
@@ -315,7 +315,7 @@ def test_clean_pass_ends_with_products_of_1(name, loss):
     fit = margins.get(name)(loss=loss, stop="clean-pass", max_iter=20_000, random_state=0).fit(X, y)
     alpha = fit.dual_coef_[0]
     assert fit.converged_
-    products = oracles.patterns_of(X, y) @ np.append(fit.coef_[0], fit.intercept_[0])
+    products = oracles.data_of(X, y) @ np.append(fit.coef_[0], fit.intercept_[0])
     products = products + 0.5 * alpha if loss == "squared_hinge" else products
     inside = (alpha > 0) & ((alpha < 1 - 1e-9) | (loss == "squared_hinge"))
     assert inside.any()

@@ -28,11 +28,11 @@ from margins.rules import (
     FixedMargin,
     FixedThreshold,
     HarmonicDecay,
-    Journal,
     LengthPower,
     LongestSurvivor,
     MarginError,
     Mistake,
+    MistakeHistory,
     NormalisedStep,
     NoShrink,
     PassiveAggressive,
@@ -56,7 +56,7 @@ from margins.testing import algorithm_checks, check_algorithm, check_rule, rule_
 SAMPLED = ["averaged-perceptron", "pdm"]  # tests/test_estimators.py asks scikit-learn about all
 HARD_MARGIN = {"pfm": {"C": math.inf, "gamma": 0.1}}  # has to be told a margin there
 EXPECTED = {
-    "pocket": {"check_partial_fit": "The ratchet counts over the patterns at hand: those of a chunk."}
+    "pocket": {"check_partial_fit": "The ratchet counts over the samples at hand: those of a chunk."}
 }
 
 
@@ -133,13 +133,13 @@ EXPECTED_OF_RULES = {
         "check_dual_variables_keep_their_bounds": "Made for products below 1; the check's go up to 40."
     },
 }
-READOUTS = {
+AVERAGINGS = {
     "longest": LongestSurvivor,
     "pocket": Pocket,
     "average": Average,
-    "average of presentations": lambda weights: Average(weights, "presentations"),
+    "average of accesses": lambda weights: Average(weights, "accesses"),
     "average of late ones": lambda weights: SuffixAverage(weights, 3, 2.5),
-    "journal": lambda weights: Journal(),
+    "journal": lambda weights: MistakeHistory(),
 }
 
 
@@ -147,7 +147,13 @@ BASE_CLASSES = ("margins.rules._base", "margins.rules._averaging", "margins.rule
 
 
 def test_every_rule_of_ours_is_checked():
-    kinds = {type(rule) for rule in RULES} | {LongestSurvivor, Pocket, Average, SuffixAverage, Journal}
+    kinds = {type(rule) for rule in RULES} | {
+        LongestSurvivor,
+        Pocket,
+        Average,
+        SuffixAverage,
+        MistakeHistory,
+    }
     ours = {
         rule
         for rule in vars(margins.rules).values()
@@ -170,8 +176,8 @@ def test_check_of_a_rule_fails_where_it_is_said_to(rule):
                 check(*arguments)
 
 
-@pytest.mark.parametrize("make", READOUTS.values(), ids=READOUTS)
-def test_readout_keeps_its_promises(make):
+@pytest.mark.parametrize("make", AVERAGINGS.values(), ids=AVERAGINGS)
+def test_averaging_keeps_its_promises(make):
     check_rule(make)
 
 
@@ -540,7 +546,7 @@ BROKEN_RULES = {
     ),
     "wrong number of additions": (
         lambda: WrongRepeat(0.1),
-        "check_repeat: got a pattern added 1.900001.* times for 2 updates at once at the start",
+        "check_repeat: got a sample added 1.900001.* times for 2 updates at once at the start",
     ),
     "wrong factor of many": (
         lambda: WrongShrinkOfRepeat(0.1),
@@ -585,15 +591,15 @@ def test_broken_rule_is_told_what_is_wrong(make, message):
 
 
 class SpoilsTheRun(LongestSurvivor):
-    def hypothesis(self, a, patterns):
+    def hypothesis(self, a, data):
         a.rescale(2)
         return a
 
 
 class ChangesItsMind(Average):
-    def hypothesis(self, a, patterns):
+    def hypothesis(self, a, data):
         self.n_right += 1
-        return super().hypothesis(a, patterns)
+        return super().hypothesis(a, data)
 
 
 class LosesItsMemory(LongestSurvivor):
@@ -601,25 +607,25 @@ class LosesItsMemory(LongestSurvivor):
         return super().__reduce__()[:2]  # without its state
 
 
-BROKEN_READOUTS = {
-    SpoilsTheRun: "SpoilsTheRun fails check_readout_looks_only: ",
-    ChangesItsMind: "ChangesItsMind fails check_readout_looks_only: got the hypotheses .* asked twice",
-    LosesItsMemory: "LosesItsMemory fails check_readout_is_pickled: got .* after pickling",
+BROKEN_AVERAGINGS = {
+    SpoilsTheRun: "SpoilsTheRun fails check_averaging_looks_only: ",
+    ChangesItsMind: "ChangesItsMind fails check_averaging_looks_only: got the hypotheses .* asked twice",
+    LosesItsMemory: "LosesItsMemory fails check_averaging_is_pickled: got .* after pickling",
 }
 
 
-@pytest.mark.parametrize("make", BROKEN_READOUTS, ids=lambda make: make.__name__)
-def test_broken_readout_is_told_what_is_wrong(make):
-    with pytest.raises(AssertionError, match=f"(?s){BROKEN_READOUTS[make]}"):
+@pytest.mark.parametrize("make", BROKEN_AVERAGINGS, ids=lambda make: make.__name__)
+def test_broken_averaging_is_told_what_is_wrong(make):
+    with pytest.raises(AssertionError, match=f"(?s){BROKEN_AVERAGINGS[make]}"):
         check_rule(make)
 
 
 def test_what_is_no_rule_is_refused():
     with pytest.raises(TypeError, match="rule must be a Condition, an Update, a Shrink, or a callable"):
         check_rule(3)
-    with pytest.raises(TypeError, match="a callable that makes a Readout"):
-        check_rule(Journal())
-    with pytest.raises(AssertionError, match="check_readout_looks_only: got 3 from"):
+    with pytest.raises(TypeError, match="a callable that makes an Averaging"):
+        check_rule(MistakeHistory())
+    with pytest.raises(AssertionError, match="check_averaging_looks_only: got 3 from"):
         check_rule(lambda weights: 3)
 
 

@@ -44,7 +44,7 @@ def classes(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     weighted.fit(X, y)
     Perceptron(class_weight="balanced", kernel="rbf", gamma=0.5, n_jobs=2).fit(X, y)
 
-    stream = PassiveAggressiveClassifier(readout="averaged")
+    stream = PassiveAggressiveClassifier(averaging="averaged")
     assert_type(stream.partial_fit(X, y, classes=[-1, 1]), PassiveAggressiveClassifier)
 
 

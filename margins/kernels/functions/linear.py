@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from margins.data.binary_problem import rows_of
+from margins.data.binary_data import rows_of
 from margins.kernels._transform import Transform
 from margins.kernels.kernel import Kernel
 

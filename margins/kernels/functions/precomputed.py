@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from margins.data.binary_problem import rows_of
+from margins.data.binary_data import rows_of
 from margins.kernels._gram import GramRows
 from margins.kernels.kernel import Kernel
 

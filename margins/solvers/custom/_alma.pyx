@@ -20,7 +20,7 @@ from libc.math cimport copysign, fabs, fmax, pow, sqrt
 from libc.stdint cimport int32_t
 
 from margins._sparse cimport axpy, dot
-from margins._update cimport Patterns, Rules, SampleLoop, Tally
+from margins._update cimport BinaryData, Rules, SampleLoop, Tally
 
 # The scalars. Between folds scale is in [1/2, 1], so that no power leaves double's range.
 cpdef enum:
@@ -91,20 +91,20 @@ cdef class AlmaLoop(SampleLoop):
         self.norms, self.p, self.eps = norms, p, eps
         self.v, self.u, self.beta, self.scalars = v, u, beta, scalars
 
-    def full_epoch(self, Patterns patterns not None, weights, rules, const int32_t[::1] order not None,
-                   Rules full_pass_rules=None, readout=None):
+    def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
+                   Rules full_pass_rules=None, averaging=None):
         """Process the samples of `order`: how many made an update. The arrays hold the weights.
 
         Parameters
         ----------
-        patterns : Patterns
+        data : BinaryData
             Not of a kernel.
         order : ndarray of int32
-        weights, rules, full_pass_rules, readout : object
+        weights, rules, full_pass_rules, averaging : object
             For loops with a `WeightVector`; unused here.
         """
         cdef Tally tally
-        self.begin(patterns, None, None, None)
+        self.begin(data, None, None, None)
         try:
             self.run(order, order.shape[0], &tally)
         finally:
@@ -115,37 +115,37 @@ cdef class AlmaLoop(SampleLoop):
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
         _process(
-            self.patterns, order, begin, end, self.norms, self.p, self.eps, self.v, self.u, self.beta,
+            self.data, order, begin, end, self.norms, self.p, self.eps, self.v, self.u, self.beta,
             self.scalars, tally
         )
         return 0
 
 
 cdef void _process(
-    Patterns patterns, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end,
+    BinaryData data, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end,
     const double[::1] norms, double p, double eps, double[::1] v, double[::1] u, double[::1] beta,
     double[::1] scalars, Tally* tally
 ) noexcept nogil:
     """Process order[begin:end]."""
     cdef bint euclidean = p == 2
-    cdef double rho = sqrt(patterns.sqrho), bound = (1 - eps) * sqrt(8 * (p - 1)) / eps
+    cdef double rho = sqrt(data.sqrho), bound = (1 - eps) * sqrt(8 * (p - 1)) / eps
     cdef double threshold, product, label, delta, own, eta, c, norm
     cdef Py_ssize_t i, k, d = v.shape[0] - 1
     norm = pow(scalars[POWER], 1 / p)
     threshold = bound / sqrt(scalars[UPDATES] + 1) * pow(norm, p - 2) / scalars[SCALE]
     for i in range(begin, end):
         k = order[i]
-        label = patterns.labels[k]
-        delta = sqrt(patterns.extension[k])
+        label = data.labels[k]
+        delta = sqrt(data.diag[k])
         own = 0 if beta is None else beta[k] * delta
-        product = label * (dot(patterns.rows, k, &u[0]) + rho * u[d]) + delta * pow(own, p - 1)
+        product = label * (dot(data.rows, k, &u[0]) + rho * u[d]) + delta * pow(own, p - 1)
         if product > threshold * norms[k]:
             continue
         tally.n_changed += 1
         scalars[UPDATES] += 1
         eta = sqrt(2 / ((p - 1) * scalars[UPDATES]))
         c = eta / (scalars[SCALE] * norms[k])
-        axpy(patterns.rows, k, label * c, &v[0])
+        axpy(data.rows, k, label * c, &v[0])
         v[d] += label * c * rho
         if beta is not None:
             beta[k] += c
@@ -171,14 +171,14 @@ cdef void _process(
 
 
 def present(
-    Patterns patterns not None, const int32_t[::1] order, norms, p, eps, v, u, beta, scalars
+    BinaryData data not None, const int32_t[::1] order, norms, p, eps, v, u, beta, scalars
 ):
     """Process the samples of `order` by an `AlmaLoop`: how many made an update."""
-    return AlmaLoop(norms, p, eps, v, u, beta, scalars).full_epoch(patterns, None, None, order)
+    return AlmaLoop(norms, p, eps, v, u, beta, scalars).full_epoch(data, None, None, order)
 
 
 def recompute(
-    Patterns patterns not None, double p, const double[::1] v, double[::1] u,
+    BinaryData data not None, double p, const double[::1] v, double[::1] u,
     const double[::1] beta, double[::1] scalars,
 ):
     """Recompute the powers and the sums of squares of theta: their recursions accumulate rounding."""
@@ -187,7 +187,7 @@ def recompute(
     with nogil:
         if beta is not None:
             for k in range(beta.shape[0]):
-                own = beta[k] * sqrt(patterns.extension[k])
+                own = beta[k] * sqrt(data.diag[k])
                 power += pow(own, p)
                 sqnorm += own * own
                 dual_sum += beta[k]
@@ -203,17 +203,17 @@ def recompute(
 
 
 def normalised_products(
-    Patterns patterns not None, const double[::1] norms, double p, const double[::1] u,
+    BinaryData data not None, const double[::1] norms, double p, const double[::1] u,
     const double[::1] beta, double[::1] out,
 ):
     """Leave u.y_k / n_k in `out`, slack terms included: it is |v|_p^(p-2) w.y_k / n_k of theta = v."""
-    cdef double rho = sqrt(patterns.sqrho), own, delta
+    cdef double rho = sqrt(data.sqrho), own, delta
     cdef Py_ssize_t k, d = u.shape[0] - 1
     with nogil:
         for k in range(norms.shape[0]):
-            out[k] = patterns.labels[k] * (dot(patterns.rows, k, &u[0]) + rho * u[d])
+            out[k] = data.labels[k] * (dot(data.rows, k, &u[0]) + rho * u[d])
             if beta is not None:
-                delta = sqrt(patterns.extension[k])
+                delta = sqrt(data.diag[k])
                 own = beta[k] * delta
                 out[k] += delta * pow(own, p - 1)
             out[k] /= norms[k]

@@ -2,7 +2,7 @@
 """Perceptrons that keep few samples."""
 
 from libc.stdint cimport int32_t
-from margins._update cimport Patterns, Rules, SampleLoop, Tally, Thresholds, WeightVector
+from margins._update cimport BinaryData, Rules, SampleLoop, Tally, Thresholds, WeightVector
 
 
 cdef class Cache(SampleLoop):
@@ -11,15 +11,15 @@ cdef class Cache(SampleLoop):
     cdef object _generator
     cdef int32_t[::1] _members        # the oldest first
     cdef const double[::1] _draws     # for every sample of an epoch, in [0, 1)
-    cdef double _margin_without(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil
-    cdef Py_ssize_t _easiest(self, Patterns patterns, WeightVector a, double* margin) noexcept nogil
+    cdef double _margin_without(self, BinaryData data, WeightVector a, Py_ssize_t i) noexcept nogil
+    cdef Py_ssize_t _easiest(self, BinaryData data, WeightVector a, double* margin) noexcept nogil
     cdef void _remove(
-        self, Patterns patterns, WeightVector a, Py_ssize_t i, const Thresholds* thresholds
+        self, BinaryData data, WeightVector a, Py_ssize_t i, const Thresholds* thresholds
     ) noexcept nogil
     cdef bint _add(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, const Thresholds* thresholds,
+        self, BinaryData data, WeightVector a, Rules rules, Py_ssize_t k, const Thresholds* thresholds,
         Tally* tally
     ) noexcept nogil
     cdef bint _process_sample(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double draw, Tally* tally
+        self, BinaryData data, WeightVector a, Rules rules, Py_ssize_t k, double draw, Tally* tally
     ) noexcept nogil

@@ -25,7 +25,7 @@ randomized budget perceptron.
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from margins._update cimport (
-    NO_FAILURE, Patterns, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step,
+    NO_FAILURE, BinaryData, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step,
     check_sqnorm, check_step, check_thresholds, describe_sample, product,
 )
 
@@ -56,7 +56,7 @@ cdef class Cache(SampleLoop):
         self._members = np.empty(0, dtype=np.int32)
 
     def __reduce__(self):
-        return _restore, (self.size, self._generator, self.members, self.n_visits)
+        return _restore, (self.size, self._generator, self.members, self.n_accesses)
 
     @property
     def members(self):
@@ -71,21 +71,21 @@ cdef class Cache(SampleLoop):
         for k in range(n):
             a.beta[k] = 1 / a.state.scale
 
-    def full_epoch(self, Patterns patterns not None, WeightVector a not None, Rules rules not None,
-                   const int32_t[::1] order not None, Rules full_pass_rules=None, readout=None):
+    def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
+                   const int32_t[::1] order not None, Rules full_pass_rules=None, averaging=None):
         """Process every sample of `order`.
 
         Parameters
         ----------
         rules : Rules
             With the threshold beta, and updates that add a sample once.
-        full_pass_rules, readout : None
+        full_pass_rules, averaging : None
             For `ActiveSets`; unused here.
 
         Returns
         -------
         int
-            How many samples were added. `n_refused` is 0, and `n_unmoved` how many misclassified samples
+            How many samples were added. `n_rejected` is 0, and `n_unmoved` how many misclassified samples
             the update did not add.
 
         Raises
@@ -105,7 +105,7 @@ cdef class Cache(SampleLoop):
         members[:self.n_members] = self.members
         self._members = members
         self._draws = np.zeros(n) if self._generator is None else self._generator.random(n)
-        self.begin(patterns, a, rules, None)
+        self.begin(data, a, rules, None)
         try:
             self.run(order, n, &tally)
         finally:
@@ -123,66 +123,66 @@ cdef class Cache(SampleLoop):
         cdef Py_ssize_t i
         for i in range(begin, end):
             tally.n_changed += self._process_sample(
-                self.patterns, self.weights, self.rules, order[i], self._draws[i], tally
+                self.data, self.weights, self.rules, order[i], self._draws[i], tally
             )
             if tally.failure != NO_FAILURE:
                 break
         return 0
 
     cdef bint _process_sample(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, double draw, Tally* tally
+        self, BinaryData data, WeightVector a, Rules rules, Py_ssize_t k, double draw, Tally* tally
     ) noexcept nogil:
         """Process one sample; True: it was added."""
         cdef Thresholds thresholds
         cdef Py_ssize_t i
         cdef double margin, least
-        cdef double p = product(patterns, a, k)
+        cdef double p = product(data, a, k)
         rules.condition.thresholds(&a.state, &thresholds)
         if not check_thresholds(tally, k, &thresholds):
             return False
-        if not p <= thresholds.learn[patterns.labels[k] > 0]:
+        if not p <= thresholds.learn[data.labels[k] > 0]:
             return False
         if self.size and self.n_members >= self.size:
             if self._generator is None:
-                i = self._easiest(patterns, a, &margin)
+                i = self._easiest(data, a, &margin)
             else:
                 i = min(<Py_ssize_t> (draw * self.n_members), self.n_members - 1)
-            self._remove(patterns, a, i, &thresholds)
-        if not self._add(patterns, a, rules, k, &thresholds, tally):
+            self._remove(data, a, i, &thresholds)
+        if not self._add(data, a, rules, k, &thresholds, tally):
             return False
         while not self.size and self.n_members:
-            i = self._easiest(patterns, a, &margin)
+            i = self._easiest(data, a, &margin)
             # Not if equal: it would be misclassified at once (with beta = 0 the first one, always).
             k = self._members[i]
-            least = thresholds.learn[patterns.labels[k] > 0]
-            if not margin > least + ROUNDING * (patterns.sqnorms[k] + patterns.extension[k]):
+            least = thresholds.learn[data.labels[k] > 0]
+            if not margin > least + ROUNDING * (data.sqnorms[k] + data.diag[k]):
                 break
-            self._remove(patterns, a, i, &thresholds)
+            self._remove(data, a, i, &thresholds)
         return True
 
-    cdef double _margin_without(self, Patterns patterns, WeightVector a, Py_ssize_t i) noexcept nogil:
+    cdef double _margin_without(self, BinaryData data, WeightVector a, Py_ssize_t i) noexcept nogil:
         """y_i.(a - y_i) for the i-th member."""
         cdef Py_ssize_t k = self._members[i]
-        return product(patterns, a, k) - (patterns.sqnorms[k] + patterns.extension[k])
+        return product(data, a, k) - (data.sqnorms[k] + data.diag[k])
 
-    cdef Py_ssize_t _easiest(self, Patterns patterns, WeightVector a, double* margin) noexcept nogil:
+    cdef Py_ssize_t _easiest(self, BinaryData data, WeightVector a, double* margin) noexcept nogil:
         """The member with the largest y_i.(a - y_i), which is left in `margin`; the oldest of equals."""
         cdef Py_ssize_t i, best = 0
         cdef double one
         margin[0] = -INFINITY
         for i in range(self.n_members):
-            one = self._margin_without(patterns, a, i)
+            one = self._margin_without(data, a, i)
             if one > margin[0]:
                 margin[0], best = one, i
         return best
 
     cdef bint _add(
-        self, Patterns patterns, WeightVector a, Rules rules, Py_ssize_t k, const Thresholds* thresholds,
+        self, BinaryData data, WeightVector a, Rules rules, Py_ssize_t k, const Thresholds* thresholds,
         Tally* tally
     ) noexcept nogil:
         cdef Sample sample
         cdef Step step
-        describe_sample(patterns, a, k, product(patterns, a, k), thresholds, &sample)
+        describe_sample(data, a, k, product(data, a, k), thresholds, &sample)
         step.rounded = False
         rules.update.learn(rules, &a.state, &sample, &step)
         if step.repetitions <= 0:
@@ -190,7 +190,7 @@ cdef class Cache(SampleLoop):
             return False
         if not check_step(tally, k, &step):
             return False
-        apply_step(patterns, a, &sample, &step)
+        apply_step(data, a, &sample, &step)
         if not check_sqnorm(tally, k, &a.state):
             return False
         self._members[self.n_members] = <int32_t> k
@@ -198,22 +198,22 @@ cdef class Cache(SampleLoop):
         return True
 
     cdef void _remove(
-        self, Patterns patterns, WeightVector a, Py_ssize_t i, const Thresholds* thresholds
+        self, BinaryData data, WeightVector a, Py_ssize_t i, const Thresholds* thresholds
     ) noexcept nogil:
         cdef Sample sample
         cdef Step step
         cdef Py_ssize_t j, k = self._members[i]
-        describe_sample(patterns, a, k, product(patterns, a, k), thresholds, &sample)
+        describe_sample(data, a, k, product(data, a, k), thresholds, &sample)
         step.shrink, step.add, step.repetitions = 1, -1, 1
-        apply_step(patterns, a, &sample, &step)
+        apply_step(data, a, &sample, &step)
         self.n_members -= 1
         for j in range(i, self.n_members):
             self._members[j] = self._members[j + 1]
 
 
-def _restore(size, generator, members, n_visits):
+def _restore(size, generator, members, n_accesses):
     cdef Cache cache = Cache(size, generator)
     cache._members = members
     cache.n_members = len(members)
-    cache.n_visits = n_visits
+    cache.n_accesses = n_accesses
     return cache

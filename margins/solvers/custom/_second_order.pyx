@@ -22,7 +22,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from margins._sparse cimport axpy, dot
-from margins._update cimport Patterns, Rules, SampleLoop, Tally
+from margins._update cimport BinaryData, Rules, SampleLoop, Tally
 
 
 cdef class SecondOrderLoop(SampleLoop):
@@ -48,20 +48,20 @@ cdef class SecondOrderLoop(SampleLoop):
         self.T, self.w, self.v, self.alpha = T, w, v, alpha
         self.f, self.r = np.empty((2, w.shape[0]))
 
-    def full_epoch(self, Patterns patterns not None, weights, rules, const int32_t[::1] order not None,
-                   Rules full_pass_rules=None, readout=None):
+    def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
+                   Rules full_pass_rules=None, averaging=None):
         """Process the samples of `order`: how many were mistakes.
 
         Parameters
         ----------
-        patterns : Patterns
+        data : BinaryData
             Not of a kernel; their slack terms are left out.
         order : ndarray of int32
-        weights, rules, full_pass_rules, readout : object
+        weights, rules, full_pass_rules, averaging : object
             For loops with a `WeightVector`; unused here.
         """
         cdef Tally tally
-        self.begin(patterns, None, None, None)
+        self.begin(data, None, None, None)
         try:
             self.run(order, order.shape[0], &tally)
         finally:
@@ -76,30 +76,30 @@ cdef class SecondOrderLoop(SampleLoop):
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
         self.slack_sqnorm += _process(
-            self.patterns, order, begin, end, self.T, self.w, self.v, self.alpha, self.f, self.r, tally
+            self.data, order, begin, end, self.T, self.w, self.v, self.alpha, self.f, self.r, tally
         )
         return 0
 
 
 cdef double _process(
-    Patterns patterns, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] T,
+    BinaryData data, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] T,
     double[::1] w, double[::1] v, double[::1] alpha, double[::1] f, double[::1] r, Tally* tally
 ) noexcept nogil:
     """Process order[begin:end]: the sum of D_k over the mistakes. `f` and `r` are work arrays."""
-    cdef double rho = sqrt(patterns.sqrho), score, label, q, c, slack_sqnorm = 0
+    cdef double rho = sqrt(data.sqrho), score, label, q, c, slack_sqnorm = 0
     cdef Py_ssize_t i, j, k, n, d = w.shape[0] - 1
     for i in range(begin, end):
         k = order[i]
-        label = patterns.labels[k]
-        score = dot(patterns.rows, k, &w[0]) + rho * w[d]
+        label = data.labels[k]
+        score = dot(data.rows, k, &w[0]) + rho * w[d]
         if label * score > 0:
             continue
         tally.n_changed += 1
-        slack_sqnorm += patterns.extension[k]
+        slack_sqnorm += data.diag[k]
         q = 0
         r[:] = 0
         for j in range(d + 1):
-            f[j] = dot(patterns.rows, k, &T[j, 0]) + rho * T[j, d]
+            f[j] = dot(data.rows, k, &T[j, 0]) + rho * T[j, d]
             q += f[j] * f[j]
             for n in range(d + 1):
                 r[n] += f[j] * T[j, n]
@@ -108,7 +108,7 @@ cdef double _process(
             for n in range(d + 1):
                 T[j, n] -= c * r[n]
             w[j] += r[j] * ((label - score) / (1 + q))
-        axpy(patterns.rows, k, label, &v[0])
+        axpy(data.rows, k, label, &v[0])
         v[d] += label * rho
         if alpha is not None:
             alpha[k] += 1
@@ -120,7 +120,7 @@ cdef double _process(
     return slack_sqnorm
 
 
-def present(Patterns patterns not None, const int32_t[::1] order, T, w, v, alpha):
+def present(BinaryData data not None, const int32_t[::1] order, T, w, v, alpha):
     """Process the samples of `order` by a `SecondOrderLoop`.
 
     Returns
@@ -131,4 +131,4 @@ def present(Patterns patterns not None, const int32_t[::1] order, T, w, v, alpha
         The sum of their D_k.
     """
     loop = SecondOrderLoop(T, w, v, alpha)
-    return loop.full_epoch(patterns, None, None, order), loop.slack_sqnorm
+    return loop.full_epoch(data, None, None, order), loop.slack_sqnorm

@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t
 from margins.solvers.newton._hessian cimport Hessian
 from margins.solvers.newton._dense_block cimport DenseBlock
-from margins._update cimport Patterns
+from margins._update cimport BinaryData
 
 
 cdef class DenseHessian(Hessian):

@@ -17,7 +17,7 @@ linear SVMs.
 from libc.math cimport isfinite, sqrt
 from libc.stdint cimport int8_t, int32_t
 from margins.solvers.newton._dense_block cimport DenseBlock
-from margins._update cimport Patterns
+from margins._update cimport BinaryData
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 
 import numpy as np
@@ -33,7 +33,7 @@ cdef class DenseHessian(Hessian):
 
     Parameters
     ----------
-    patterns : Patterns
+    data : BinaryData
     curvature : ndarray of float64, shape (m,)
         s_k > 0.
     in_blocks : bool
@@ -45,9 +45,9 @@ cdef class DenseHessian(Hessian):
         1 for the samples in the sum.
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] curvature, bint in_blocks=False):
-        cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
-        Hessian.__init__(self, patterns, curvature)
+    def __init__(self, BinaryData data not None, const double[::1] curvature, bint in_blocks=False):
+        cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sqrho > 0)
+        Hessian.__init__(self, data, curvature)
         self.sum = np.zeros((n, n + 1))
         if in_blocks:
             self.block = DenseBlock(n, m, is_double=False)

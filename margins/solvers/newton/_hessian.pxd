@@ -2,11 +2,11 @@
 """The interface of Hessians."""
 
 from libc.stdint cimport int8_t, int32_t
-from margins._update cimport Patterns
+from margins._update cimport BinaryData
 
 
 cdef class Hessian:
-    cdef Patterns patterns
+    cdef BinaryData data
     cdef const double[::1] curvature
     cdef double rho
     cdef double[::1] values         # buffer for a sample's elements

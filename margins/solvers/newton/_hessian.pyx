@@ -11,7 +11,7 @@ multiplied by vectors (`margins.solvers.newton._hessian_vector`).
 from libc.math cimport sqrt
 from libc.stdint cimport int8_t, int32_t
 from margins._sparse cimport nonzeros
-from margins._update cimport Patterns
+from margins._update cimport BinaryData
 
 import numpy as np
 
@@ -21,7 +21,7 @@ cdef class Hessian:
 
     Parameters
     ----------
-    patterns : Patterns
+    data : BinaryData
     curvature : ndarray of float64, shape (m,)
         s_k > 0.
 
@@ -33,18 +33,18 @@ cdef class Hessian:
         Samples that products with a Hessian that is not stored have read so far.
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] curvature):
-        cdef Py_ssize_t longest = patterns.rows.longest() + 1
-        self.patterns, self.curvature, self.rho = patterns, curvature, sqrt(patterns.sqrho)
-        self.included = np.zeros(patterns.rows.n_rows, dtype=np.int8)
+    def __init__(self, BinaryData data not None, const double[::1] curvature):
+        cdef Py_ssize_t longest = data.rows.longest() + 1
+        self.data, self.curvature, self.rho = data, curvature, sqrt(data.sqrho)
+        self.included = np.zeros(data.rows.n_rows, dtype=np.int8)
         self.is_included = self.included
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
 
     cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil:
         """Copy [x_k, rho] to `values`, its columns to `columns`; return the number of elements."""
-        cdef Py_ssize_t n = nonzeros(self.patterns.rows, k, &self.values[0], &self.columns[0])
+        cdef Py_ssize_t n = nonzeros(self.data.rows, k, &self.values[0], &self.columns[0])
         if self.rho > 0:
-            self.values[n], self.columns[n] = self.rho, <int32_t> self.patterns.rows.n_features
+            self.values[n], self.columns[n] = self.rho, <int32_t> self.data.rows.n_features
             n += 1
         return n
 

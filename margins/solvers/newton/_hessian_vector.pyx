@@ -18,7 +18,7 @@ from libc.math cimport isfinite
 from libc.stdint cimport int8_t, int32_t
 from margins._sparse cimport axpy, dot
 from margins.linalg._sums cimport dot_of
-from margins._update cimport Patterns
+from margins._update cimport BinaryData
 
 import numpy as np
 
@@ -33,7 +33,7 @@ cdef class HessianVectorProduct(Hessian):
 
     Parameters
     ----------
-    patterns : Patterns
+    data : BinaryData
     curvature : ndarray of float64, shape (m,)
         s_k > 0.
     max_read : int
@@ -41,9 +41,9 @@ cdef class HessianVectorProduct(Hessian):
         separable and C is large, steps are many, each of hundreds of products.
     """
 
-    def __init__(self, Patterns patterns not None, const double[::1] curvature, Py_ssize_t max_read):
-        cdef Py_ssize_t m = patterns.rows.n_rows, n = patterns.rows.n_features + (patterns.sqrho > 0)
-        Hessian.__init__(self, patterns, curvature)
+    def __init__(self, BinaryData data not None, const double[::1] curvature, Py_ssize_t max_read):
+        cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sqrho > 0)
+        Hessian.__init__(self, data, curvature)
         self.max_read = max_read
         self.free = np.empty(m, dtype=np.int32)
         self.diagonal, self.solution, self.scaled, self.direction, self.image = np.zeros((5, n))
@@ -101,14 +101,14 @@ cdef class HessianVectorProduct(Hessian):
 
     cdef void _multiply(self, double factor) noexcept nogil:
         """Make `image` the product of the matrix and `direction`."""
-        cdef Py_ssize_t i, k, d = self.patterns.rows.n_features
+        cdef Py_ssize_t i, k, d = self.data.rows.n_features
         cdef double c, total = 0, bias = self.rho * self.direction[d] if self.rho > 0 else 0
         self.n_read += self.n_free
         self.image[:] = self.direction
         for i in range(self.n_free):
             k = self.free[i]
-            c = factor * self.curvature[k] * (dot(self.patterns.rows, k, &self.direction[0]) + bias)
-            axpy(self.patterns.rows, k, c, &self.image[0])
+            c = factor * self.curvature[k] * (dot(self.data.rows, k, &self.direction[0]) + bias)
+            axpy(self.data.rows, k, c, &self.image[0])
             total += c
         if self.rho > 0:
             self.image[d] += self.rho * total

@@ -24,58 +24,58 @@ from margins.solvers.newton._hessian cimport Hessian
 from margins.losses._smoothed cimport SmoothLoss
 from margins._sparse cimport axpy, dot
 from margins.linalg._sums cimport dot_of
-from margins._update cimport Patterns
+from margins._update cimport BinaryData
 
 import numpy as np
 
 # ---------------------------------------------------------------------------- sums over a working set
 
 
-def products(Patterns patterns not None, const int32_t[::1] working_set, const double[::1] vector):
+def products(BinaryData data not None, const int32_t[::1] working_set, const double[::1] vector):
     """w.y_k over a working set: ndarray of float64."""
     result = np.empty(working_set.shape[0])
     cdef double[::1] out = result
     with nogil:
-        _products(patterns, working_set, vector, out)
+        _products(data, working_set, vector, out)
     return result
 
 
 cdef void _products(
-    Patterns patterns, const int32_t[::1] working_set, const double[::1] vector, double[::1] out
+    BinaryData data, const int32_t[::1] working_set, const double[::1] vector, double[::1] out
 ) noexcept nogil:
     cdef const double* v = &vector[0]
     cdef double bias = 0
     cdef Py_ssize_t i
-    if patterns.sqrho > 0:
-        bias = sqrt(patterns.sqrho) * vector[patterns.rows.n_features]
+    if data.sqrho > 0:
+        bias = sqrt(data.sqrho) * vector[data.rows.n_features]
     for i in range(working_set.shape[0]):
-        out[i] = patterns.labels[working_set[i]] * (dot(patterns.rows, working_set[i], v) + bias)
+        out[i] = data.labels[working_set[i]] * (dot(data.rows, working_set[i], v) + bias)
 
 
-def combination(Patterns patterns not None, const int32_t[::1] working_set, const double[::1] dual):
+def combination(BinaryData data not None, const int32_t[::1] working_set, const double[::1] dual):
     """sum_k alpha_k y_k over a working set: ndarray of float64."""
-    result = np.zeros(patterns.rows.n_features + (patterns.sqrho > 0))
+    result = np.zeros(data.rows.n_features + (data.sqrho > 0))
     cdef double[::1] out = result
     with nogil:
-        _add_combination(patterns, working_set, dual, out)
+        _add_combination(data, working_set, dual, out)
     return result
 
 
 cdef void _add_combination(
-    Patterns patterns, const int32_t[::1] working_set, const double[::1] dual, double[::1] out
+    BinaryData data, const int32_t[::1] working_set, const double[::1] dual, double[::1] out
 ) noexcept nogil:
     """Add sum_k alpha_k y_k over a working set."""
-    cdef Py_ssize_t i, k, d = patterns.rows.n_features
+    cdef Py_ssize_t i, k, d = data.rows.n_features
     cdef double* v = &out[0]
     cdef double c, label_sum = 0
     for i in range(working_set.shape[0]):
         if dual[i] > 0:
             k = working_set[i]
-            c = dual[i] * patterns.labels[k]
-            axpy(patterns.rows, k, c, v)
+            c = dual[i] * data.labels[k]
+            axpy(data.rows, k, c, v)
             label_sum += c
-    if patterns.sqrho > 0:
-        out[d] += sqrt(patterns.sqrho) * label_sum
+    if data.sqrho > 0:
+        out[d] += sqrt(data.sqrho) * label_sum
 
 
 # ---------------------------------------------------------------------------- working sets
@@ -122,7 +122,7 @@ cdef class Objective:
 
     Parameters
     ----------
-    patterns : Patterns
+    data : BinaryData
     working_set : ndarray of int32
         Indices of samples, ascending.
     fixed : ndarray of float64, shape (n,)
@@ -154,7 +154,7 @@ cdef class Objective:
         Dual value.
     """
 
-    cdef Patterns patterns
+    cdef BinaryData data
     cdef SmoothLoss losses
     cdef Hessian hessian
     cdef const int32_t[::1] working_set
@@ -167,9 +167,9 @@ cdef class Objective:
     cdef readonly double gap, value
     cdef readonly bint is_exact
 
-    def __init__(self, Patterns patterns not None, working_set, fixed, double fixed_value, w, margins,
+    def __init__(self, BinaryData data not None, working_set, fixed, double fixed_value, w, margins,
                  SmoothLoss losses not None, Hessian hessian not None):
-        self.patterns, self.working_set = patterns, working_set
+        self.data, self.working_set = data, working_set
         self.fixed, self.fixed_value = fixed, fixed_value
         self.w, self.margins, self.losses, self.hessian = w.copy(), margins, losses, hessian
         self.dual, self.combination = np.empty(len(working_set)), np.empty(len(w))
@@ -210,7 +210,7 @@ cdef class Objective:
         self.residual = self.losses.dual_variables(self.products, self.alpha, self.free, &total)
         # Recomputed, not updated: dual variables that went to a large C and back would leave rounding.
         self.loss_gradient[:] = 0
-        _add_combination(self.patterns, self.working_set, self.alpha, self.loss_gradient)
+        _add_combination(self.data, self.working_set, self.alpha, self.loss_gradient)
         for j in range(self.weights.shape[0]):
             self.gradient[j] = self.weights[j] - self.fixed[j] - self.loss_gradient[j]
             square += (self.fixed[j] + self.loss_gradient[j]) * (self.fixed[j] + self.loss_gradient[j])
@@ -232,7 +232,7 @@ cdef class Objective:
         for j in range(n):
             self.trial[j] = self.weights[j] + self.step[j]
             linear += (self.weights[j] - self.fixed[j]) * self.step[j]
-        _products(self.patterns, self.working_set, self.trial, self.trial_products)
+        _products(self.data, self.working_set, self.trial, self.trial_products)
         t = self.losses.line_search(
             self.products, self.trial_products, linear, _dot(self.step, self.step), slope
         )

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from margins.data.binary_problem import array_of_each
+from margins.data.binary_data import array_of_each
 from margins.linalg.threads import one_thread
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.base import EpochReport, PrimalPoint, Solver
@@ -69,11 +69,11 @@ class NewtonSolver(Solver):
 
     def start(self, run):
         """Start from the best multiple of the run's weight vector."""
-        self.patterns, self.loss = run.patterns, run.loss
-        m = len(self.patterns)
-        self._rho = math.sqrt(self.patterns.sqrho)
+        self.data, self.loss = run.data, run.loss
+        m = len(self.data)
+        self._rho = math.sqrt(self.data.sqrho)
         self._all = np.arange(m, dtype=np.int32)
-        n_features = self.patterns.rows.n_features
+        n_features = self.data.rows.n_features
         self.w = np.empty(n_features + (self._rho > 0))
         start, scale = run.hypothesis, run.primal_scale
         if not self.loss.is_smooth and scale < self._tuning.zero_scale * run.dual_scale:
@@ -90,9 +90,9 @@ class NewtonSolver(Solver):
             self.alpha = None  # before the first epoch, those of w are not needed
         else:
             self.factor = self._tuning.first_factor
-            self.curvature = smoothing_curvature(self.upper, self.patterns.ordinary_sqnorms)
+            self.curvature = smoothing_curvature(self.upper, self.data.ordinary_sqnorms)
             self.alpha = np.minimum(run.weights.dual, self.upper)
-            many = self.patterns.rows.has_nonzeros(self._tuning.few_elements + 1)
+            many = self.data.rows.has_nonzeros(self._tuning.few_elements + 1)
             self._reduction = self._tuning.epoch_reduction if many else 0.0
         self._band = math.inf
         self._hessian = self._new_hessian()
@@ -102,14 +102,14 @@ class NewtonSolver(Solver):
 
     def epoch(self, run):
         """See `Solver.epoch`."""
-        m = len(self.patterns)
+        m = len(self.data)
         self._keep_best(run.weights, run.dual_scale)
         working_set, fixed, fixed_value = self._working_set()
         n_read = self._hessian.n_read
         with one_thread:
             loss = self._smooth_loss(working_set)
             objective = Objective(
-                self.patterns,
+                self.data,
                 working_set,
                 fixed,
                 fixed_value,
@@ -127,11 +127,11 @@ class NewtonSolver(Solver):
         if working_set is self._all and objective.is_exact:
             margins = objective.margins
         else:
-            margins = products(self.patterns, self._all, objective.w)
+            margins = products(self.data, self._all, objective.w)
         band = mean_distance(margins, self.margins)
-        n_visits = m + n_steps * len(working_set) + self._hessian.n_read - n_read
+        n_accesses = m + n_steps * len(working_set) + self._hessian.n_read - n_read
         if not math.isfinite(objective.gap + band):
-            return self._end(run, n_visits)
+            return self._end(run, n_accesses)
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, loss.factor
         if working_set is self._all:
@@ -140,16 +140,16 @@ class NewtonSolver(Solver):
             self.alpha[working_set] = objective.dual
         # Sums over the samples, not w minus the gradient, whose rounding would make certificates
         # invalid.
-        run.weights.assign(self.patterns, self.alpha, fixed + objective.combination)
+        run.weights.assign(self.data, self.alpha, fixed + objective.combination)
         self._n_stalled = 0 if objective.gap < self._least_gap else self._n_stalled + 1
         self._least_gap = min(self._least_gap, objective.gap)
         # Without a step w may be the optimum, which its dual variables may prove.
         if n_steps == 0 or self._n_stalled >= self._tuning.patience:
             self._keep_best(run.weights, 1.0)
-            return self._end(run, n_visits)
+            return self._end(run, n_accesses)
         return EpochReport(
             len(working_set),
-            n_visits,
+            n_accesses,
             check_gap=not objective.gap > self._tuning.check_ratio * required * objective.value,
             primal=self._point(run),
             dual_is_feasible=True,
@@ -161,20 +161,20 @@ class NewtonSolver(Solver):
         if value > self._best_value and weights.dual_sum > 0:
             self._best_value, self._best = value, (weights.dual, scale)
 
-    def _end(self, run, n_visits):
+    def _end(self, run, n_accesses):
         """Give the run the best dual variables: rounding may have spoilt those of w."""
         if self._best is not None:
             dual, scale = self._best
-            run.weights.assign(self.patterns, np.minimum(scale * dual, self.upper))
-        return EpochReport(0, n_visits, primal=self._point(run), dual_is_feasible=True)
+            run.weights.assign(self.data, np.minimum(scale * dual, self.upper))
+        return EpochReport(0, n_accesses, primal=self._point(run), dual_is_feasible=True)
 
     def _point(self, run):
         return PrimalPoint(self.w, self.margins, self._rho, run.weights)
 
     def _new_hessian(self):
         if self._max_read is None:
-            return DenseHessian(self.patterns, self.curvature, self._in_blocks)
-        return HessianVectorProduct(self.patterns, self.curvature, self._max_read)
+            return DenseHessian(self.data, self.curvature, self._in_blocks)
+        return HessianVectorProduct(self.data, self.curvature, self._max_read)
 
     def _working_set(self):
         """The working set, r = the sum of alpha_k y_k over the other samples, and what these alpha_k add
@@ -189,7 +189,7 @@ class NewtonSolver(Solver):
         value = float(rest.sum())
         if self.loss.is_smooth and self.loss.has_upper_bounds:
             value -= 0.5 * float(rest @ (rest / self.curvature))  # D_k alpha_k^2 / 2
-        return working_set, combination(self.patterns, self._all, rest), value
+        return working_set, combination(self.data, self._all, rest), value
 
     def _smooth_loss(self, working_set):
         """The losses of a working set, smoothed around their dual variables if they are not smooth."""

@@ -46,45 +46,51 @@ class SubsampledNewtonSolver(NewtonSolver):
         if self._size == 0:
             return super().epoch(run)
         subsample, self._size = run.orders.sample(self._size), 0
-        tuning, m = self._subsample, len(self.patterns)
+        tuning, m = self._subsample, len(self.data)
         gap = max(tuning.gap, self._tuning.gap_share * run.loss.required_gap(run.eps))
         with one_thread:
             objective, loss = self._subsampled(subsample)
             n_steps = objective.minimise(gap, 0.0, tuning.max_steps)
-        n_visits = n_steps * len(subsample)
+        n_accesses = n_steps * len(subsample)
         if not objective.gap <= gap * objective.value:
-            return self._stop(run, n_visits)
-        margins = products(self.patterns, self._all, objective.w)
+            return self._stop(run, n_accesses)
+        margins = products(self.data, self._all, objective.w)
         value = 0.5 * float(objective.w @ objective.w) + run.loss.value(margins)
         if not value <= tuning.max_objective_ratio * objective.value:
-            return self._stop(run, n_visits + m)
+            return self._stop(run, n_accesses + m)
         self.w, self.margins = objective.w, margins
         self.factor = loss.factor * len(subsample) / m
         self.alpha = self._dual_variables()
-        run.weights.assign(self.patterns, self.alpha)
+        run.weights.assign(self.data, self.alpha)
         return EpochReport(
-            len(subsample), n_visits + m, check_gap=False, primal=self._point(run), dual_is_feasible=True
+            len(subsample),
+            n_accesses + m,
+            check_gap=False,
+            primal=self._point(run),
+            dual_is_feasible=True,
         )
 
-    def _stop(self, run, n_visits):
-        return EpochReport(0, n_visits, check_gap=False, primal=self._point(run), dual_is_feasible=True)
+    def _stop(self, run, n_accesses):
+        return EpochReport(
+            0, n_accesses, check_gap=False, primal=self._point(run), dual_is_feasible=True
+        )
 
     def _subsampled(self, subsample):
         """The objective over a subsample, and its losses."""
-        weight = len(self.patterns) / len(subsample)
+        weight = len(self.data) / len(subsample)
         upper = weight * self.upper[subsample]
         # Centred between the bounds: no dual variable is known.
         factor = weight * self._subsample.first_factor
         loss = SmoothLoss(0.5 * upper, upper, self.curvature[subsample], factor, is_smoothed=True)
         objective = Objective(
-            self.patterns,
+            self.data,
             subsample,
             np.zeros(len(self.w)),
             0.0,
             self.w,
             self.margins[subsample],
             loss,
-            DenseHessian(self.patterns, self.curvature, self._in_blocks),
+            DenseHessian(self.data, self.curvature, self._in_blocks),
         )
         return objective, loss
 

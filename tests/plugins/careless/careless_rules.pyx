@@ -1,7 +1,7 @@
 # cython: language_level=3, cdivision=True
 """Rules that go wrong, as only compiled ones can."""
 from margins._update cimport (
-    Condition, Rules, Shrink, State, Step, Thresholds, Update, Visit, require_abi,
+    Condition, Rules, Shrink, State, Step, Thresholds, Update, Sample, require_abi,
 )
 
 margins_abi = require_abi()
@@ -16,8 +16,8 @@ cdef class WrongRoot(Condition):
     cdef double threshold(self, const State* state) noexcept nogil:
         return 40
 
-    cdef double repetitions(self, const State* state, const Visit* visit) noexcept nogil:
-        return 40 / visit.sqnorm
+    cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
+        return 40 / sample.sqnorm
 
 
 cdef class Forgetful(Condition):
@@ -47,12 +47,12 @@ cdef class TakesBackTooEarly(Condition):
 
 
 cdef class Unbounded(Update):
-    """Adds a pattern whatever its dual variable may become."""
+    """Adds a sample whatever its dual variable may become."""
 
     def __repr__(self):
         return "Unbounded()"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         out.shrink, out.add, out.repetitions = 1, 2, 1
 
 
@@ -62,7 +62,7 @@ cdef class Idle(Update):
     def __repr__(self):
         return "Idle()"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         out.shrink, out.add, out.repetitions = 1, 0, 1
 
 
@@ -72,9 +72,9 @@ cdef class HalfCounted(Update):
     def __repr__(self):
         return "HalfCounted()"
 
-    cdef void learn(self, Rules rules, const State* state, const Visit* visit, Step* out) noexcept nogil:
+    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         out.shrink, out.repetitions = 1, 0.5
-        out.add = min(1, visit.upper - visit.dual)
+        out.add = min(1, sample.upper - sample.dual)
 
 
 cdef class WrongRepeat(Shrink):

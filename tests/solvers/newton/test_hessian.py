@@ -6,7 +6,7 @@ import numpy as np
 import oracles
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sample_problems import ALL_LAYOUTS, integers, patterns_of
+from sample_problems import ALL_LAYOUTS, data_of, integers
 from scipy import sparse
 
 from margins.losses import SquaredHinge
@@ -16,10 +16,10 @@ from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 
 
-def dense_hessian(patterns, curvature):
+def dense_hessian(data, curvature):
     """As the planner has it: in blocks where features are not few, and few elements 0."""
-    in_blocks = adds_in_blocks(Problem(patterns, SquaredHinge(1.0)))
-    return DenseHessian(patterns, curvature, in_blocks)
+    in_blocks = adds_in_blocks(Problem(data, SquaredHinge(1.0)))
+    return DenseHessian(data, curvature, in_blocks)
 
 
 def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_stay_within_the_buffers():
@@ -28,7 +28,7 @@ def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_stay_within
         (np.ones(50), np.array([0, 1, 0, 1, 0] * 10), np.array([0, 25, 50])), shape=(2, 20)
     )
     X.has_canonical_format = True
-    hessian = dense_hessian(patterns_of(X, np.array([1, -1]), 0.0), np.ones(2))
+    hessian = dense_hessian(data_of(X, np.array([1, -1]), 0.0), np.ones(2))
     hessian.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
     assert_array_equal(hessian.matrix[:2, :2], [[450, 0], [300, 200]])
 
@@ -39,7 +39,7 @@ def test_elements_in_any_order_and_in_parts_add_up_in_the_hessian(columns):
         (np.array([1.0, 2, 3, 5]), np.array(columns), np.array([0, 4, 4])), shape=(2, 40)
     )
     X.has_canonical_format = True  # as above
-    hessian = dense_hessian(patterns_of(X, np.array([1, -1]), 2.0), np.array([3.0, 1]))
+    hessian = dense_hessian(data_of(X, np.array([1, -1]), 2.0), np.array([3.0, 1]))
     hessian.py_update(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int8))
     rows = np.zeros((2, 41))
     np.add.at(rows[0], columns, [1.0, 2, 3, 5])
@@ -52,8 +52,8 @@ def test_elements_in_any_order_and_in_parts_add_up_in_the_hessian(columns):
 def test_hessian_follows_the_free_samples(d, rho):
     X, y = integers(m=600, d=d)
     X[:, 20 if d == 20 else 5 :] = 0
-    Y, C = oracles.patterns_of(X, y, rho), np.arange(600) % 4 + 1.0
-    hessian = dense_hessian(patterns_of(X, y, rho), C)
+    Y, C = oracles.data_of(X, y, rho), np.arange(600) % 4 + 1.0
+    hessian = dense_hessian(data_of(X, y, rho), C)
     rng = np.random.default_rng(0)
     vector = rng.normal(size=Y.shape[1])
     free = np.zeros(600, dtype=np.int8)
@@ -72,16 +72,16 @@ def test_hessian_follows_the_free_samples(d, rho):
     assert not hessian.py_solve(0.5, np.full(len(vector), math.inf))
 
 
-@pytest.mark.parametrize("trouble", ["same features", "large", "none"])
-def test_hessian_is_summed_in_double_precision_where_single_does_not_tell(trouble):
+@pytest.mark.parametrize("message", ["same features", "large", "none"])
+def test_hessian_is_summed_in_double_precision_where_single_does_not_tell(message):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 20)), rng.choice([-1, 1], 3000)
-    if trouble == "same features":
+    if message == "same features":
         X[:, 7] = X[:, 3]
-    elif trouble == "large":
+    elif message == "large":
         X *= 1e25
-    Y, C = oracles.patterns_of(X, y, 0.0), rng.random(3000)
-    hessian = dense_hessian(patterns_of(X, y, 0.0), C)
+    Y, C = oracles.data_of(X, y, 0.0), rng.random(3000)
+    hessian = dense_hessian(data_of(X, y, 0.0), C)
     free = rng.random(3000) < 0.8
     all_samples = np.arange(3000, dtype=np.int32)
     for _ in range(2):  # the second time some join and some leave
@@ -91,8 +91,8 @@ def test_hessian_is_summed_in_double_precision_where_single_does_not_tell(troubl
         x = vector.copy()
         assert hessian.py_solve(1e3, x)
         error = np.abs(x - np.linalg.solve(matrix, vector)).max() / np.abs(x).max()
-        assert error <= (1e-5 if trouble == "none" else 1e-8)
-        assert hessian.is_double == (trouble != "none")
+        assert error <= (1e-5 if message == "none" else 1e-8)
+        assert hessian.is_double == (message != "none")
         free ^= rng.random(3000) < 0.2
 
 
@@ -102,10 +102,10 @@ def test_hessian_is_summed_in_double_precision_where_single_does_not_tell(troubl
 def test_products_solve_with_the_hessian_of_the_free_samples(layout, rho, factor):
     rng = np.random.default_rng(0)
     X, y = integers(seed=1, m=40, d=9)
-    patterns = patterns_of(ALL_LAYOUTS[layout](X), y, rho)
-    Y = oracles.patterns_of(X, y, rho)
+    data = data_of(ALL_LAYOUTS[layout](X), y, rho)
+    Y = oracles.data_of(X, y, rho)
     curvature = rng.uniform(0.5, 2.0, 40)
-    hessian = HessianVectorProduct(patterns, curvature, 10**6)
+    hessian = HessianVectorProduct(data, curvature, 10**6)
     for _ in range(3):  # another set each time
         members = np.flatnonzero(rng.random(40) < 0.7).astype(np.int32)
         free = (rng.random(len(members)) < 0.7).astype(np.int8)
@@ -121,8 +121,8 @@ def test_products_solve_with_the_hessian_of_the_free_samples(layout, rho, factor
 
 
 def test_products_report_where_rounding_does_not_allow_a_solution():
-    patterns = patterns_of(np.eye(3) * 1e50, [1, -1, 1], 0.0)
-    hessian = HessianVectorProduct(patterns, np.ones(3), 100)
+    data = data_of(np.eye(3) * 1e50, [1, -1, 1], 0.0)
+    hessian = HessianVectorProduct(data, np.ones(3), 100)
     hessian.py_update(np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int8))
     assert not hessian.py_solve(1e250, np.ones(3))
     assert not hessian.py_solve(1.0, np.zeros(3))
@@ -130,10 +130,10 @@ def test_products_report_where_rounding_does_not_allow_a_solution():
 
 def test_products_with_the_hessian_read_no_more_samples_than_allowed():
     X, y = integers(m=30, d=9)
-    hessian = HessianVectorProduct(patterns_of(X, y, 0.0), np.ones(30), 20)
+    hessian = HessianVectorProduct(data_of(X, y, 0.0), np.ones(30), 20)
     hessian.py_update(np.arange(30, dtype=np.int32), np.arange(30, dtype=np.int8) % 2)
     solution = np.random.default_rng(0).normal(size=9)
     assert hessian.py_solve(1e6, solution)  # as far as it has come
-    assert hessian.n_read == 30  # two products, of 15 patterns each
+    assert hessian.n_read == 30  # two products, of 15 samples each
     assert not hessian.py_solve(1e6, solution)
     assert hessian.n_read == 30

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sample_problems import ALL_LAYOUTS, clouds, integers, patterns_of
+from sample_problems import ALL_LAYOUTS, clouds, data_of, integers
 from scipy.optimize import lsq_linear, minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -38,19 +38,19 @@ each_loss = pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("ones", [False, True])
 @pytest.mark.parametrize("chosen", [[], [2], [0, 2, 3, 7, 11], range(12)])
 @pytest.mark.parametrize("d", [5, 20])  # the second: in dense blocks
-def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones, chosen, d):
+def test_sums_over_samples_are_those_of_the_materialised_ones(layout, rho, ones, chosen, d):
     X, y = integers(ones=ones, d=d)
-    Y = oracles.patterns_of(X, y, rho)
-    patterns = patterns_of(ALL_LAYOUTS[layout](X), y, rho)
+    Y = oracles.data_of(X, y, rho)
+    data = data_of(ALL_LAYOUTS[layout](X), y, rho)
     members = np.array(chosen, dtype=np.int32)
     some, n = Y[members], Y.shape[1]
     vector = np.arange(1.0, n + 1)
-    assert_array_equal(products(patterns, members, vector), some @ vector)
+    assert_array_equal(products(data, members, vector), some @ vector)
     dual = (members % 3).astype(float)
-    assert_array_equal(combination(patterns, members, dual), dual @ some)
+    assert_array_equal(combination(data, members, dual), dual @ some)
     C = (np.arange(12) % 3 + 1.0) ** 2  # whose roots are exact
-    in_blocks = auto.adds_in_blocks(Problem(patterns, SquaredHinge(1.0)))
-    hessian = DenseHessian(patterns, C, in_blocks)
+    in_blocks = auto.adds_in_blocks(Problem(data, SquaredHinge(1.0)))
+    hessian = DenseHessian(data, C, in_blocks)
     hessian.py_update(members, np.ones(len(members), dtype=np.int8))
     matrix = (some.T * C[members]) @ some
     assert_array_equal(hessian.matrix, np.tril(matrix))
@@ -61,7 +61,7 @@ def test_sums_over_patterns_are_those_of_the_materialised_ones(layout, rho, ones
         assert_array_equal(hessian.matrix, np.tril(matrix))
 
 
-def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():
+def test_samples_at_the_band_and_at_their_bounds_count_as_movable():
     # w.y: below, at and above the band of 1/2 around 1; dual variables 0, between, and exactly C.
     p = np.repeat([0.25, 0.5, 1.0, 1.5, 1.75], 3)
     C, unbounded = np.full(15, 0.1), np.full(15, math.inf)
@@ -81,7 +81,7 @@ def test_patterns_at_the_band_and_at_their_bounds_count_as_movable():
 
 @pytest.mark.parametrize("seed", [2, 3, 4, 11, 13, 16])
 def test_steps_do_not_start_at_nothing(seed):
-    # Columns of very different scale: no multiple of what visits find is better than w = 0.
+    # Columns of very different scale: no multiple of what accesses find is better than w = 0.
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(150, 20))) * 10.0 ** rng.integers(-4, 5, 20)
     y = rng.choice([-1, 1], 150)
@@ -93,7 +93,7 @@ def sides(classifier, X, y, C, loss, index=0):
     # In long double: what the sums of double lose must not look like a lie.
     rho = float(classifier.intercept_scaling) if classifier.fit_intercept else 0.0
     which = classifier.classes_[index if len(classifier.classes_) > 2 else 1]
-    Y = oracles.patterns_of(X, np.where(np.asarray(y) == which, 1, -1), rho).astype(np.longdouble)
+    Y = oracles.data_of(X, np.where(np.asarray(y) == which, 1, -1), rho).astype(np.longdouble)
     w = classifier.coef_[index]
     if rho:
         w = np.append(w, classifier.intercept_[index] / rho)
@@ -112,7 +112,7 @@ def sides(classifier, X, y, C, loss, index=0):
 
 def optimum(X, y, C, loss, rho):
     """The least objective by SciPy's solvers: of the primal, or of its dual as least squares."""
-    Y = oracles.patterns_of(X, y, rho)
+    Y = oracles.data_of(X, y, rho)
     m, n = Y.shape
     if loss == "hinge":
         unit = C.sum()
@@ -132,7 +132,7 @@ def optimum(X, y, C, loss, rho):
         )
         w = found.x[:n]
         return w @ w / 2 + C @ np.maximum(1 - Y @ w, 0)
-    # The extended patterns' shortest sum with multiplicities of sum 1, but for the factor.
+    # The extended samples' shortest sum with multiplicities of sum 1, but for the factor.
     A = np.vstack([Y.T, np.diag(1 / np.sqrt(2 * C)), np.ones(m)])
     beta = lsq_linear(A, np.append(np.zeros(len(A) - 1), 1), (0, math.inf), method="bvls", tol=1e-15).x
     return beta.sum() ** 2 / (2 * ((A[:-1] @ beta) ** 2).sum())
@@ -235,7 +235,7 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
     assert certificate.dual <= min(other, C * len(y)) * (1 + 1e-9)
     # Of long rows that cancel, double precision leaves in |a| this much.
     rho = 1.0 if intercept else 0.0
-    lengths = np.linalg.norm(oracles.patterns_of(X, y, rho), axis=1)
+    lengths = np.linalg.norm(oracles.data_of(X, y, rho), axis=1)
     rounding = float(np.finfo(float).eps * (alpha @ lengths))
     assert dual <= certificate.dual * (1 + 1e-9) + rounding * (float(np.sqrt(a @ a)) + rounding)
     assert classifier.converged_ == (
@@ -246,13 +246,13 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
 @quiet
 @each_loss
 @pytest.mark.parametrize(
-    ("visits", "max_iter"), [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)]
+    ("accesses", "max_iter"), [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)]
 )
 def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
-    visits, max_iter, loss, capsys, monkeypatch, tuned
+    accesses, max_iter, loss, capsys, monkeypatch, tuned
 ):
     tuned(newton={"max_steps": 1})
-    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: visits)
+    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: accesses)
     X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
@@ -263,7 +263,7 @@ def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
     best = optimum(X, np.where(y == 1, 1, -1), np.ones(len(y)), loss, 1.0)
     assert dual * (1 - 1e-12) <= certificate.dual <= best * (1 + 1e-8)
     longer = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter + 1)
-    assert longer.n_visits_ >= short.n_visits_ + len(y)
+    assert longer.n_accesses_ >= short.n_accesses_ + len(y)
     assert longer.n_iter_ == max_iter + 1 == len(longer.learning_curve_[0])
 
 
@@ -279,7 +279,7 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
 
 
 def tire(monkeypatch, n_steps):
-    """From the next Newton step but `n_steps` on there are none; visits begin, as on larger data."""
+    """From the next Newton step but `n_steps` on there are none; accesses begin, as on larger data."""
     monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: True)
     left = [n_steps]
 
@@ -296,7 +296,7 @@ def tire(monkeypatch, n_steps):
 @quiet
 @each_loss
 @pytest.mark.parametrize("n_steps", [0, 1, 2, 5])
-def test_visits_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
+def test_accesses_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
     left = tire(monkeypatch, n_steps)
     X, y = clouds(m=200)
     for max_iter in (1, 2, 3, 4, 1000):
@@ -313,12 +313,12 @@ def test_visits_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
     assert dual == pytest.approx(duals[-1], rel=1e-12)
 
 
-@pytest.mark.parametrize("visits", [True, False])
+@pytest.mark.parametrize("accesses", [True, False])
 @pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
 def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
-    visits, n_classes, weighted, monkeypatch
+    accesses, n_classes, weighted, monkeypatch
 ):
-    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: visits)
+    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: accesses)
     X, y = clouds(m=200, n_classes=n_classes)
     C = np.random.default_rng(0).integers(1, 4, len(y)) * 0.7 if weighted else np.ones(len(y))
     fits = {name: margins.get(name)(random_state=0).fit(X, y, C) for name in ("auto", *PAPERS)}
@@ -331,18 +331,18 @@ def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
             assert dual * (1 - 1e-9) <= certificate.dual <= best * (1 + 1e-8)
             assert certificate.fraction >= 0.99
     by_steps = fits.pop("auto")
-    assert by_steps.solver_ == ("unlearning + newton" if visits else "newton")
+    assert by_steps.solver_ == ("unlearning + newton" if accesses else "newton")
     assert by_steps.n_iter_ <= 3
     for fitted in fits.values():
         assert fitted.solver_ == "rules"
-        assert by_steps.n_visits_ < fitted.n_visits_
+        assert by_steps.n_accesses_ < fitted.n_accesses_
 
 
 @each_loss
-@pytest.mark.parametrize("visits", [True, False])
-def test_visits_begin_anew_if_newton_steps_from_0_do_not_finish(visits, loss, monkeypatch):
+@pytest.mark.parametrize("accesses", [True, False])
+def test_accesses_begin_anew_if_newton_steps_from_0_do_not_finish(accesses, loss, monkeypatch):
     tire(monkeypatch, 0)
-    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: visits)
+    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: accesses)
     X, y = clouds(m=200)
     seen = []
 
@@ -357,7 +357,7 @@ def test_visits_begin_anew_if_newton_steps_from_0_do_not_finish(visits, loss, mo
 
     classifier = Watched(loss=loss, eps=1e-6, random_state=0).fit(X, y)
     names = [name for name, *_ in seen]
-    n_before = 0 if visits else 1
+    n_before = 0 if accesses else 1
     assert names[:n_before] == ["newton"] * n_before
     assert seen[n_before] == ("unlearning", 0, 0, 0)
     assert names[n_before:].count("newton") == 1
@@ -371,12 +371,12 @@ def test_visits_begin_anew_if_newton_steps_from_0_do_not_finish(visits, loss, mo
 
 @each_loss
 @pytest.mark.parametrize("n_steps", [0, 2])
-def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
+def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_accesses(
     n_steps, loss, monkeypatch
 ):
     tire(monkeypatch, n_steps)
     X, y = clouds(m=100)
-    Y = oracles.patterns_of(X, np.where(y == 1, 1, -1))
+    Y = oracles.data_of(X, np.where(y == 1, 1, -1))
     seen, bounds, bound_dual = [], [math.inf], Run.bound_dual
 
     def note(run, upper):
@@ -399,7 +399,7 @@ def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
                     seen.append((name, run.weights.dual.max(), run.sqradius))
 
     Watched(loss=loss, eps=1e-6, random_state=0).fit(X, y)
-    # Newton steps are at the scale of the problem, visits at that of b, 1e6 and more times R**2.
+    # Newton steps are at the scale of the problem, accesses at that of b, 1e6 and more times R**2.
     (_, before, sqradius), (_, after, _) = seen
     assert before < 100
     assert 1e5 * sqradius * 1e-3 < after < 1e10 * sqradius
@@ -408,13 +408,13 @@ def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_visits(
 def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale_of_the_duals():
     # A loss whose best scale a search from far away does not find.
     X, y = clouds(m=300)
-    Y = oracles.patterns_of(X, np.where(y == 1, 1, -1))
+    Y = oracles.data_of(X, np.where(y == 1, 1, -1))
     best = fit(X, y, loss="hinge", eps=1e-3)
     w = np.append(best.coef_[0], best.intercept_[0])
     alpha, problem = best.dual_coef_[0] * 0.9, Hinge(1.0)
-    patterns = patterns_of(X, np.where(y == 1, 1, -1))
+    data = data_of(X, np.where(y == 1, 1, -1))
     weights = WeightVector(X.shape[1], len(y))
-    weights.assign(patterns, alpha)
+    weights.assign(data, alpha)
     found = []
     for factor in (1e-9, 1.0, 1e9):
         other = weights.copy()
@@ -440,7 +440,7 @@ def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
 def test_an_optimum_before_the_first_step_is_proven_by_its_own_dual_variables(seed, loss):
     rng = np.random.default_rng(seed)
     X, y = np.round(rng.standard_normal((40, 1))), rng.integers(0, 2, 40)
-    # With one weight the certificate's line search is at the optimum, be it 0, where visits have left
+    # With one weight the certificate's line search is at the optimum, be it 0, where accesses have left
     # the dual variables far from theirs.
     one = Auto(loss=loss, C=30.0, fit_intercept=False, eps=1e-7, random_state=0).fit(X, y)
     assert one.converged_ and one.n_iter_ < 10
@@ -474,7 +474,7 @@ def test_the_certificate_is_computed_where_the_gap_may_be_small_enough(tuned):
     assert len(near) == len(always) > 3 and fits[1].converged_
     assert_array_equal(fits[0].coef_, fits[1].coef_)
     assert None not in always
-    assert near.count(None) == len(near) - 2  # visits choose how to go on by theirs
+    assert near.count(None) == len(near) - 2  # accesses choose how to go on by theirs
     assert near[0] == always[0] and near[-1] == always[-1] == fits[1].certificates_[0]
 
 
@@ -484,7 +484,7 @@ def test_the_certificate_is_computed_where_the_gap_may_be_small_enough(tuned):
 def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
     # Dual variables that are large for a while leave their rounding in any sum that is only updated.
     X, y, weight = weighted_clouds(seed)
-    Y, certify, n_checked = oracles.patterns_of(X, y).astype(np.longdouble), Run.certify, [0]
+    Y, certify, n_checked = oracles.data_of(X, y).astype(np.longdouble), Run.certify, [0]
 
     def check(run):
         certify(run)
@@ -502,8 +502,8 @@ def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
 
 def test_what_overflows_is_no_number_of_a_certificate():
     X, y = integers()
-    patterns, weights = patterns_of(X, y), WeightVector(X.shape[1], len(y))
-    weights.assign(patterns, np.full(len(y), 1e200))
+    data, weights = data_of(X, y), WeightVector(X.shape[1], len(y))
+    weights.assign(data, np.full(len(y), 1e200))
     for sqnorm in (1.0, math.inf):
         bounds = Hinge(np.full(len(y), 2.0)).bounds(np.full(len(y), 1e200), sqnorm, weights)
         assert (bounds.primal, bounds.dual) == (2 * len(y), 0)
@@ -511,7 +511,7 @@ def test_what_overflows_is_no_number_of_a_certificate():
 
 @quiet
 @pytest.mark.parametrize("loss", LOSSES)
-def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
+def test_accesses_go_on_from_the_best_dual_variables(loss, monkeypatch):
     # The first step has spoilt them.
     X, y = clouds(m=200)
     left = tire(monkeypatch, 1)
@@ -528,7 +528,7 @@ def test_visits_go_on_from_the_best_dual_variables(loss, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_long_rows_among_short_ones_leave_no_rounding_behind(seed):
-    # From w = 0 the Hessian is that of all patterns; of the long ones, once they are classified, it
+    # From w = 0 the Hessian is that of all samples; of the long ones, once they are classified, it
     # keeps the rounding, which is more than all short ones together.
     rng, m = np.random.default_rng(seed), 200
     X = rng.normal(size=(2 * m, 1))

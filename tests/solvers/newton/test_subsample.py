@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import real_data
-from sample_problems import ALL_LAYOUTS, patterns_of, tuning_with
+from sample_problems import ALL_LAYOUTS, data_of, tuning_with
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -56,7 +56,7 @@ def assert_proven(fit, X, y, C, weight=1.0):
     assert primal - dual <= fit.eps * dual * (1 + 1e-6)
 
 
-def test_a_sample_pays_where_patterns_are_very_many_beside_the_features():
+def test_a_sample_pays_where_samples_are_very_many_beside_the_features():
     tuning = tuning_with(subsample={"per_feature": 5, "min_size": 20, "min_share": 0.28, "min_ratio": 3})
     for m, d, size in [
         (60, 3, 20),
@@ -67,12 +67,12 @@ def test_a_sample_pays_where_patterns_are_very_many_beside_the_features():
         (74, 5, 0),
         (200, 3, 56),
     ]:
-        patterns = patterns_of(*noisy(m, d))
-        assert subsample_size(Problem(patterns, Hinge(1.0)), tuning) == size
-        assert subsample_size(Problem(patterns, SquaredHinge(1.0)), tuning) == 0
+        data = data_of(*noisy(m, d))
+        assert subsample_size(Problem(data, Hinge(1.0)), tuning) == size
+        assert subsample_size(Problem(data, SquaredHinge(1.0)), tuning) == 0
     X = sparse.random(300, 20, 0.03, format="csr", random_state=0)  # no small Hessian
-    patterns = patterns_of(X, noisy(300)[1])
-    assert subsample_size(Problem(patterns, Hinge(1.0)), tuning) == 0
+    data = data_of(X, noisy(300)[1])
+    assert subsample_size(Problem(data, Hinge(1.0)), tuning) == 0
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
@@ -90,7 +90,7 @@ def test_a_fit_that_begins_over_a_sample_proves_what_is_asked(small_subsamples, 
     assert second.certificate is not None
 
 
-def test_patterns_weigh_what_they_do(small_subsamples):
+def test_samples_weigh_what_they_do(small_subsamples):
     X, y = noisy()
     weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
     fit = Auto(loss="hinge", C=0.5, eps=1e-4, random_state=0).fit(X, y, weight)
@@ -106,7 +106,7 @@ def test_layouts_make_no_difference(small_subsamples):
         for layout in ALL_LAYOUTS.values()
     ]
     for fit in fits[1:]:
-        assert fit.n_visits_ == fits[0].n_visits_
+        assert fit.n_accesses_ == fits[0].n_accesses_
         np.testing.assert_allclose(fit.coef_, fits[0].coef_, rtol=1e-9)
     assert small_subsamples == [(750, True)] * len(fits)
 
@@ -118,10 +118,12 @@ def test_a_sample_that_misleads_costs_no_more_than_itself(small_subsamples, tune
     assert_proven(with_sample, X, y, 1e4)
     tuned(subsample={"min_ratio": 1e9})
     without = Auto(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
-    assert with_sample.n_visits_ <= 1.5 * without.n_visits_ + 3000 + TUNING.subsample.max_steps * 1000
+    assert (
+        with_sample.n_accesses_ <= 1.5 * without.n_accesses_ + 3000 + TUNING.subsample.max_steps * 1000
+    )
 
 
-def test_what_all_patterns_lose_tells_that_a_sample_misleads(small_subsamples, tuned):
+def test_what_all_samples_lose_tells_that_a_sample_misleads(small_subsamples, tuned):
     X, y = noisy()
     tuned(subsample={"per_feature": 250, "min_size": 100, "min_ratio": 2, "max_objective_ratio": 0.5})
     fit = Auto(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
@@ -140,7 +142,7 @@ def test_a_sample_of_one_class_does_no_harm(small_subsamples):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_long_patterns_that_no_sample_knows_of_are_found(small_subsamples, seed):
+def test_long_samples_that_no_sample_knows_of_are_found(small_subsamples, seed):
     X, y = noisy(seed=seed)
     X[[10, 20, 30]] *= 1e5
     fit = Auto(loss="hinge", C=1, eps=1e-3, random_state=seed).fit(X, y)
@@ -171,26 +173,26 @@ def test_the_only_epoch_is_not_over_a_sample(small_subsamples):
 
 
 @pytest.mark.parametrize(("noise", "share"), [(0.5, 0.9), (2.0, 0.75)])
-def test_fewer_presentations_prove_as_much(tuned, noise, share):
+def test_fewer_accesses_prove_as_much(tuned, noise, share):
     X, y = noisy(m=130_000, d=3, noise=noise)
-    visits = []
+    accesses = []
     for min_ratio in (TUNING.subsample.min_ratio, 1e9):
         tuned(subsample={"min_ratio": min_ratio})
         fit = Auto(loss="hinge", C=1, eps=1e-3, random_state=0).fit(X, y)
         assert fit.converged_
-        visits.append(fit.n_visits_)
-    assert visits[0] <= share * visits[1]
+        accesses.append(fit.n_accesses_)
+    assert accesses[0] <= share * accesses[1]
 
 
-def test_real_data_take_fewer_presentations(tuned):
+def test_real_data_take_fewer_accesses(tuned):
     if "skin_nonskin" not in real_data.available():
         pytest.skip(f"{real_data.VARIABLE} does not lead to skin_nonskin: it is not part of the project")
     X, y = real_data.load("skin_nonskin")[1:3]
     X = MaxAbsScaler().fit_transform(X)
-    visits = []
+    accesses = []
     for min_ratio in (TUNING.subsample.min_ratio, 1e9):
         tuned(subsample={"min_ratio": min_ratio})
         fit = Auto(loss="hinge", C=1, eps=1e-4, fit_intercept=False, random_state=0).fit(X, y)
         assert fit.converged_
-        visits.append(fit.n_visits_)
-    assert visits[0] <= 0.95 * visits[1]
+        accesses.append(fit.n_accesses_)
+    assert accesses[0] <= 0.95 * accesses[1]

@@ -13,7 +13,7 @@ from margins._limits cimport MAX_SQNORM, MIN_SQNORM
 SMALLEST_SQNORM, LARGEST_SQNORM = MIN_SQNORM, MAX_SQNORM
 
 
-cdef class Patterns:
+cdef class BinaryData:
     """The samples of one binary problem, over arrays that the caller owns.
 
     Parameters
@@ -26,35 +26,35 @@ cdef class Patterns:
         |x_k|^2 + rho^2.
     sqrho : float
         rho^2, the square of the augmentation: the bias is rho^2 sum_k alpha_k l_k. 0: no bias.
-    extension : ndarray of float64, shape (m,)
+    diag : ndarray of float64, shape (m,)
         D_k, the diagonal of the slack terms; 0 for a hard margin. May be a broadcast scalar.
     upper : ndarray of float64, shape (m,)
         Upper bound of the dual variable alpha_k, inf for none. May be a broadcast scalar.
-    bonus : ndarray of float64, shape (m,), optional
+    offset : ndarray of float64, shape (m,), optional
         The offset of the lambda trick: added to a.y_k in comparisons with the threshold while
         alpha_k > 0.
     """
 
-    def __init__(self, Rows rows not None, labels, sqnorms, double sqrho, extension, upper, bonus=None):
+    def __init__(self, Rows rows not None, labels, sqnorms, double sqrho, diag, upper, offset=None):
         self.rows = rows
         self.labels = labels
         self.sqnorms = sqnorms
         self.sqrho = sqrho
-        self.extension = extension
+        self.diag = diag
         self.upper = upper
-        self.bonus = bonus
+        self.offset = offset
 
-    def with_limits(self, upper=None, bonus=None):
+    def with_limits(self, upper=None, offset=None):
         """The same samples with other upper bounds of the dual variables, or another offset."""
-        return Patterns(
+        return BinaryData(
             self.rows, np.asarray(self.labels), np.asarray(self.sqnorms), self.sqrho,
-            np.asarray(self.extension), np.asarray(self.upper) if upper is None else upper,
-            (None if self.bonus is None else np.asarray(self.bonus)) if bonus is None else bonus,
+            np.asarray(self.diag), np.asarray(self.upper) if upper is None else upper,
+            (None if self.offset is None else np.asarray(self.offset)) if offset is None else offset,
         )
 
     def over(self, Rows rows not None):
         """The same samples as rows of another matrix with the same inner products."""
-        cdef Patterns result = self.with_limits()
+        cdef BinaryData result = self.with_limits()
         result.rows = rows
         return result
 
@@ -72,9 +72,9 @@ cdef class Patterns:
         return np.asarray(self.sqnorms)
 
     @property
-    def extension_sqnorms(self):
+    def diagonal(self):
         """D_k, shape (m,)."""
-        return np.asarray(self.extension)
+        return np.asarray(self.diag)
 
     @property
     def max_upper(self):
@@ -88,5 +88,5 @@ cdef class Patterns:
         cdef Py_ssize_t k
         with nogil:
             for k in range(self.sqnorms.shape[0]):
-                largest = max(largest, self.sqnorms[k] + self.extension[k])
+                largest = max(largest, self.sqnorms[k] + self.diag[k])
         return largest

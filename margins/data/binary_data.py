@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from margins._sparse import Rows, all_ones, stores_twice
-from margins.data._binary_problem import LARGEST_SQNORM, SMALLEST_SQNORM, Patterns
+from margins.data._binary_data import LARGEST_SQNORM, SMALLEST_SQNORM, BinaryData
 
 MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 
@@ -101,7 +101,7 @@ def check_lengths(sqnorms):
     return largest
 
 
-def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):
+def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper):
     """The samples of one binary problem.
 
     Parameters
@@ -112,18 +112,18 @@ def binary_patterns(rows, sqnorms, positive, sqrho, extension, upper):
     positive : ndarray of bool, shape (m,)
     sqrho : float
         Square of the constant feature, 0 for none.
-    extension : float or ndarray of float64, shape (m,)
+    diag : float or ndarray of float64, shape (m,)
         D_k.
     upper : float or ndarray of float64, shape (m,)
         Upper bounds of the dual variables.
 
     Returns
     -------
-    Patterns
+    BinaryData
     """
     m = rows.n_rows
     labels = np.int8(2) * positive.view(np.int8) - np.int8(1)
-    return Patterns(rows, labels, sqnorms, sqrho, of_each(extension, m), of_each(upper, m))
+    return BinaryData(rows, labels, sqnorms, sqrho, of_each(diag, m), of_each(upper, m))
 
 
 def of_each(value, m):

@@ -1,7 +1,7 @@
-"""Readouts: which of a run's hypotheses become the model?
+"""Averaging: which of a run's hypotheses become the model?
 
 Every update ends one hypothesis and begins another; the first is the weight vector before any update.
-The vote of a hypothesis is the number of presentations that it got right. What a readout keeps of the
+The vote of a hypothesis is the number of accesses that it got right. What an averaging keeps of the
 past is all that its model needs, so it may be pickled between two chunks of a stream.
 
 Source: Khardon & Wachman (2007), section 2; Freund & Schapire (1999); Gallant (1990).
@@ -10,7 +10,7 @@ Source: Khardon & Wachman (2007), section 2; Freund & Schapire (1999); Gallant (
 from libc.math cimport floor
 from libc.stdint cimport int32_t, int64_t
 from margins._sparse cimport axpy
-from margins.rules._base cimport Patterns, Readout, Step, Visit, WeightVector, ordinary_product
+from margins.rules._base cimport BinaryData, Averaging, Step, Sample, WeightVector, ordinary_product
 
 import numpy as np
 
@@ -25,7 +25,7 @@ cdef void _copy(WeightVector source, WeightVector target) noexcept nogil:
     target.state = source.state
 
 
-cdef class LongestSurvivor(Readout):
+cdef class LongestSurvivor(Averaging):
     """The hypothesis with the largest vote, the first of equals.
 
     Parameters
@@ -41,12 +41,12 @@ cdef class LongestSurvivor(Readout):
         self.longest = 0
 
     def __reduce__(self):
-        return type(self), (self.kept,), (self.longest, self.n_right, self.n_presented)
+        return type(self), (self.kept,), (self.longest, self.n_right, self.n_accesses)
 
     def __setstate__(self, state):
-        self.longest, self.n_right, self.n_presented = state
+        self.longest, self.n_right, self.n_accesses = state
 
-    cdef bint _prefers(self, Patterns patterns, WeightVector a) noexcept nogil:
+    cdef bint _prefers(self, BinaryData data, WeightVector a) noexcept nogil:
         """Is the hypothesis in force better than the one kept? If so, it is about to be kept."""
         if self.n_right > self.longest:
             self.longest = self.n_right
@@ -54,30 +54,30 @@ cdef class LongestSurvivor(Readout):
         return False
 
     cdef void before_update(
-        self, Patterns patterns, WeightVector a, const Visit* visit, const Step* step
+        self, BinaryData data, WeightVector a, const Sample* sample, const Step* step
     ) noexcept nogil:
-        if self._prefers(patterns, a):
+        if self._prefers(data, a):
             _copy(a, self.kept)
 
-    def hypothesis(self, WeightVector a not None, Patterns patterns not None):
+    def hypothesis(self, WeightVector a not None, BinaryData data not None):
         cdef double longest = self.longest
-        cdef bint better = self._prefers(patterns, a)
+        cdef bint better = self._prefers(data, a)
         self.longest = longest  # the hypothesis in force has not ended: it was only asked
         return a if better else self.kept
 
 
 cdef class Pocket(LongestSurvivor):
-    """The pocket with ratchet: a longer survivor is kept only if it also gets more patterns right.
+    """The pocket with ratchet: a longer survivor is kept only if it also gets more samples right.
 
     When the run of the hypothesis in force exceeds the run of the one in the pocket, it is tried on all
-    patterns. It replaces the one in the pocket if it classifies more of them correctly, and its run, as
+    samples. It replaces the one in the pocket if it classifies more of them correctly, and its run, as
     long as it is then, becomes the one to exceed.
 
     Parameters
     ----------
     start : WeightVector
     theta : float
-        The score of a pattern is ``l_k (a.y_k) - theta``.
+        The score of a sample is ``l_k (a.y_k) - theta``.
 
     Source: Gallant (1990), the pocket algorithm with ratchet.
     """
@@ -88,22 +88,22 @@ cdef class Pocket(LongestSurvivor):
         self.most_right = -1
 
     def __reduce__(self):
-        state = (self.longest, self.n_right, self.n_presented, self.most_right)
+        state = (self.longest, self.n_right, self.n_accesses, self.most_right)
         return type(self), (self.kept, self.theta), state
 
     def __setstate__(self, state):
-        self.longest, self.n_right, self.n_presented, self.most_right = state
+        self.longest, self.n_right, self.n_accesses, self.most_right = state
 
-    cdef Py_ssize_t _count_right(self, Patterns patterns, WeightVector a) noexcept nogil:
+    cdef Py_ssize_t _count_right(self, BinaryData data, WeightVector a) noexcept nogil:
         cdef Py_ssize_t k, n_right = 0
-        for k in range(patterns.labels.shape[0]):
-            n_right += ordinary_product(patterns, a, k) > patterns.labels[k] * self.theta
+        for k in range(data.labels.shape[0]):
+            n_right += ordinary_product(data, a, k) > data.labels[k] * self.theta
         return n_right
 
-    cdef bint _prefers(self, Patterns patterns, WeightVector a) noexcept nogil:
+    cdef bint _prefers(self, BinaryData data, WeightVector a) noexcept nogil:
         cdef Py_ssize_t n_right
-        if self.n_right > self.longest and self.most_right < patterns.labels.shape[0]:
-            n_right = self._count_right(patterns, a)
+        if self.n_right > self.longest and self.most_right < data.labels.shape[0]:
+            n_right = self._count_right(data, a)
             if n_right > self.most_right:
                 # It was tried as soon as it survived longer, and was never better than itself again.
                 self.longest += 1
@@ -111,60 +111,60 @@ cdef class Pocket(LongestSurvivor):
                 return True
         return False
 
-    def hypothesis(self, WeightVector a not None, Patterns patterns not None):
+    def hypothesis(self, WeightVector a not None, BinaryData data not None):
         cdef Py_ssize_t most_right = self.most_right
-        result = LongestSurvivor.hypothesis(self, a, patterns)
+        result = LongestSurvivor.hypothesis(self, a, data)
         self.most_right = most_right
         return result
 
 
-cdef class Average(Readout):
-    """The mean of all hypotheses, weighted by their votes or by all their presentations.
+cdef class Average(Averaging):
+    """The mean of all hypotheses, weighted by their votes or by all their accesses.
 
     With B the sum of the weights so far, the weighted sum of the hypotheses is ``B a - lag``: it costs
-    one more addition of a pattern an update. Updates must not shrink.
+    one more addition of a sample an update. Updates must not shrink.
 
     Parameters
     ----------
     start : WeightVector
         The hypothesis before the first update.
-    weighting : "votes" or "presentations"
+    weighting : "votes" or "accesses"
 
     Source: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.
     """
 
     def __init__(self, WeightVector start not None, str weighting="votes"):
-        if weighting not in ("votes", "presentations"):
+        if weighting not in ("votes", "accesses"):
             raise ValueError(
-                f"weighting of Average must be one of 'votes', 'presentations'. Got {weighting!r}."
+                f"weighting of Average must be one of 'votes', 'accesses'. Got {weighting!r}."
             )
         self.weighting = weighting
-        self.by_presentations = weighting == "presentations"
+        self.by_accesses = weighting == "accesses"
         self.lag = start.copy()
         self.lag.clear()
 
     def __reduce__(self):
-        return type(self), (self.lag, self.weighting), (self.lag, self.total, self.n_right, self.n_presented)
+        return type(self), (self.lag, self.weighting), (self.lag, self.total, self.n_right, self.n_accesses)
 
     def __setstate__(self, state):
-        self.lag, self.total, self.n_right, self.n_presented = state
+        self.lag, self.total, self.n_right, self.n_accesses = state
 
     cdef double _weight(self) noexcept nogil:
-        return self.n_presented if self.by_presentations else self.n_right
+        return self.n_accesses if self.by_accesses else self.n_right
 
     cdef void before_update(
-        self, Patterns patterns, WeightVector a, const Visit* visit, const Step* step
+        self, BinaryData data, WeightVector a, const Sample* sample, const Step* step
     ) noexcept nogil:
         cdef double c
         self.total += self._weight()
         c = self.total * step.add
         if self.lag.beta is not None:
-            self.lag.beta[visit.k] += c
-        c = c * patterns.labels[visit.k]
-        axpy(patterns.rows, visit.k, c, &self.lag.v[0])
+            self.lag.beta[sample.k] += c
+        c = c * data.labels[sample.k]
+        axpy(data.rows, sample.k, c, &self.lag.v[0])
         self.lag.state.label_sum += c
 
-    def hypothesis(self, WeightVector a not None, Patterns patterns not None):
+    def hypothesis(self, WeightVector a not None, BinaryData data not None):
         cdef double total = self.total + self._weight()
         cdef WeightVector mean
         cdef Py_ssize_t j
@@ -180,11 +180,11 @@ cdef class Average(Readout):
         return mean
 
 
-cdef class SuffixAverage(Readout):
-    """The mean of late hypotheses: those in force at every n-th presentation, after the first ones.
+cdef class SuffixAverage(Averaging):
+    """The mean of late hypotheses: those in force at every n-th access, after the first ones.
 
-    The last hypothesis fits the last patterns too well, and early ones fit none. A few of the late ones
-    tell nearly as much as all, and cost an addition of weights each, not one more of a pattern at every
+    The last hypothesis fits the last samples too well, and early ones fit none. A few of the late ones
+    tell nearly as much as all, and cost an addition of weights each, not one more of a sample at every
     update; updates may shrink. The dual variables are not averaged: they are those of the last one.
 
     Parameters
@@ -192,7 +192,7 @@ cdef class SuffixAverage(Readout):
     start : WeightVector
         The hypothesis before the first update.
     begin : float
-        How many presentations come before those that count.
+        How many accesses come before those that count.
     every : float
         From one hypothesis that is taken to the next; at least 1.
 
@@ -209,19 +209,19 @@ cdef class SuffixAverage(Readout):
         self.total = WeightVector(start.v.shape[0])
 
     def __reduce__(self):
-        state = self.total, self.presented, self.n_taken, self.n_right, self.n_presented
+        state = self.total, self.presented, self.n_taken, self.n_right, self.n_accesses
         return type(self), (self.total, self.begin, self.every), state
 
     def __setstate__(self, state):
-        self.total, self.presented, self.n_taken, self.n_right, self.n_presented = state
+        self.total, self.presented, self.n_taken, self.n_right, self.n_accesses = state
 
     cdef double _due(self) noexcept nogil:
-        """How many of the last presentations take the hypothesis in force."""
-        cdef double past = self.presented + self.n_presented - self.begin
+        """How many of the last accesses take the hypothesis in force."""
+        cdef double past = self.presented + self.n_accesses - self.begin
         return floor(past / self.every) - self.n_taken if past > 0 else 0
 
     cdef void before_update(
-        self, Patterns patterns, WeightVector a, const Visit* visit, const Step* step
+        self, BinaryData data, WeightVector a, const Sample* sample, const Step* step
     ) noexcept nogil:
         cdef double due = self._due(), factor
         cdef Py_ssize_t j
@@ -231,9 +231,9 @@ cdef class SuffixAverage(Readout):
                 self.total.v[j] += factor * a.v[j]
             self.total.state.label_sum += factor * a.state.label_sum
             self.n_taken += due
-        self.presented += self.n_presented
+        self.presented += self.n_accesses
 
-    def hypothesis(self, WeightVector a not None, Patterns patterns not None):
+    def hypothesis(self, WeightVector a not None, BinaryData data not None):
         cdef double due = self._due(), n = self.n_taken + due
         cdef WeightVector mean
         cdef Py_ssize_t j
@@ -248,14 +248,14 @@ cdef class SuffixAverage(Readout):
         return mean
 
 
-cdef class Journal(Readout):
-    """All hypotheses, as the list of the mistakes between them; updates must add patterns singly.
+cdef class MistakeHistory(Averaging):
+    """All hypotheses, as the list of the mistakes between them; updates must add samples singly.
 
     Attributes
     ----------
     n_mistakes : int
     mistakes : ndarray of int32, shape (n_mistakes,)
-        The patterns that were added, in order.
+        The samples that were added, in order.
     votes : ndarray of int64, shape (n_mistakes + 1,)
         The votes of all hypotheses, from the one before the first update to the one in force.
 
@@ -263,28 +263,28 @@ cdef class Journal(Readout):
     """
 
     def __init__(self):
-        self._patterns = np.empty(0, dtype=np.int32)
+        self._samples = np.empty(0, dtype=np.int32)
         self._votes = np.empty(0, dtype=np.int64)
 
     def reserve(self, Py_ssize_t n_updates):
         cdef Py_ssize_t needed = self.n_mistakes + n_updates
-        if needed > self._patterns.shape[0]:
+        if needed > self._samples.shape[0]:
             needed += needed // 2
-            patterns, votes = np.empty(needed, dtype=np.int32), np.empty(needed, dtype=np.int64)
-            patterns[:self.n_mistakes] = self.mistakes
+            data, votes = np.empty(needed, dtype=np.int32), np.empty(needed, dtype=np.int64)
+            data[:self.n_mistakes] = self.mistakes
             votes[:self.n_mistakes] = np.asarray(self._votes)[:self.n_mistakes]
-            self._patterns, self._votes = patterns, votes
+            self._samples, self._votes = data, votes
 
     cdef void before_update(
-        self, Patterns patterns, WeightVector a, const Visit* visit, const Step* step
+        self, BinaryData data, WeightVector a, const Sample* sample, const Step* step
     ) noexcept nogil:
-        self._patterns[self.n_mistakes] = <int32_t> visit.k
+        self._samples[self.n_mistakes] = <int32_t> sample.k
         self._votes[self.n_mistakes] = <int64_t> self.n_right
         self.n_mistakes += 1
 
     @property
     def mistakes(self):
-        return np.array(self._patterns[:self.n_mistakes])
+        return np.array(self._samples[:self.n_mistakes])
 
     @property
     def votes(self):
@@ -295,11 +295,11 @@ cdef class Journal(Readout):
         self.n_mistakes = 0
 
     def __reduce__(self):
-        return type(self), (), (self.mistakes, self.votes, self.n_right, self.n_presented)
+        return type(self), (), (self.mistakes, self.votes, self.n_right, self.n_accesses)
 
     def __setstate__(self, state):
-        mistakes, votes, self.n_right, self.n_presented = state
+        mistakes, votes, self.n_right, self.n_accesses = state
         self.reserve(len(mistakes))
-        np.asarray(self._patterns)[:len(mistakes)] = mistakes
+        np.asarray(self._samples)[:len(mistakes)] = mistakes
         np.asarray(self._votes)[:len(mistakes)] = votes[:len(mistakes)]
         self.n_mistakes = len(mistakes)
