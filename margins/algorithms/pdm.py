@@ -4,7 +4,7 @@ import math
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
-from margins.parameters import BOOLEAN, Interval, parameter
+from margins.parameters import BOOLEAN, Interval, OneOf, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.solvers.base import Phase
 from margins.solvers.schedules import DEEP, DEEP_OPENING
@@ -66,7 +66,8 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     """The perceptron with dynamic margin, run through successive accuracies.
 
-    As `DynamicMarginPerceptron` with ``successive=True``.
+    As `DynamicMarginPerceptron` with ``successive=True`` and ``stop="clean-pass"``: as published, the fit
+    goes through all accuracies, also where an earlier one happens to prove `eps`.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), section 4, "PDM-succ".
 
@@ -80,4 +81,10 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
 
     successive: bool = parameter(
         BOOLEAN, "Run through accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps.", default=True
+    )
+    stop: str = parameter(
+        OneOf("certificate", "clean-pass"),
+        "When a fit ends: as in the paper, when a full epoch of the last accuracy changes nothing, or as "
+        "soon as the certificate proves eps, which an earlier accuracy often does.",
+        default="clean-pass",
     )
