@@ -1,4 +1,4 @@
-"""The README keeps its word: its code runs, prints what it shows, and its plug-in is a package."""
+"""README and guide: their code runs and prints what they show, and the README's plug-in is a package."""
 
 import doctest
 import importlib
@@ -13,14 +13,19 @@ import pytest
 
 import margins
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
 
 
-def blocks(language):
+def text_of(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def blocks(language, page="README.md"):
     """The fenced code blocks of a language: list of (line number, text)."""
+    text = text_of(page)
     return [
-        (README.count("\n", 0, match.start(1)), match[1])
-        for match in re.finditer(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+        (text.count("\n", 0, match.start(1)), match[1])
+        for match in re.finditer(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     ]
 
 
@@ -49,16 +54,17 @@ def plug_in(tmp_path, monkeypatch):
     sys.modules.pop(module, None)
 
 
-def test_examples_print_what_they_show(plug_in):
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_examples_print_what_they_show(page, plug_in):
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     examples, complaints = [], []
-    for line, text in blocks("python"):
+    for line, text in blocks("python", page):
         if text.startswith(">>>"):
             for example in parser.get_examples(text):
                 example.lineno += line
                 examples.append(example)
-    test = doctest.DocTest(examples, {}, "README.md", "README.md", 0, README)
-    assert runner.run(test, out=complaints.append).attempted > 20
+    test = doctest.DocTest(examples, {}, page, page, 0, text_of(page))
+    assert runner.run(test, out=complaints.append).attempted > 10
     assert not complaints, "".join(complaints)
 
 
@@ -71,12 +77,13 @@ def test_plug_in_can_be_registered_without_a_package(plug_in, monkeypatch):
 
 
 def test_every_built_in_algorithm_has_a_row_and_every_row_an_algorithm():
-    names = re.findall(r"^\| `([a-z-]+)` \|.*\[\d+\] \|$", README, re.MULTILINE)
+    table = text_of("docs/algorithms.md")
+    names = re.findall(r"^\| `([a-z-]+)` \|.*\[\d+\] \|$", table, re.MULTILINE)
     assert sorted(names) == sorted(built_in())
 
 
 def test_table_of_speeds_is_the_one_that_the_demo_prints():
-    ((_, text),) = blocks("text")
+    ((_, text),) = blocks("text", "docs/benchmarks.md")
     lines = text.splitlines()
     titles = [f"{title}: {len(X)} samples" for title, (X, _) in demo.problems().items()]
     assert [sum(line.startswith(title) for line in lines) for title in titles] == [1] * len(titles)
@@ -90,3 +97,11 @@ def test_each_command_is_one_line_and_there_is_one_of_each():
     assert len(commands) == 2
     assert all(command.startswith("python3 -m venv .venv && ") for command in commands)
     assert commands[0].endswith("scripts/demo.py") and commands[1].endswith("-m pytest")
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").iterdir())]
+)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\((?!http)([^)#]+)", text_of(page))
+    assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]

@@ -66,8 +66,8 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     """The perceptron with dynamic margin, run through successive accuracies.
 
-    As `DynamicMarginPerceptron` with ``successive=True`` and ``stop="clean-pass"``: as published, the fit
-    goes through all accuracies, also where an earlier one happens to prove `eps`.
+    As `DynamicMarginPerceptron` with ``successive=True`` and ``stop="clean-pass"``: as published, the
+    fit runs through all accuracies, also where an earlier one proves `eps` already.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), section 4, "PDM-succ".
 
@@ -84,7 +84,7 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     )
     stop: str = parameter(
         OneOf("certificate", "clean-pass"),
-        "When a fit ends: as in the paper, when a full epoch of the last accuracy changes nothing, or as "
-        "soon as the certificate proves eps, which an earlier accuracy often does.",
+        "When a fit ends: as in the paper, when a full epoch of the last accuracy changes nothing, or "
+        "as soon as the certificate proves eps, which an earlier accuracy often does.",
         default="clean-pass",
     )

@@ -438,18 +438,18 @@ def test_a_plug_in_is_built_in_isolation_from_an_index_that_offers_the_wheel(tmp
     assert module == "fresh" and threshold == 2.0
 
 
-# ------------------------------------------------------------------------------------------ the README
+# -------------------------------------------------------------------------------------------- the docs
 
 
-def test_rule_of_the_readme_is_the_one_that_is_compiled_here():
-    ((_, text),) = blocks("cython")
+def test_rule_of_the_docs_is_the_one_that_is_compiled_here():
+    ((_, text),) = blocks("cython", "docs/extending.md")
     assert text == (PLUGINS / "native_rule/fresh_rules.pyx").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 20
 
 
-def test_functions_of_the_readme_are_those_that_are_installed_here():
+def test_functions_of_the_docs_are_those_that_are_installed_here():
     module = (PLUGINS / "c_function/by_function.py").read_text(encoding="utf-8")
-    (text,) = [text for _, text in blocks("python") if "CFUNCTYPE" in text]
+    (text,) = [text for _, text in blocks("python", "docs/extending.md") if "CFUNCTYPE" in text]
     examples = doctest.DocTestParser().get_examples(text)
     assert len(examples) > 4
     copied = [
