@@ -13,7 +13,6 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -371,13 +370,21 @@ class BaseMarginClassifier(
                 warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES)
 
 
-@contextmanager
-def restored_on_error(estimator):
-    """Restore the attributes of an estimator if the body raises an error."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
+class restored_on_error:
+    """A context that restores the attributes of an estimator if its body raises an error.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+    """
+
+    def __init__(self, estimator):
+        self._attributes, self._before = vars(estimator), vars(estimator).copy()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is not None:
+            self._attributes.clear()
+            self._attributes.update(self._before)

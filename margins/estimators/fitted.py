@@ -5,6 +5,11 @@ import numpy as np
 from margins.kernels import LINEAR
 from margins.solvers.base import solver_path
 
+# Attributes that some fits set and others do not.
+NOT_ALWAYS_SET = frozenset(
+    ("coef_", "intercept_", "dual_coef_", "support_", "support_vectors_", "mistakes_", "votes_")
+)
+
 
 class FittedAttributes:
     """Sets and deletes the fitted attributes of a classifier."""
@@ -15,16 +20,8 @@ class FittedAttributes:
 
     def _forget(self):
         """Delete fitted attributes that the next fit may not set."""
-        for name in (
-            "coef_",
-            "intercept_",
-            "dual_coef_",
-            "support_",
-            "support_vectors_",
-            "mistakes_",
-            "votes_",
-        ):
-            self.__dict__.pop(name, None)
+        for name in NOT_ALWAYS_SET.intersection(vars(self)):
+            delattr(self, name)
 
     def _collect(self, runs, samples):
         """Set the fitted attributes."""
@@ -33,10 +30,10 @@ class FittedAttributes:
         self.learning_curve_ = [run.history for run in runs]
         self.phases_ = [run.phases for run in runs]
         self.solver_ = _common_path(self.phases_)
-        self.n_iter_ = max(run.n_epochs for run in runs)
-        self.n_updates_ = sum(run.certificate.n_updates for run in runs)
-        self.n_accesses_ = sum(run.n_accesses for run in runs)
-        self.converged_ = all(run.converged for run in runs)
+        self.n_iter_ = max([run.n_epochs for run in runs])
+        self.n_updates_ = sum([run.certificate.n_updates for run in runs])
+        self.n_accesses_ = sum([run.n_accesses for run in runs])
+        self.converged_ = all([run.converged for run in runs])
 
     def _collect_model(self, runs, samples):
         """Set the fitted attributes that predictions use."""

@@ -1,7 +1,6 @@
 """Names of estimators in messages, errors of rules, and the warning of a fit without a proof."""
 
 import math
-from contextlib import contextmanager
 
 from margins.registry import name_of
 from margins.rules.errors import RuleError
@@ -18,9 +17,8 @@ def display_name(estimator):
     return f"{name} ({type(estimator).__name__})" if name else type(estimator).__name__
 
 
-@contextmanager
-def rule_errors_named(estimator, kept):
-    """Add to a RuleError of the body the algorithm and the index of the sample in X.
+class rule_errors_named:
+    """A context that adds to a RuleError of its body the algorithm and the index of the sample in X.
 
     Parameters
     ----------
@@ -28,12 +26,17 @@ def rule_errors_named(estimator, kept):
     kept : ndarray of int
         Indices in X of the samples trained on.
     """
-    try:
-        yield
-    except RuleError as error:
-        error.algorithm = short_name(estimator)
-        error.sample = int(kept[error.sample])
-        raise
+
+    def __init__(self, estimator, kept):
+        self._estimator, self._kept = estimator, kept
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is not None and issubclass(kind, RuleError):
+            error.algorithm = short_name(self._estimator)
+            error.sample = int(self._kept[error.sample])
 
 
 def not_converged(estimator, run, which=""):

@@ -203,7 +203,8 @@ class _Planner:
         """The condition of conjugate passes before Newton steps on a small Hessian."""
         ratio = self.tuning.conjugate.max_relative_gap
 
-        def holds(run, b):
+        def holds(run):
+            b, _ = self.phase.threshold(run)
             gap = estimated_gap(run.data, run.weights, np.zeros(len(run.data)), b)
             return gap <= ratio * dual_value(run.weights, b)
 
@@ -213,7 +214,7 @@ class _Planner:
         """The condition of more passes before Newton steps on a smoothed loss."""
         ratio = self.tuning.newton.near_gap
 
-        def holds(run, b):
+        def holds(run):
             if run.phases[-1].solver == "conjugate":
                 return False
             return run.certificate.gap <= ratio * self.eps

@@ -281,7 +281,7 @@ class Phase(NamedTuple):
         return RulesSolver(self.rules, self.levels, self.full_pass_rules, self.n_samples)
 
 
-@dataclass(frozen=True)
+@dataclass
 class PhaseRecord:
     """A phase that has run.
 
@@ -306,9 +306,8 @@ class PhaseRecord:
 
 def solver_path(records):
     """The names of the solvers that ran, in order, each once where it ran on: str, joined by ' + '."""
-    names = [record.solver for record in records if record.epochs > 0]
-    if len(names) == 1:
-        return names[0]
-    return " + ".join(
-        name for name, before in zip(names, [None, *names], strict=False) if name != before
-    )
+    names = []
+    for record in records:
+        if record.epochs > 0 and names[-1:] != [record.solver]:
+            names.append(record.solver)
+    return " + ".join(names)

@@ -3,7 +3,6 @@
 Costs are in passes over the stored elements of X, so that none depends on a machine.
 """
 
-import functools
 import math
 
 from scipy import sparse
@@ -37,22 +36,25 @@ class Costs:
 
     def __init__(self, problem, tuning=TUNING):
         self.problem, self.tuning = problem, tuning
-        n, m = problem.n_weights, problem.n_samples
+        self._rows, self._m = problem.data.rows, problem.n_samples
+        self._d, self._n = problem.n_features, problem.n_weights
         # The number of samples is known, that of their elements has to be counted.
-        self.has_small_hessian = n <= m and problem.data.rows.has_nonzeros(n**2)
-        self.has_few_samples = m <= tuning.newton.few_samples * problem.n_features
+        self.has_small_hessian = self._n <= self._m and self._rows.has_nonzeros(self._n**2)
+        self.has_few_samples = self._m <= tuning.newton.few_samples * self._d
 
     @property
     def has_many_elements(self):
         """True if accesses of all samples cost more than a Newton step or two."""
-        return self.problem.data.rows.has_nonzeros(self.tuning.newton.few_elements + 1)
+        return self._rows.has_nonzeros(self.tuning.newton.few_elements + 1)
 
     @property
     def adds_in_blocks(self):
         """True if samples are dense enough to be added to a stored Hessian in blocks."""
-        n, cost = self.problem.n_weights, self.tuning.cost
-        enough = self.problem.n_samples * math.sqrt(n * (cost.dense_square * n + cost.dense_linear))
-        return n > cost.min_block_features and self.problem.data.rows.has_nonzeros(int(enough) + 1)
+        n, cost = self._n, self.tuning.cost
+        if n <= cost.min_block_features:
+            return False
+        enough = self._m * math.sqrt(n * (cost.dense_square * n + cost.dense_linear))
+        return self._rows.has_nonzeros(int(enough) + 1)
 
     @property
     def product_passes(self):
@@ -60,7 +62,7 @@ class Costs:
         newton = self.tuning.newton
         return newton.product_passes if self.problem.loss.is_smooth else newton.product_passes_smoothed
 
-    @functools.cached_property
+    @property
     def newton_passes(self):
         """Passes over all samples that Newton steps are expected to cost: float.
 
@@ -69,8 +71,7 @@ class Costs:
         if not self.has_small_hessian:
             return self.product_passes
         cost, newton = self.tuning.cost, self.tuning.newton
-        m, n = self.problem.n_samples, self.problem.n_weights
-        stored = self.problem.data.rows.n_stored
+        m, n, stored = self._m, self._n, self._rows.n_stored
         of_sample = stored / max(m, 1)
         dense = n * (cost.dense_square * n + cost.dense_linear)
         hessian = m * min(of_sample * of_sample, dense) * cost.sparse_product
@@ -84,10 +85,10 @@ class Costs:
 
         It does not for a smooth loss, which few steps minimise in any case.
         """
+        subsample, m = self.tuning.subsample, self._m
         if self.problem.loss.is_smooth or not self.has_small_hessian:
             return 0
-        subsample, m = self.tuning.subsample, self.problem.n_samples
-        size = max(subsample.per_feature * self.problem.n_features, subsample.min_size)
+        size = max(subsample.per_feature * self._d, subsample.min_size)
         return max(size, int(subsample.min_share * m)) if subsample.min_ratio * size <= m else 0
 
     @property
@@ -96,7 +97,7 @@ class Costs:
 
         Not where elements are few: one more step, if any, costs less.
         """
-        if not self.problem.loss.is_smooth and self.problem.n_features > self.tuning.newton.few_features:
+        if not self.problem.loss.is_smooth and self._d > self.tuning.newton.few_features:
             return True
         return not self.has_small_hessian or self.has_many_elements
 
@@ -107,7 +108,7 @@ class Costs:
         All samples if the loss is not smooth: steps on a smoothed loss also need to know which dual
         variables are free.
         """
-        newton, m = self.tuning.newton, self.problem.n_samples
+        newton, m = self.tuning.newton, self._m
         if not self.problem.loss.is_smooth:
             return m
         return min(max(int(newton.accessed_share * m), newton.min_accessed), m)

@@ -12,6 +12,7 @@ from margins.solvers.base import Phase, PhaseRecord
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
 from margins.solvers.options import RunOptions as RunOptions
+from margins.solvers.rounding import Rounding
 from margins.solvers.state import RunState
 
 
@@ -53,17 +54,15 @@ class Run(RunState):
         self.solver = solver
         averaging = self._averaging if phase.averaging is None else phase.averaging(self.weights)
         if averaging is not self.averaging:
-            self.averaging = averaging
-            self._certifier.expire()
-        if solver.corrects_rounding:
-            self._rounding.require()
+            self.averaging, self._is_certified = averaging, False
+        if solver.corrects_rounding and self._rounding is None:
+            self._rounding = Rounding()
         self._begin = self.n_epochs, self.weights.n_updates, self.n_accesses, time.perf_counter()
         return solver
 
     def begin_epoch(self):
         """Begin a full epoch, and notify observers."""
-        self._report, self._checks_gap = None, True
-        self._certifier.expire()
+        self._report, self._checks_gap, self._is_certified = None, True, False
         if self._watch is not None:
             self._watch.begin_epoch(self.n_epochs + 1)
 
@@ -73,14 +72,16 @@ class Run(RunState):
         self.n_accesses += report.n_accesses
         self._primal = report.primal
         if report.dual_is_feasible:
-            self._certifier.note_feasible()
+            self.dual_scale = 1.0
 
     def end_epoch(self, solver="rules"):
         """End a full epoch: compute its certificate, record it, and notify observers."""
         report = self._report
         self.n_epochs += 1
         self.clean = report.n_changed == 0
-        self._note_standstill(report)
+        self.standstill = None
+        if self.clean and report.n_unmoved:
+            self._note_standstill(report.n_unmoved)
         self._checks_gap = report.check_gap or self.n_epochs == self.max_iter
         is_certified = self._certify_epoch() if self._checks_gap else False
         epoch = Epoch(
@@ -100,7 +101,7 @@ class Run(RunState):
 
     def _certify_epoch(self):
         """Compute the certificate of a full epoch, if it could end the run: True if it was computed."""
-        self._rounding.correct(self)
+        self._correct_rounding()
         if self.eps is None or (self.options.needs_clean_pass and not self.clean):
             return False
         self.certify()
@@ -136,8 +137,7 @@ class Run(RunState):
         """True if the phase ends after the epoch that has just ended."""
         if report.is_exhausted or (self.clean and not solver.decays):
             return True
-        begin, *_ = self._begin
-        is_over = phase.epochs is not None and self.n_epochs - begin >= phase.epochs
+        is_over = phase.epochs is not None and self.n_epochs - self._begin[0] >= phase.epochs
         return is_over or self.n_epochs >= self.max_iter
 
     def end_phase(self):
@@ -164,8 +164,8 @@ class Run(RunState):
     def conclude(self):
         """Certify the model, and record whether it has the accuracy required."""
         if not self._checks_gap:
-            self._rounding.correct(self)
-        if self._leave_rounding() or not self._certifier.is_current:
+            self._correct_rounding()
+        if self._leave_rounding() or not self._is_certified:
             self.certify()
         if not self._checks_gap:  # an observer ended the run after an epoch without a certificate
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
@@ -181,13 +181,10 @@ class Run(RunState):
     def _max_iter_message(self):
         return f"max_iter={self.max_iter} full epochs came first"
 
-    def _note_standstill(self, report):
+    def _note_standstill(self, n_unmoved):
         """Distinguish an epoch that could not change anything from one that did not have to."""
-        self.standstill = None
-        if not self.clean or not report.n_unmoved:
-            return
         rules = self.solver.full_pass_rules or self.solver.rules
-        self.standstill = standstill(report.n_unmoved, rules)
+        self.standstill = standstill(n_unmoved, rules)
         if not rules.decays and self.message is None:
             self.message = self.standstill
 
@@ -199,13 +196,19 @@ class Run(RunState):
         self.averaging.n_accesses += n_epochs * n_accesses
         self.averaging.n_right += n_epochs * (n_accesses - report.n_rejected)
 
+    def _correct_rounding(self):
+        """Recompute what updates have rounded off."""
+        self.weights.recompute(self.data)
+        if self._rounding is not None:
+            self._rounding.correct(self)
+
     def _leave_rounding(self):
         """Before a proof is final, leave the sums over a Gram matrix or over rows of a kernel: True if
         there were any."""
         if self.leave_gram():
             return True
         before = self.weights.sqnorm
-        if not self._rounding.correct_kernel_sums(self):
+        if self._rounding is None or not self._rounding.correct_kernel_sums(self):
             return False
         self._forget_dual_unless(before)
         return True

@@ -77,7 +77,7 @@ class Condition(NamedTuple):
     ----------
     text : str
     holds : callable
-        ``holds(run, b)`` is True if the phase runs, at the threshold b of unlearning.
+        ``holds(run)`` is True if the phase runs.
     """
 
     text: str
@@ -121,7 +121,7 @@ class PhaseBuilder:
                 # Newton steps have not ended the fit: a subsample has misled; or, with long rows among
                 # short ones, the rest of a Hessian of all samples is rounding.
                 run.restart()
-            rules = unlearning_rules(run, *self._threshold(run))
+            rules = unlearning_rules(run, *self.threshold(run))
             solver = RulesSolver(rules, n_samples=n, name="unlearning")
             yield Phase(solver=solver, epochs=1, averaging=late_average)
 
@@ -132,9 +132,8 @@ class PhaseBuilder:
         """A few epochs with active sets, under a condition."""
 
         def phases(run):
-            b, delta_b = self._threshold(run)
-            if condition.holds(run, b):
-                rules = unlearning_rules(run, b, delta_b)
+            if condition.holds(run):
+                rules = unlearning_rules(run, *self.threshold(run))
                 solver = RulesSolver(rules, UNLEARNING_BOUNDED[0][1], name="unlearning")
                 yield Phase(solver=solver, epochs=n_epochs)
 
@@ -152,8 +151,8 @@ class PhaseBuilder:
         """
 
         def phases(run):
-            b, delta_b = self._threshold(run)
-            if b > 0 and (condition is None or condition.holds(run, b)):
+            b, delta_b = self.threshold(run)
+            if b > 0 and (condition is None or condition.holds(run)):
                 rules = unlearning_rules(run, b, delta_b)
                 yield Phase(solver=ConjugateSolver(rules, max_passes, self._tuning.conjugate))
 
@@ -171,7 +170,7 @@ class PhaseBuilder:
         """
 
         def phases(run):
-            b, delta_b = self._threshold(run)
+            b, delta_b = self.threshold(run)
             if after_newton:
                 run.rescale(b)
             while True:
@@ -190,7 +189,7 @@ class PhaseBuilder:
         """The rules of unlearning with nested active sets."""
 
         def phases(run):
-            b, delta_b = self._threshold(run)
+            b, delta_b = self.threshold(run)
             yield from unlearning_phases(run, b, delta_b, name="unlearning")
 
         purpose = "the rules of the margin perceptron with unlearning, with nested active sets"
@@ -204,7 +203,7 @@ class PhaseBuilder:
 
         return PlannedPhase("dcd", "one dual variable after the other", phases)
 
-    def _threshold(self, run):
+    def threshold(self, run):
         """b and delta_b of the rules of unlearning."""
         unlearning = self._tuning.unlearning
         # R = 0: only zero rows, which a loss may allow.

@@ -14,20 +14,17 @@ ROUNDED_BY_STEP = 100
 
 
 class Rounding:
-    """The rounding of the weight vector of a run, corrected if a solver of the run requires it."""
+    """The rounding of the weight vector of a run, for solvers that require its correction."""
 
     def __init__(self):
-        self._is_corrected = False
         self._n_accesses_summed = 0  # accesses before the weight vector was last summed
 
-    def require(self):
-        """From now on, correct rounding before a proof could depend on it."""
-        self._is_corrected = True
-
     def correct(self, run):
-        """Recompute what updates have rounded off, where a proof could depend on it."""
-        run.weights.recompute(run.data)
-        if not self._is_corrected or run.data.rows.is_kernel:
+        """Sum the weight vector again, where a proof could depend on what updates have rounded off.
+
+        Not over the rows of a kernel, whose sums take long. Only after `WeightVector.recompute`.
+        """
+        if run.data.rows.is_kernel:
             return
         limit = TUNING.driver.negligible_rounding * run.loss.required_gap(run.eps)
         if not self.bound(run) <= limit:
@@ -35,9 +32,7 @@ class Rounding:
 
     def correct_kernel_sums(self, run):
         """Sum the rows of a kernel again, before a proof is final: True if they were not just summed."""
-        if not (self._is_corrected and run.data.rows.is_kernel):
-            return False
-        if self._n_accesses_summed == run.n_accesses:
+        if not run.data.rows.is_kernel or self._n_accesses_summed == run.n_accesses:
             return False
         self._sum(run)
         return True
@@ -46,13 +41,13 @@ class Rounding:
         """The share of |a| that updates may have rounded off since the weight vector was last summed.
 
         Each rounds a, and its dual variable, which may have been as large as its upper bound, or as its
-        diagonal allows in an `a` of this length. Only after `WeightVector.recompute`.
+        diagonal allows in an `a` of this length.
         """
         data, n_accesses = run.data, run.n_accesses - self._n_accesses_summed
         length = math.sqrt(run.weights.sqnorm)
         if length == 0:
             return math.inf
-        diag = float(data.diagonal.min())
+        diag = data.min_diagonal
         dual = 1 / math.sqrt(diag) if diag > 0 else data.max_upper / length
         return EPSILON * n_accesses * (ROUNDED_BY_STEP + 2 * dual * math.sqrt(data.max_sqnorm))
 

@@ -5,11 +5,12 @@ import math
 
 from margins._sparse import Rows
 from margins._update import BinaryData, WeightVector
+from margins.certificate import Certificate
 from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.solvers.base import EpochReport, PhaseRecord, Problem, Solver, solver_path
-from margins.solvers.certification import Certifier
+from margins.solvers.certification import bounds_of
 from margins.solvers.history import Epoch
 from margins.solvers.options import RunOptions
 from margins.solvers.rounding import Rounding
@@ -36,6 +37,8 @@ class RunState:
     ----------
     data, loss, seed, options, features
         As given.
+    eps, max_iter, theta, keep_dual
+        As in the options.
     orders : margins.data.permutations.Orders
         In which the samples are accessed.
     weights : WeightVector
@@ -46,6 +49,12 @@ class RunState:
         Those that have run.
     solver : Solver or None
         Of the last phase.
+    certificate : Certificate or None
+        Of the last full epoch at whose end it was computed.
+    products : ndarray of float64, shape (m,), or None
+        Those of the hypothesis certified, with all samples: w.y_k - theta l_k.
+    primal_scale, dual_scale : float
+        Factors by which the hypothesis and the dual variables attain the certified objectives.
     n_epochs : int
     n_accesses : int
         Accesses of a sample.
@@ -70,6 +79,8 @@ class RunState:
     ):
         self.data, self.loss, self.seed, self.options = data, loss, seed, options
         self.features, self._watch = features, watch
+        self.eps, self.max_iter, self.theta = options.eps, options.max_iter, options.theta
+        self.keep_dual = options.keep_dual
         m = len(data)
         self.orders = Orders(
             m,
@@ -86,7 +97,11 @@ class RunState:
         self._averaging = None if options.averaging is None else options.averaging(self.weights)
         self.averaging = self._averaging
         self._primal = None  # the model, if the solver of the last epoch has reported one
-        self._certifier, self._rounding = Certifier(), Rounding()
+        self._rounding: Rounding | None = None  # None: no solver requires its correction
+        self.certificate = self.products = None
+        self.primal_scale = self.dual_scale = 1.0
+        self._best_dual = 0.0
+        self._is_certified = False  # the hypothesis as it is
         self.history: list[Epoch] = []
         self.phases: list[PhaseRecord] = []
         self.solver: Solver | None = None
@@ -100,7 +115,7 @@ class RunState:
         """A run that may be certified and may leave its Gram matrix without a change of this one."""
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
-        copied._certifier, copied.orders = copy.copy(self._certifier), copy.copy(self.orders)
+        copied.orders = copy.copy(self.orders)
         return copied
 
     # What is solved, and what has been reached.
@@ -116,26 +131,6 @@ class RunState:
         return self.data.max_sqnorm
 
     @property
-    def eps(self):
-        """The accuracy to prove: float; None: only an epoch without changes ends the run."""
-        return self.options.eps
-
-    @property
-    def max_iter(self):
-        """The maximum number of full epochs: int."""
-        return self.options.max_iter
-
-    @property
-    def theta(self):
-        """The threshold of the score: float."""
-        return self.options.theta
-
-    @property
-    def keep_dual(self):
-        """True if the dual variables are kept."""
-        return self.options.keep_dual
-
-    @property
     def hypothesis(self):
         """The weight vector of the model."""
         if self._primal is not None:
@@ -143,26 +138,6 @@ class RunState:
         if self.averaging is None:
             return self.weights
         return self.averaging.hypothesis(self.weights, self.data)
-
-    @property
-    def certificate(self):
-        """That of the last full epoch at whose end it was computed: Certificate, or None."""
-        return self._certifier.certificate
-
-    @property
-    def products(self):
-        """w.y_k - theta l_k of the certified hypothesis: ndarray of float64, shape (m,), or None."""
-        return self._certifier.products
-
-    @property
-    def primal_scale(self):
-        """The factor by which the hypothesis attains the certified objective: float."""
-        return self._certifier.primal_scale
-
-    @property
-    def dual_scale(self):
-        """The factor by which the dual variables attain the certified objective: float."""
-        return self._certifier.dual_scale
 
     @property
     def upper_bound(self):
@@ -196,19 +171,18 @@ class RunState:
     def restart(self):
         """Begin again from 0; epochs and updates stay counted."""
         self.weights.clear()
-        self._primal = None
-        self._certifier.expire()
+        self._primal, self._is_certified = None, False
 
     def rescale(self, factor):
         """Multiply the weight vector and its dual variables by `factor` > 0."""
         self.weights.rescale(factor)
-        self._certifier.expire()
+        self._is_certified = False
 
     def rescale_to_feasible(self):
         """Rescale the dual variables to the best scale that the certificate has found."""
         if self.dual_scale > 0 and self.dual_scale != 1:
             self.rescale(self.dual_scale)
-            self._certifier.note_feasible()
+            self.dual_scale = 1.0
 
     def leave_gram(self):
         """Continue over X itself, if it was its Gram matrix until now: True if it was.
@@ -228,9 +202,18 @@ class RunState:
 
     def certify(self):
         """Compute the certificate of the hypothesis as it is: one pass over all samples."""
-        self._certifier.certify(self)
+        self.products = None  # so that memory holds only one such array at a time
+        bounds, self.products = bounds_of(
+            self.hypothesis, self.weights, self.data, self.loss, self.theta
+        )
+        self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
+        self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
+        self.certificate = Certificate.from_bounds(
+            bounds.primal, self._best_dual, self.weights.n_updates, bounds.margin
+        )
+        self._is_certified = True
 
     def _forget_dual_unless(self, sqnorm):
         """Forget the best dual value, unless the weight vector had this squared norm all the time."""
         if not abs(self.weights.sqnorm - sqnorm) <= SAME * sqnorm:
-            self._certifier.forget_dual()
+            self._best_dual = 0.0
