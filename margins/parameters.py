@@ -53,9 +53,10 @@ class Interval:
                 value = float(value)  # a float32 would carry the ends to its own precision
             except OverflowError:  # an int beyond every double
                 return False
-        above = value >= self.low if self.closed in ("both", "left") else value > self.low
-        below = value <= self.high if self.closed in ("both", "right") else value < self.high
-        return bool(above and below)
+        if self.low < value < self.high:
+            return True
+        at_low = value == self.low and self.closed in ("both", "left")
+        return bool(at_low or (value == self.high and self.closed in ("both", "right")))
 
     def __str__(self) -> str:
         left = "[" if self.closed in ("both", "left") else "("
@@ -195,10 +196,9 @@ def check_parameters(estimator: object) -> None:
     cls: type[Any] = type(estimator)
     # mypy considers a class unhashable.
     for name, default, allowed in _declarations(cls):  # type: ignore[arg-type]
-        value = values[name]
         # Defaults are allowed; skipping their check shortens small fits.
-        if value is not default:
-            check(name, cls.__name__, value, allowed)
+        if values[name] is not default:
+            check(name, cls.__name__, values[name], allowed)
 
 
 def check(name: str, owner: str, value: Any, allowed: Constraint) -> None:

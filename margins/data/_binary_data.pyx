@@ -5,6 +5,8 @@ is soft it has a slack term of its own, which adds D_k = Delta_k^2 to |y_k|^2 an
 is never stored.
 """
 
+from libc.math cimport INFINITY
+
 import numpy as np
 
 from margins._limits cimport MAX_SQNORM, MIN_SQNORM
@@ -46,11 +48,16 @@ cdef class BinaryData:
 
     def with_limits(self, upper=None, offset=None):
         """The same samples with other upper bounds of the dual variables, or another offset."""
-        return BinaryData(
-            self.rows, np.asarray(self.labels), np.asarray(self.sqnorms), self.sqrho,
-            np.asarray(self.diag), np.asarray(self.upper) if upper is None else upper,
-            (None if self.offset is None else np.asarray(self.offset)) if offset is None else offset,
+        cdef BinaryData result = BinaryData.__new__(BinaryData)
+        result.rows, result.labels, result.sqnorms = self.rows, self.labels, self.sqnorms
+        result.sqrho, result.diag, result.upper, result.offset = (
+            self.sqrho, self.diag, self.upper, self.offset
         )
+        if upper is not None:
+            result.upper = upper
+        if offset is not None:
+            result.offset = offset
+        return result
 
     def over(self, Rows rows not None):
         """The same samples as rows of another matrix with the same inner products."""
@@ -79,7 +86,22 @@ cdef class BinaryData:
     @property
     def max_upper(self):
         """The largest upper bound of a dual variable; inf: no bound."""
-        return float(np.asarray(self.upper).max())
+        cdef double largest = 0
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(self.upper.shape[0]):
+                largest = max(largest, self.upper[k])
+        return largest
+
+    @property
+    def min_diagonal(self):
+        """The smallest D_k."""
+        cdef double smallest = INFINITY
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(self.diag.shape[0]):
+                smallest = min(smallest, self.diag[k])
+        return smallest
 
     @property
     def max_sqnorm(self):

@@ -120,6 +120,15 @@ class EpochReport(NamedTuple):
     dual_is_feasible: bool = False
     n_unmoved: int = 0
 
+    def followed_by(self, other):
+        """The report on two parts of an epoch, this one's and the next: EpochReport."""
+        return other._replace(
+            n_changed=self.n_changed + other.n_changed,
+            n_accesses=self.n_accesses + other.n_accesses,
+            n_rejected=self.n_rejected + other.n_rejected,
+            n_unmoved=self.n_unmoved + other.n_unmoved,
+        )
+
 
 class Solver(ABC):
     """Base class of solvers, which update the weight vector of a run, one epoch at a time."""
@@ -163,14 +172,15 @@ class RulesSolver(Solver):
         Rules of the pass over all samples, where they differ from those of the active sets.
     n_samples : int, optional
         Access only so many samples in what counts as an epoch, spread over the data.
+    name : str
+        As records of phases and epochs report it.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
     """
 
-    name = "rules"
-
-    def __init__(self, rules, levels=(), full_pass_rules=None, n_samples=None):
+    def __init__(self, rules, levels=(), full_pass_rules=None, n_samples=None, name="rules"):
         self.rules, self.full_pass_rules, self.n_samples = rules, full_pass_rules, n_samples
+        self.name = name
         self.levels = tuple(levels)
         self.decays = rules.decays
         self._sets = None
@@ -264,14 +274,14 @@ class Phase(NamedTuple):
     is_last: bool = True
     averaging: Callable[[WeightVector], Averaging] | None = None
 
-    def play(self):
-        """The solver of the phase: Solver."""
+    def make_solver(self):
+        """The solver of the phase, that of its rules if none is given: Solver."""
         if self.solver is not None:
             return self.solver
         return RulesSolver(self.rules, self.levels, self.full_pass_rules, self.n_samples)
 
 
-@dataclass(frozen=True)
+@dataclass
 class PhaseRecord:
     """A phase that has run.
 
@@ -296,9 +306,8 @@ class PhaseRecord:
 
 def solver_path(records):
     """The names of the solvers that ran, in order, each once where it ran on: str, joined by ' + '."""
-    names = [record.solver for record in records if record.epochs > 0]
-    if len(names) == 1:
-        return names[0]
-    return " + ".join(
-        name for name, before in zip(names, [None, *names], strict=False) if name != before
-    )
+    names = []
+    for record in records:
+        if record.epochs > 0 and names[-1:] != [record.solver]:
+            names.append(record.solver)
+    return " + ".join(names)

@@ -63,6 +63,10 @@ class ConjugateSolver(Solver):
             )
         return None
 
+    def start(self, run):
+        """See `Solver.start`."""
+        self._required_gap = run.loss.required_gap(run.eps)
+
     def epoch(self, run):
         """See `Solver.epoch`."""
         data, weights = run.data, run.weights
@@ -115,7 +119,7 @@ class ConjugateSolver(Solver):
             return True
         if self._gap_of_estimate is None:
             return run.loss.is_smooth
-        return self._gap_of_estimate * self._estimate <= limit * run.loss.required_gap(run.eps)
+        return self._gap_of_estimate * self._estimate <= limit * self._required_gap
 
     def _inner_passes(self, run):
         """Pass over the working set until its gap is small: the estimated gap, and if exhausted."""
@@ -126,29 +130,25 @@ class ConjugateSolver(Solver):
                 self._steps.step()
                 self._n_since_restart += 1
                 self._pass(run, run.orders.of(working_set))
-            before, self._pass_estimate = self._pass_estimate, self._steps.gap()
-            required = self._required(run)
-            expected = (
-                self._pass_estimate * min(self._pass_estimate / before, 1)
-                if before > 0
-                else self._pass_estimate
-            )
+            before, gap = self._pass_estimate, self._steps.gap()
+            self._pass_estimate, required = gap, self._required(run)
+            expected = gap * min(gap / before, 1) if before > 0 else gap
             if expected <= self._safety * required:
                 return expected, False
             if self._exceeds_budget(run, required):
-                return self._pass_estimate, True
-            if self._pass_estimate <= min_gap:
+                return gap, True
+            if gap <= min_gap:
                 break
             if n_passes == 1:
-                min_gap = self._safety * tuning.epoch_reduction * self._pass_estimate
+                min_gap = self._safety * tuning.epoch_reduction * gap
         return self._pass_estimate, False
 
     def _exceeds_budget(self, run, required):
         """True if, by the last pass's estimate, the solver would need more than `max_passes`."""
+        if math.isinf(self._max_passes):
+            return False
         if math.isinf(self._first_estimate):
             self._first_estimate = self._least_estimate = self._pass_estimate
-            return False
-        if math.isinf(self._max_passes):
             return False
         # Estimates may grow before they fall, so the least counts.
         self._least_estimate = min(self._least_estimate, self._pass_estimate)
@@ -158,7 +158,7 @@ class ConjugateSolver(Solver):
     def _required(self, run):
         """The gap to be proven, in units of the objective at functional margin 1."""
         dual = dual_value(run.weights, self._target)
-        return run.loss.required_gap(run.eps) * dual if dual > 0 else 0.0
+        return self._required_gap * dual if dual > 0 else 0.0
 
 
 def dual_value(weights, target):

@@ -1,0 +1,37 @@
+"""What the model and the dual variables of a run prove, as they are."""
+
+import math
+
+from margins.losses.base import NOTHING
+
+
+def bounds_of(hypothesis, weights, data, loss, theta=0.0):
+    """The bounds of the optimum by a model and dual variables: one pass over all samples.
+
+    Parameters
+    ----------
+    hypothesis : WeightVector or PrimalPoint
+        The weight vector of the model.
+    weights : WeightVector
+        With the dual variables.
+    data : BinaryData
+    loss : margins.losses.Loss
+    theta : float
+        The threshold of the score.
+
+    Returns
+    -------
+    bounds : margins.losses.base.Bounds
+    products : ndarray of float64, shape (m,)
+        w.y_k - theta l_k of the model.
+    """
+    products = hypothesis.products(data)
+    sqnorm = hypothesis.ordinary_sqnorm(data)
+    if theta != 0:
+        products -= theta * data.signs
+        # The intercept's weight is rho label_sum - theta / rho.
+        length = theta / data.sqrho if data.sqrho > 0 else math.inf
+        sqnorm = max(sqnorm + theta * (length - 2 * hypothesis.label_sum), 0.0)
+        if not math.isfinite(sqnorm):
+            return NOTHING, products
+    return loss.bounds(products, sqnorm, weights), products

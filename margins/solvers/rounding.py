@@ -1,0 +1,56 @@
+"""Rounding that updates accumulate in a weight vector: a bound of it, and its correction."""
+
+import math
+
+import numpy as np
+
+from margins.tuning import TUNING
+
+EPSILON = np.finfo(np.float64).eps
+
+# A step along search directions, of which there are fewer than updates, may round off so many times as
+# much as an update.
+ROUNDED_BY_STEP = 100
+
+
+class Rounding:
+    """The rounding of the weight vector of a run, for solvers that require its correction."""
+
+    def __init__(self):
+        self._n_accesses_summed = 0  # accesses before the weight vector was last summed
+
+    def correct(self, run):
+        """Sum the weight vector again, where a proof could depend on what updates have rounded off.
+
+        Not over the rows of a kernel, whose sums take long. Only after `WeightVector.recompute`.
+        """
+        if run.data.rows.is_kernel:
+            return
+        limit = TUNING.driver.negligible_rounding * run.loss.required_gap(run.eps)
+        if not self.bound(run) <= limit:
+            self._sum(run)
+
+    def correct_kernel_sums(self, run):
+        """Sum the rows of a kernel again, before a proof is final: True if they were not just summed."""
+        if not run.data.rows.is_kernel or self._n_accesses_summed == run.n_accesses:
+            return False
+        self._sum(run)
+        return True
+
+    def bound(self, run):
+        """The share of |a| that updates may have rounded off since the weight vector was last summed.
+
+        Each rounds a, and its dual variable, which may have been as large as its upper bound, or as its
+        diagonal allows in an `a` of this length.
+        """
+        data, n_accesses = run.data, run.n_accesses - self._n_accesses_summed
+        length = math.sqrt(run.weights.sqnorm)
+        if length == 0:
+            return math.inf
+        diag = data.min_diagonal
+        dual = 1 / math.sqrt(diag) if diag > 0 else data.max_upper / length
+        return EPSILON * n_accesses * (ROUNDED_BY_STEP + 2 * dual * math.sqrt(data.max_sqnorm))
+
+    def _sum(self, run):
+        run.weights.sum_afresh(run.data)
+        self._n_accesses_summed = run.n_accesses
