@@ -118,7 +118,6 @@ TO_DO = {
     "margins/solvers/newton/_objective.pyx",
     "margins/solvers/one_pass.py",
     "margins/solvers/schedules.py",
-    "margins/testing/rules.py",
     "margins/tuning.py",
 }
 # Likewise, files whose comments still name a data set.
