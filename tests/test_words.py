@@ -96,7 +96,6 @@ TO_DO = {
     "margins/losses/_scaling.pyx",
     "margins/registry.py",
     "margins/rules/_voting.pyx",
-    "margins/rules/adapters.pyx",
     "margins/rules/combinations.pyx",
     "margins/rules/conditions.pyx",
     "margins/rules/coordinates.pyx",
@@ -106,10 +105,8 @@ TO_DO = {
     "margins/rules/averaging.pyx",
     "margins/rules/shrinks.pyx",
     "margins/rules/updates.pyx",
-    "margins/solvers/_conjugate.pyx",
     "margins/solvers/auto.py",
     "margins/solvers/base.py",
-    "margins/solvers/conjugate.py",
     "margins/solvers/driver.py",
     "margins/solvers/newton/_dense_hessian.pyx",
     "margins/solvers/newton/_hessian.pxd",
@@ -123,7 +120,6 @@ TO_DO = {
 # Likewise, files whose comments still name a data set.
 NAMES_TO_DO = {
     "margins/data/permutations.py",
-    "margins/solvers/_conjugate.pyx",
     "margins/solvers/newton/_dense_block.pyx",
     "margins/solvers/newton/_dense_hessian.pyx",
     "margins/solvers/schedules.py",
