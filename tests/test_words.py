@@ -196,9 +196,7 @@ def test_banned_words_are_seen(text):
     assert WORDS.search(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["n_accesses_", "clean-pass", "planes", "display"]
-)
+@pytest.mark.parametrize("text", ["n_accesses_", "clean-pass", "planes", "display"])
 def test_names_and_other_words_are_not_banned(text):
     assert not WORDS.search(text)
 

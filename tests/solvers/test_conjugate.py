@@ -90,12 +90,12 @@ class Oracle:
         return direction @ self.kernel @ direction - inner @ np.linalg.solve(gram, inner)
 
 
-def follow(data, X, y, history, delta2, upper, target, over_all=(), anew=()):
+def follow(data, X, y, history, delta2, upper, target, over_all=(), restarting=()):
     """The weight vector after steps, which the oracle replays, passes having added these changes.
 
     What would leave the bounds stays at them. The first pass is over all samples, and so is the one
     after each whose number is in `over_all`; of the others' changes only those of the working_set count.
-    Those whose number is in `anew`, too, are followed by no step, and by no moves.
+    Those whose number is in `restarting`, too, are followed by no step, and restart the directions.
     """
     weights = weights_of(data, np.array(history[0], dtype=float))
     steps = ConjugateSteps(data, weights, target)
@@ -114,7 +114,7 @@ def follow(data, X, y, history, delta2, upper, target, over_all=(), anew=()):
         is_first = False
         if number in over_all:
             working_set = None
-            is_first = number in anew
+            is_first = number in restarting
             steps.begin(is_first)  # takes the step
             if is_first:
                 goes_on, oracle.moves = False, []
@@ -190,9 +190,9 @@ def test_no_epoch_ends_with_a_step(monkeypatch, tuned):
     calls = []
 
     class Steps(ConjugateSteps):
-        def begin(self, anew):
-            super().begin(anew)
-            calls.append("anew" if anew else "begin")
+        def begin(self, restarting):
+            super().begin(restarting)
+            calls.append("restarting" if restarting else "begin")
 
         def gap(self):
             calls.append("gap")
@@ -207,12 +207,12 @@ def test_no_epoch_ends_with_a_step(monkeypatch, tuned):
     X = np.random.default_rng(0).normal(size=(60, 10))
     Auto(solver="conjugate", C=1e3, eps=1e-3, random_state=0, max_iter=1000).fit(X, np.arange(60) % 2)
     # A step is followed by a pass, over the working set or all samples; every pass comes after one,
-    # but those that begin anew.
+    # but those that restart.
     after_steps = {after for before, after in itertools.pairwise(calls) if before == "step"}
     assert after_steps == {"gap", "begin"}
-    assert calls[0] == "anew"
-    assert calls.count("step") == calls.count("gap") - calls.count("anew")
-    assert min(calls.count("begin"), calls.count("anew")) > 3
+    assert calls[0] == "restarting"
+    assert calls.count("step") == calls.count("gap") - calls.count("restarting")
+    assert min(calls.count("begin"), calls.count("restarting")) > 3
     assert calls[-1] == "gap"
 
 
@@ -256,14 +256,14 @@ def test_steps_are_those_of_the_oracle(data):
         data.draw(st.lists(st.lists(numbers, min_size=m, max_size=m), min_size=n_passes + 1, max_size=6))
     )[: n_passes + 1]
     history[0] = np.abs(history[0])
-    over_all, anew = data.draw(st.sets(st.integers(1, 6))), data.draw(st.sets(st.integers(1, 6)))
+    over_all, restarting = data.draw(st.sets(st.integers(1, 6))), data.draw(st.sets(st.integers(1, 6)))
     history[0] = np.minimum(history[0], upper)
     data = data_of(X, y, RHO, delta2, upper)
-    weights = follow(data, X, y, history, delta2, upper, 3.0, over_all, anew)
+    weights = follow(data, X, y, history, delta2, upper, 3.0, over_all, restarting)
     alpha = weights.dual
     assert (alpha >= 0).all()
     assert (alpha <= upper).all()
-    # Everything else says the same as the dual variables.
+    # All else agrees with the dual variables.
     again = weights_of(data, alpha)
     assert_allclose(weights.weights, again.weights, atol=1e-9)
     for name in ("label_sum", "dual_sum", "sqnorm"):
@@ -451,7 +451,7 @@ class Stop(Exception):
 
 
 def test_what_a_kernel_raises_is_never_lost():
-    # Few rows fit into the cache, so that steps ask for rows, and may be the last to do so.
+    # Few rows fit into the cache, so that steps compute rows, and may be the last to do so.
     generator = np.random.default_rng(2)
     X = generator.normal(size=(20, 4))
     y = X[:, 0] + generator.normal(size=20) > 0
@@ -568,12 +568,12 @@ def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, l
 
 
 @pytest.mark.parametrize(
-    ("asked", "now", "before", "times"),
+    ("required", "now", "before", "times"),
     [
         (1.0, 10.0, 100.0, 1.0),  # ten times less each time
         (1.0, 100.0, 1000.0, 2.0),
         (1.0, 0.5, 100.0, 0.0),  # there already
-        (0.0, 10.0, 100.0, 0.0),  # nobody can tell
+        (0.0, 10.0, 100.0, 0.0),  # unknown
         (-1.0, 10.0, 100.0, 0.0),
         (math.nan, 10.0, 100.0, 0.0),
         (1.0, 10.0, 10.0, math.inf),  # has not fallen
@@ -581,5 +581,5 @@ def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, l
         (1.0, math.inf, math.inf, math.inf),
     ],
 )
-def test_how_often_a_gap_must_fall_as_it_has(asked, now, before, times):
-    assert margins.solvers.conjugate._repetitions_to(asked, now, before) == pytest.approx(times)
+def test_how_often_a_gap_must_fall_as_it_has(required, now, before, times):
+    assert margins.solvers.conjugate._repetitions_to(required, now, before) == pytest.approx(times)
