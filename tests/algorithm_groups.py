@@ -33,4 +33,27 @@ ENDLESS = [*STEPS, "pegasos"]  # no stopping criterion but the number of epochs
 SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
 # The others promise a separating hyperplane, and so does the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
+# What validates data and parameters, encodes labels, trains binary problems and predicts.
+METHODS = ("fit", "partial_fit", "predict", "decision_function", "_check_parameters", "_takes_zero_rows")
+METHODS += ("_rows", "_weigh", "_options", "_run_maker", "_train_all", "_collect_model", "_scores")
+
+
+def methods_of(name):
+    found = (getattr(ALGORITHMS[name], method, None) for method in METHODS)
+    return tuple(getattr(method, "__qualname__", method) for method in found)
+
+
+# One algorithm of each set of these methods, whose code cannot fail for the others alone; and the voting
+# one, whose model has another form.
+REPRESENTATIVES = [*{methods_of(name): name for name in reversed(NAMES)}.values(), *VOTING]
+
+
+def each_with_some(values, names=NAMES):
+    """Pairs (algorithm, value): all values for representatives, one of them for each other algorithm."""
+    values = list(values)
+    others = [name for name in names if name not in REPRESENTATIVES]
+    pairs = [(name, value) for name in names if name in REPRESENTATIVES for value in values]
+    return pairs + [(name, values[k % len(values)]) for k, name in enumerate(others)]
+
+
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -45,11 +45,10 @@ def without_zero_rows(X):
 # ------------------------------------------------------------------------------------- the training loop
 
 
-@pytest.mark.parametrize("shuffle", SHUFFLES)
 @some(AVERAGINGS)
 @SETTINGS
-@given(problem=sample_problems.problems(), seed=SEEDS)
-def test_every_combination_of_options_replays_the_oracle(averaging, shuffle, problem, seed):
+@given(problem=sample_problems.problems(), seed=SEEDS, shuffle=st.sampled_from(SHUFFLES))
+def test_every_combination_of_options_replays_the_oracle(averaging, problem, seed, shuffle):
     X, y = problem
     queries = queries_of(X, seed)
     for options in OPTIONS:

@@ -5,7 +5,17 @@ import warnings
 
 import numpy as np
 import pytest
-from algorithm_groups import AVERAGE, ENDLESS, NAMES, NOISE_TOLERANT, STOPPING, VOTING, WHITENING, quiet
+from algorithm_groups import (
+    AVERAGE,
+    ENDLESS,
+    NAMES,
+    NOISE_TOLERANT,
+    STOPPING,
+    VOTING,
+    WHITENING,
+    each_with_some,
+    quiet,
+)
 from fitted_clouds import by_rules, clouds, make, unscaled
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
@@ -26,12 +36,12 @@ LABELS = {
 
 
 @quiet
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS.keys())
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", NAMES)
-def test_labels_may_be_of_any_type(name, n_classes, labels):
-    if len(labels) < n_classes:
-        pytest.skip("There are only two booleans.")
+@pytest.mark.parametrize(
+    ("name", "case"),
+    each_with_some((n, kind) for kind in LABELS for n in (2, 3) if n <= len(LABELS[kind])),
+)
+def test_labels_may_be_of_any_type(name, case):
+    n_classes, labels = case[0], LABELS[case[1]]
     X, codes = clouds(n_classes=n_classes)
     plain = make(name, random_state=0, max_iter=20).fit(X, codes)
     y = [labels[code] for code in codes] if isinstance(labels, list) else labels[codes]
