@@ -5,6 +5,7 @@ of the origin from the samples' convex hull, the optimum of the L1-SVM a long du
 """
 
 import dataclasses
+import functools
 import math
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ class Problem:
         """The augmented samples, not extended."""
         return oracles.data_of(self.X, self.y, self.rho)
 
-    @property
+    @functools.cached_property
     def maximum_margin(self):
         """Of the extended samples; 0 if nothing separates them."""
         return oracles.maximum_margin(oracles.data_of(self.X, self.y, self.rho, 0.5 / self.C_k))
