@@ -163,8 +163,8 @@ def name_of(algorithm: type) -> str | None:
     ----------
     algorithm : type
     """
-    for name, registered in _registered.items():
-        if registered is algorithm:
+    for name, known in (*_registered.items(), *_loaded_built_ins.items()):
+        if known is algorithm:
             return name
     value = f"{algorithm.__module__}:{algorithm.__qualname__}"
     return next((entry.name for entry in entry_points(group=GROUP) if entry.value == value), None)

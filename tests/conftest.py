@@ -9,6 +9,11 @@ from sample_problems import tuning_with
 from margins.estimators import margin_classifier
 from margins.solvers import auto
 
+# Their assertions say what was compared, as those of test modules do.
+pytest.register_assert_rewrite(
+    "certified_problems", "fitted_clouds", "noise_tolerant_replay", "small_problems"
+)
+
 
 @pytest.fixture
 def ctrl_c():

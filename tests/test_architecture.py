@@ -48,7 +48,6 @@ EXCEPTIONS = {
     ("margins.rules._base", "margins.rules.adapters"): "`Rules` wraps Python functions, on first use",
     ("margins._update", "margins.rules.errors"): "the exception of an ill rule, when it is raised",
     ("margins.model_selection.engine", "margins"): "`margins.get`, and the version that records state",
-    ("margins.testing.algorithms", "margins"): "`margins.get`, of the algorithms to be checked",
 }
 
 # Of benchmarks; those whose name is no English word.

@@ -8,12 +8,12 @@ labels (of one class against the rest), threshold step, lambda-trick and alpha-b
         w_i <- w_i + l x_k,   b_i <- b_i + l
 
 Together their weights are a matrix of shape (features, columns), with one column for each model: one
-traversal of x_k computes all products, and the inner loop is over contiguous memory. A product is summed in
-the order of `margins._sparse.dot`, with four partial sums for each column, so that every model is bit for
-bit the one trained alone.
+traversal of x_k computes all products, and the inner loop is over contiguous memory
+(`margins.model_selection._columns`). Every model is bit for bit the one trained alone.
 
 Given: the rows, the parameters of the models, an order for each epoch. Left in place: the weights, and
-what the averagings keep. The column of a finished model is filled with the last one.
+what the averagings keep. The column of a finished model is filled with the last one. Returned: how many
+samples of an epoch changed a model; and, of each finished one, its weights, averagings and updates.
 
 Models that differ in bound_i alone are equal until a bound is reached. They share a column; it is split
 when a sample that has been added as often as the smallest of their bounds allows is misclassified again.
@@ -27,134 +27,23 @@ from libc.stdint cimport int32_t, int64_t
 from margins._limits cimport PREFETCH_DISTANCE
 from margins._sparse cimport Rows, prefetch
 from margins._update cimport BinaryData, Averaging, Sample, SampleLoop, Step, Tally, WeightVector
+from margins.model_selection._columns cimport (
+    add_to_all, compare, compare_with_self_score, products_with_columns,
+)
 from margins.rules.averaging cimport LongestSurvivor
 
 import copy
 
 import numpy as np
 
-cdef extern from *:
-    r"""
-    /* Products of one row with all columns: x holds its n values, offsets the positions in v of the rows
-       of their features. The number of columns is a multiple of 8. Packs are explicit because compilers
-       do not keep the sums in registers otherwise, which costs a factor of 2 to 4. */
-    #define MARGINS_DOTS(name, pack)                                                                \
-        static void name(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,   \
-                         ptrdiff_t n_columns, double* out)                                          \
-        {                                                                                           \
-            const ptrdiff_t size = sizeof(pack) / sizeof(double);                                   \
-            for (ptrdiff_t column = 0; column < n_columns; column += 2 * size) {                    \
-                const double* at = v + column;                                                      \
-                pack a0 = {0}, b0 = {0}, c0 = {0}, d0 = {0}, a1 = {0}, b1 = {0}, c1 = {0}, d1 = {0};\
-                ptrdiff_t j = 0;                                                                    \
-                for (; j + 3 < n; j += 4) {                                                         \
-                    const pack* p = (const pack*) (at + offsets[j]);                                \
-                    const pack* q = (const pack*) (at + offsets[j + 1]);                            \
-                    const pack* r = (const pack*) (at + offsets[j + 2]);                            \
-                    const pack* s = (const pack*) (at + offsets[j + 3]);                            \
-                    a0 += x[j] * p[0];                                                              \
-                    a1 += x[j] * p[1];                                                              \
-                    b0 += x[j + 1] * q[0];                                                          \
-                    b1 += x[j + 1] * q[1];                                                          \
-                    c0 += x[j + 2] * r[0];                                                          \
-                    c1 += x[j + 2] * r[1];                                                          \
-                    d0 += x[j + 3] * s[0];                                                          \
-                    d1 += x[j + 3] * s[1];                                                          \
-                }                                                                                   \
-                for (; j < n; j++) {                                                                \
-                    const pack* p = (const pack*) (at + offsets[j]);                                \
-                    a0 += x[j] * p[0];                                                              \
-                    a1 += x[j] * p[1];                                                              \
-                }                                                                                   \
-                ((pack*) (out + column))[0] = (a0 + b0) + (c0 + d0);                                \
-                ((pack*) (out + column))[1] = (a1 + b1) + (c1 + d1);                                \
-            }                                                                                       \
-        }
-
-    #if defined(__GNUC__) || defined(__clang__)
-    typedef double margins_pack2 __attribute__((vector_size(16), aligned(8), may_alias));
-    MARGINS_DOTS(margins_dots2, margins_pack2)
-    #if defined(__x86_64__)
-    typedef double margins_pack4 __attribute__((vector_size(32), aligned(8), may_alias));
-    __attribute__((target("avx2"))) MARGINS_DOTS(margins_dots4, margins_pack4)
-    #define margins_dots (__builtin_cpu_supports("avx2") ? margins_dots4 : margins_dots2)
-    #else
-    #define margins_dots margins_dots2
-    #endif
-    #else
-    static void margins_dots(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,
-                             ptrdiff_t n_columns, double* out)
-    {
-        for (ptrdiff_t column = 0; column < n_columns; column++) {
-            double sums[4] = {0, 0, 0, 0};
-            for (ptrdiff_t j = 0; j < n; j++)
-                sums[j < n / 4 * 4 ? j % 4 : 0] += x[j] * v[offsets[j] + column];
-            out[column] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        }
-    }
-    #endif
-    """
-    void margins_dots(
-        const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* v, Py_ssize_t n_columns,
-        double* out
-    ) noexcept nogil
-
-cdef Py_ssize_t BLOCK = 8                # columns are computed in blocks of this size
-cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096  # averagings reserve memory for so many updates
-cdef Py_ssize_t DENSE_UPDATE = 8                 # all columns are updated if at least one in so many changes
+cdef Py_ssize_t BLOCK = 8                   # columns are computed in blocks of this size
+cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096    # averagings reserve memory for so many updates
+cdef Py_ssize_t DENSE_UPDATE = 8            # all columns are updated if at least one in so many changes
 
 
 cdef inline Py_ssize_t _padded(Py_ssize_t n) noexcept nogil:
     """The least multiple of BLOCK that is at least n."""
     return (n + BLOCK - 1) // BLOCK * BLOCK
-
-
-cdef inline int64_t _compare(
-    const double* dots, const double* label_sum, const double* sqrho, const double* code,
-    const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong
-) noexcept nogil:
-    """Mark the columns that misclassify a sample of class `own_code`; 0 if none does."""
-    cdef Py_ssize_t i
-    cdef double score
-    cdef int64_t found = 0
-    for i in range(n_columns):
-        score = dots[i] + sqrho[i] * label_sum[i]
-        wrong[i] = (score if code[i] == own_code else -score) <= (
-            positive[i] if code[i] == own_code else negative[i]
-        )
-        found |= wrong[i]
-    return found
-
-
-cdef inline int64_t _compare_with_self_score(
-    const double* dots, const double* label_sum, const double* sqrho, const double* code,
-    const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong,
-    const double* gain, double sqnorm, const int32_t* counts
-) noexcept nogil:
-    """The same, with the lambda-trick for columns that have added the sample (`counts` times)."""
-    cdef Py_ssize_t i
-    cdef double score, self_score
-    cdef int64_t found = 0
-    for i in range(n_columns):
-        score = dots[i] + sqrho[i] * label_sum[i]
-        self_score = gain[i] * sqnorm if counts[i] > 0 else 0
-        wrong[i] = (score if code[i] == own_code else -score) + self_score <= (
-            positive[i] if code[i] == own_code else negative[i]
-        )
-        found |= wrong[i]
-    return found
-
-
-cdef inline void _add_to_all(
-    const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* c, Py_ssize_t n_columns, double* v
-) noexcept nogil:
-    """Add c times the row to all columns. (Adding 0 changes none: no weight is ever -0.0.)"""
-    cdef Py_ssize_t i, j
-    cdef double* at
-    for j in range(n):
-        at = v + offsets[j]
-        for i in range(n_columns):
-            at[i] += c[i] * x[j]
 
 
 cdef class Lockstep(SampleLoop):
@@ -272,25 +161,25 @@ cdef class Lockstep(SampleLoop):
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
         cdef Py_ssize_t i, k, width = _padded(self.n_columns)
-        cdef int64_t found
+        cdef int64_t any_wrong
         for i in range(begin, end):
             if i + PREFETCH_DISTANCE < end:
                 prefetch(self.rows, order[i + PREFETCH_DISTANCE])
             k = order[i]
             self._read_row(self.rows, k)
-            margins_dots(self.x, &self.offsets[0], self.n_stored, &self.v[0, 0], width, &self.dots[0])
+            products_with_columns(self.x, &self.offsets[0], self.n_stored, &self.v[0, 0], width, &self.dots[0])
             if self.has_gain:
-                found = _compare_with_self_score(
+                any_wrong = compare_with_self_score(
                     &self.dots[0], &self.label_sum[0], &self.sqrho[0], &self.code[0], &self.negative[0],
                     &self.positive[0], self.codes[k], width, &self.wrong[0], &self.gain[0],
                     self.sqnorms[k], &self.counts[k, 0],
                 )
             else:
-                found = _compare(
+                any_wrong = compare(
                     &self.dots[0], &self.label_sum[0], &self.sqrho[0], &self.code[0], &self.negative[0],
                     &self.positive[0], self.codes[k], width, &self.wrong[0],
                 )
-            if found:
+            if any_wrong:
                 tally.n_changed += self._update_columns(k)
                 width = _padded(self.n_columns)
             self.n_processed += 1
@@ -346,7 +235,7 @@ cdef class Lockstep(SampleLoop):
                     n_changed += 1
             column += 1
         if n_changed * DENSE_UPDATE >= self.n_columns:
-            _add_to_all(
+            add_to_all(
                 self.x, &self.offsets[0], self.n_stored, &self.c[0], _padded(self.n_columns), &self.v[0, 0]
             )
         elif n_changed:

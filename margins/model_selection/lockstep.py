@@ -340,7 +340,7 @@ def _train_batch(batch, seed, shuffle):
     rows = training_set.rows
     n_columns = max(CACHE_BYTES // (8 * rows.n_features), MIN_COLUMNS)
     n_columns = min(n_columns, MEMORY_BYTES // (8 * rows.n_features + 4 * rows.n_rows))
-    models, found = [], {}
+    models, model_of = [], {}
     for parameters, by_bound in groups.items():
         if models and len(models) + len(by_bound) > n_columns:
             _train_models(models, training_set, seed, shuffle)
@@ -357,10 +357,10 @@ def _train_batch(batch, seed, shuffle):
             if has_parent:
                 models[-1].child = len(models)
             models.append(_Model(parameters, bound, data, averagings, has_parent))
-            found[parameters, bound] = models[-1]
+            model_of[parameters, bound] = models[-1]
     _train_models(models, training_set, seed, shuffle)
     for fit in batch:
-        fit.models = [found[parameters, fit.bound] for parameters in fit.jobs]
+        fit.models = [model_of[parameters, fit.bound] for parameters in fit.jobs]
 
 
 def _train_models(models, training_set, seed, shuffle):

@@ -1,73 +1,10 @@
 # cython: language_level=3
-from margins.rules._base cimport Condition, Shrink, Update
+"""Rules that are functions: each is defined in the module of its kind."""
 
-ctypedef double (*threshold_t)(double, double, double, double) noexcept nogil
-ctypedef double (*threshold_with_t)(double, double, double, double, void*) noexcept nogil
-ctypedef double (*factor_t)(double, double, double) noexcept nogil
-ctypedef double (*factor_with_t)(double, double, double, void*) noexcept nogil
-ctypedef double (*coefficient_t)(double, double, double, double, double, double) noexcept nogil
-ctypedef double (*coefficient_with_t)(double, double, double, double, double, double, void*) noexcept nogil
-
-ctypedef double (*full_coefficient_t)(
-    double, double, double, double, double, double, double, double, double
-) noexcept nogil
-ctypedef double (*full_coefficient_with_t)(
-    double, double, double, double, double, double, double, double, double, void*
-) noexcept nogil
-ctypedef double (*values_t)(const double*) noexcept nogil
-
-
-cdef enum:
-    MOST_NAMES = 12     # that a function may have parameters of: margins.rules.functions.NAMES
-
-
-cdef class NativeCondition(Condition):
-    cdef readonly object function
-    cdef threshold_t call
-    cdef threshold_with_t call_with
-    cdef void* user_data
-
-
-cdef class NativeShrink(Shrink):
-    cdef readonly object function
-    cdef factor_t call
-    cdef factor_with_t call_with
-    cdef void* user_data
-
-
-cdef class NativeUpdate(Update):
-    cdef readonly object function
-    cdef coefficient_t call
-    cdef coefficient_with_t call_with
-    cdef full_coefficient_t call_all
-    cdef full_coefficient_with_t call_all_with
-    cdef void* user_data
-
-
-cdef class Function:
-    cdef readonly object function
-    cdef readonly str kind
-    cdef readonly object compile        # "numba" or None
-    cdef readonly tuple names           # of the parameters, in the order of the call
-    cdef object error                   # what it has raised
-    cdef object c_function              # keeps `call` alive
-    cdef object keywords                # those of `names` that go by keyword: tuple, or None
-    cdef values_t call
-    cdef Py_ssize_t places[MOST_NAMES]  # where the numbers of `names` are
-    cdef size_t n_positional
-    cdef double evaluate(self, const double* values) noexcept nogil
-    cdef double _evaluate(self, const double* values) noexcept with gil
-    cdef int check(self) except -1
-
-
-cdef class PythonCondition(Condition):
-    cdef readonly Function call
-    cdef bint names_label
-
-
-cdef class PythonShrink(Shrink):
-    cdef readonly Function call
-
-
-cdef class PythonUpdate(Update):
-    cdef readonly Function call
+from margins.rules.c_functions cimport (
+    NativeCondition, NativeShrink, NativeUpdate, coefficient_t, coefficient_with_t, factor_t, factor_with_t,
+    full_coefficient_t, full_coefficient_with_t, threshold_t, threshold_with_t,
+)
+from margins.rules.python_functions cimport (
+    MOST_NAMES, Function, PythonCondition, PythonShrink, PythonUpdate, values_t,
+)

@@ -1,4 +1,4 @@
-"""What a Python function that is a rule needs, read off the names of its parameters."""
+"""What a Python function is called with as a rule: the names of its parameters say it."""
 
 import functools
 import importlib
@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 STATE = ("sqnorm", "t", "n_updates", "dual_sum")
 
-# What a function of each kind may name, in the order in which the adapters store the numbers.
+# The names that parameters of each kind may have, in the order in which the numbers are stored.
 NAMES = {
     "condition": (*STATE, "label"),
     "shrink": STATE,
@@ -50,7 +50,7 @@ class Needs(NamedTuple):
 
 
 def needs_of(function: Any, kind: str) -> Needs:
-    """What the parameters of a function ask for.
+    """What a function is to be called with, by the names of its parameters.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def needs_of(function: Any, kind: str) -> Needs:
 
 
 def name_of(function: Any) -> str:
-    """What a function is called: str."""
+    """The name of a function: str."""
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__qualname__", None) or type(function).__qualname__
@@ -155,7 +155,7 @@ def _compile(numba: Any, function: Any, kind: str, needs: Needs) -> Any:
             f"compile='numba' must be given a Python function. Got {name_of(function)!r}, "
             f"a {type(bound).__name__}."
         )
-    # As in C, a division by 0 gives inf or NaN, which the run finds; an exception would be lost.
+    # As in C, a division by 0 gives inf or NaN, at which the run ends; an exception would be lost.
     jitted = bound if hasattr(bound, "py_func") else numba.njit(error_model="numpy")(bound)
     where = NAMES[kind].index
     arguments = [f"values[{where(name)}]" for name in needs.positional]
@@ -172,7 +172,7 @@ def _compile(numba: Any, function: Any, kind: str, needs: Needs) -> Any:
 
 
 def path_of(rule: object, function: Any) -> tuple[str, str] | None:
-    """(module, qualified name) under which a decorated function's rule is found; None: it is not."""
+    """(module, qualified name) of a decorated function's rule; None if it is not found there."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     found: Any = sys.modules.get(module) if module is not None else None
     if found is None or module is None or name is None:

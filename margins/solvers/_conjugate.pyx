@@ -5,9 +5,13 @@ before it, pass and step together, was p, the one before that q. Find the point 
 
     alpha + c_d d + c_p p + c_q q
 
-with the largest dual objective, target * sum_k alpha_k - |a|^2 / 2, and go towards it, within the bounds,
-as long as the objective grows: a step can be short, but never loses what the pass has gained. A dual
-variable at a bound after the pass is left out of d, p and q, and stays there.
+with the largest dual objective, target * sum_k alpha_k - |a|^2 / 2, and go towards it, within the bounds
+0 <= alpha_k <= U_k, as long as the objective grows: a step can be short, but never loses what the pass has
+gained. A dual variable at a bound after the pass is left out of d, p and q, and stays there.
+
+Given: the samples, the weight vector a = sum_k alpha_k y_k as the pass has left it, and the target, a.y_k at
+the margin. Left in place: alpha, a and its sums after the step, which counts as one update; p and q for the
+next step. Returned, for every pass: an estimate of the duality gap before it.
 
 As long as no dual variable reaches a bound, and all passes are the same linear map, the best directions
 of the plane of d and p are those of conjugate gradients, preconditioned by the pass. Passes in ever new
@@ -21,16 +25,14 @@ Source: Polyak (1969), The conjugate gradient method in extremal problems; Notay
 conjugate gradients.
 """
 
-from libc.math cimport INFINITY, fabs, isfinite, sqrt
+from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
 from margins.linalg._sums cimport BLOCK, dot_of, sum_of, weighted_dot_of
 from margins._update cimport BinaryData, WeightVector
+from margins.solvers._search_directions cimport N_DIRECTIONS, Direction, best_multiples, combine
 
 import numpy as np
-
-# Squared sine of the angle between two directions below which they count as one.
-cdef double SAME_DIRECTION = 1e-10
 
 # A difference of vectors whose squared length is this share of theirs is mostly rounding.
 cdef double ROUNDING = 1e-12
@@ -62,68 +64,6 @@ cdef inline double _gap_of_update(BinaryData data, Py_ssize_t k, double now, dou
     # violation (upper - now) if it is positive, else -violation now: a branch would be mispredicted.
     upper = data.upper[k]
     return 0.5 * (upper * (violation + fabs(violation))) - violation * now
-
-
-cdef enum:
-    N_DIRECTIONS = 3   # d, p and q
-
-
-cdef class Direction:
-    """A search direction: a change of the working set's dual variables, and of the weight vector."""
-
-    cdef double[::1] dual       # of the working set
-    cdef double[::1] vector     # of the features; over a kernel, of the products with all samples
-    cdef double label_sum       # of the sum of the dual variables times their labels
-    cdef double least           # a squared length up to this is rounding
-    cdef double rounding        # of `vector`, in units of that of a weight vector
-
-    def __init__(self, Py_ssize_t n_features):
-        self.dual, self.vector = np.empty(0), np.zeros(n_features)
-        self.least = INFINITY   # no direction yet
-
-    cdef void copy(self, Direction other) noexcept nogil:
-        """Copy another direction."""
-        self.dual[:] = other.dual
-        self.vector[:] = other.vector
-        self.label_sum, self.rounding = other.label_sum, other.rounding
-
-
-cdef void _combine(
-    double[::1] x, double c, const double[::1] y, double e, const double[::1] z, double f
-) noexcept nogil:
-    """x <- c x + e y + f z."""
-    cdef Py_ssize_t i
-    for i in range(x.shape[0]):
-        x[i] = c * x[i] + e * y[i] + f * z[i]
-
-
-cdef void _solve(double[N_DIRECTIONS][N_DIRECTIONS] gram, double* c, bint has_p, bint has_q) noexcept nogil:
-    """Replace `c`, the slopes along d, p and q, by the best multiples of these directions.
-
-    `gram` holds their inner products below the diagonal, and is overwritten. The multiple of a direction
-    that does not exist, or that depends on those before it but for rounding, is 0.
-    """
-    cdef double[N_DIRECTIONS] pivot
-    cdef bint[N_DIRECTIONS] used
-    cdef double square
-    cdef int i, j, k
-    used[0], used[1], used[2] = True, has_p, has_q
-    for i in range(N_DIRECTIONS):
-        pivot[i] = square = gram[i][i]
-        for j in range(i):
-            for k in range(j):
-                gram[i][j] -= gram[i][k] * gram[j][k] * pivot[k]
-            gram[i][j] = gram[i][j] / pivot[j] if used[j] else 0
-            pivot[i] -= gram[i][j] * gram[i][j] * pivot[j]
-            c[i] -= gram[i][j] * c[j]
-        used[i] = used[i] and pivot[i] > SAME_DIRECTION * square
-        if not used[i]:
-            pivot[i] = c[i] = 0
-    for i in range(N_DIRECTIONS - 1, -1, -1):
-        if used[i]:
-            c[i] /= pivot[i]
-            for j in range(i + 1, N_DIRECTIONS):
-                c[i] -= gram[j][i] * c[j]
 
 
 cdef class ConjugateSteps:
@@ -371,11 +311,11 @@ cdef class ConjugateSteps:
         cdef double wanted, within
         cdef Py_ssize_t i
         c[0], c[1], c[2] = self.slopes[0], self.slopes[1], self.slopes[2]
-        _solve(self.gram, c, self.gram[1][1] > self.p.least, self.gram[2][2] > self.q.least)
+        best_multiples(self.gram, c, self.gram[1][1] > self.p.least, self.gram[2][2] > self.q.least)
         if not isfinite(c[0] + c[1] + c[2]):
             return False
-        _combine(self.q.vector, c[2], self.d.vector, c[0], self.p.vector, c[1])
-        _combine(self.q.dual, c[2], self.d.dual, c[0], self.p.dual, c[1])
+        combine(self.q.vector, c[2], self.d.vector, c[0], self.p.vector, c[1])
+        combine(self.q.dual, c[2], self.d.dual, c[0], self.p.dual, c[1])
         self.q.label_sum = c[2] * self.q.label_sum + c[0] * self.d.label_sum + c[1] * self.p.label_sum
         self.q.rounding = (
             fabs(c[2]) * self.q.rounding + fabs(c[0]) * self.d.rounding + fabs(c[1]) * self.p.rounding

@@ -1,263 +1,23 @@
-"""What must not be given is refused by a sentence, before any work; what may be given is right."""
+"""Data and weights that are not allowed raise an error that says what and where."""
 
-import dataclasses
-import fractions
 import math
-import re
 import types
 from collections import OrderedDict
-from numbers import Integral, Real
 
 import numpy as np
-import oracles
 import pytest
+from algorithm_groups import ALGORITHMS, NAMES, NOISE_TOLERANT, UNSCALED, VOTING, each_with_some, quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from small_problems import assert_finite, each_algorithm, make, own_name, small
 
-import margins
-from margins.estimators.budget import BudgetClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
-from margins.estimators.noise_tolerance import AveragingClassifier
-from margins.estimators.step import StepClassifier
-from margins.parameters import AnyOf, InstanceOf, Interval, OneOf, SubclassOf
 
-ALGORITHMS = {name: margins.get(name) for name in margins.available()}
-NAMES = list(ALGORITHMS)
-NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], AveragingClassifier)]
-# Their coef_ is what has been added up, and not the best multiple of it.
-STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
-UNSCALED = [*NOISE_TOLERANT, "servedio-average", *STEPS]
-UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
-ENDLESS = [*STEPS, "pegasos"]  # no end of their own that anybody expects
-# The others are asked for a separating hyperplane, and so is the classical perceptron.
-SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
-VOTING = ["voted-perceptron"]  # no coef_, no intercept_
-LINEAR = ["alma", "second-order-perceptron"]  # no other kernel
-OF_KERNELS = ("degree", "gamma", "coef0", "cache_size")
-quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-each_algorithm = pytest.mark.parametrize("name", NAMES)
+# -------------------------------------------------------------------------------------------------- X, y
 
 
-def make(name, **params):
-    """The algorithm, told a margin to demand if it cannot do without."""
-    algorithm = ALGORITHMS[name]
-    if name == "pfm" and math.isinf(params.get("C", 1)):
-        params.setdefault("gamma", 0.1)
-    return algorithm(random_state=params.pop("random_state", 0), **params)
-
-
-def small(n_classes=2, n_features=3, distance=3.0):
-    """A small separable problem without a zero row."""
-    rng = np.random.default_rng(0)
-    y = np.arange(24) % n_classes
-    X = rng.normal(size=(24, n_features))
-    X[np.arange(24), y % n_features] += distance
-    return X, y
-
-
-def own_name(name):
-    return ALGORITHMS[name].__name__
-
-
-def declares(name, parameter):
-    return parameter in {field.name for field in dataclasses.fields(ALGORITHMS[name])}
-
-
-def assert_finite(classifier, X):
-    """The model is made of numbers, and so are its scores."""
-    assert np.isfinite(classifier.decision_function(X)).all()
-    for key in ("coef_", "intercept_", "dual_coef_"):
-        assert np.isfinite(getattr(classifier, key, 0.0)).all(), key
-
-
-# ----------------------------------------------------------------------------------------- parameters
-
-
-def allows(constraint, value):
-    """What a constraint says, read again."""
-    if isinstance(constraint, AnyOf):
-        return any(allows(part, value) for part in constraint.constraints)
-    if isinstance(constraint, InstanceOf):
-        return isinstance(value, constraint.type)
-    if isinstance(constraint, OneOf):
-        return any(
-            value is one or (isinstance(value, str) and value == one) for one in constraint.values
-        )
-    if isinstance(constraint, SubclassOf):
-        return isinstance(value, type) and issubclass(value, constraint.base)
-    assert isinstance(constraint, Interval)
-    if isinstance(value, bool | np.bool_) or not isinstance(
-        value, Integral if constraint.integer else Real
-    ):
-        return False
-    value = value if constraint.integer else float(value)  # not to the precision of a float32
-    if isinstance(value, np.floating):
-        value = float(value)  # or the ends would be compared in its own precision
-    if value == constraint.low:
-        return constraint.closed in ("left", "both")
-    if value == constraint.high:
-        return constraint.closed in ("right", "both")
-    return constraint.low < value < constraint.high
-
-
-def parts_of(constraint):
-    if isinstance(constraint, AnyOf):
-        for part in constraint.constraints:
-            yield from parts_of(part)
-    else:
-        yield constraint
-
-
-def candidates(constraint):
-    """Values of all kinds, most of all those beside the ends of intervals."""
-    yield from (None, True, np.False_, 0, 1, -1, 2, 0.5, -0.5, 1.0, 1.5, math.inf, -math.inf, math.nan)
-    yield from (np.int32(-3), np.float32(0.25), np.float64("nan"), fractions.Fraction(1, 2), 1j, 10**30)
-    yield from ("", "hinge", "0.1", "None", b"hinge", [], [0.5], {}, {1: 2.0}, object, len, np.nan)
-    yield from (np.array([0.5]), np.array(0.5), np.array(1), np.random.RandomState(0))
-    yield np.random.default_rng(0)
-    for part in parts_of(constraint):
-        if isinstance(part, Interval):
-            for end in (part.low, part.high):
-                if math.isfinite(end):
-                    yield from (end, int(end), float(end), end - 1, end + 1)
-                    yield from (np.nextafter(end, -math.inf), np.nextafter(end, math.inf))
-        if isinstance(part, OneOf):
-            yield from part.values
-            yield from (value.upper() for value in part.values if isinstance(value, str))
-
-
-PARAMETERS = [
-    pytest.param(name, field, id=f"{name}-{field.name}")
-    for name in NAMES
-    for field in dataclasses.fields(ALGORITHMS[name])
-]
-
-
-@pytest.mark.parametrize(("name", "field"), PARAMETERS)
-def test_wrong_parameter_is_refused_by_a_sentence_before_any_work(name, field):
-    allowed = field.metadata["allowed"]
-    wrong = [value for value in candidates(allowed) if not allows(allowed, value)]
-    assert len(wrong) >= 10
-    for value in wrong:
-        classifier = ALGORITHMS[name](**{field.name: value})
-        with pytest.raises(ValueError) as refusal:
-            classifier.fit(None, None)
-        expected = f"{field.name} of {own_name(name)} must be {allowed}. Got {value!r}."
-        assert str(refusal.value) == expected
-        assert not [key for key in vars(classifier) if key.endswith("_")]
-
-
-@pytest.mark.parametrize(("name", "field"), PARAMETERS)
-def test_allowed_parameter_is_not_refused(name, field):
-    allowed = field.metadata["allowed"]
-    right = [value for value in candidates(allowed) if allows(allowed, value)]
-    assert len(right) >= 2 or name in LINEAR
-    assert allows(allowed, field.default)
-    for value in right:
-        if field.name == "n_jobs" and value == 0:
-            continue
-        classifier = ALGORITHMS[name](**beside(field.name, name), **{field.name: value})
-        with pytest.raises(ValueError) as refusal:  # of X, which is None
-            classifier.fit(None, None)
-        assert f"{field.name} of " not in str(refusal.value)
-
-
-def beside(parameter, name):
-    """What must be given for a parameter to mean something."""
-    if parameter == "tau":
-        return {"theta_init": 1.0}
-    if parameter == "theta_init":
-        return {"tau": 0.0}
-    if parameter in OF_KERNELS and name not in ("pfm", *LINEAR):  # whose gamma is a margin
-        return {"kernel": "rbf" if parameter == "gamma" else "poly"}
-    return {"averaging": "tail"} if parameter == "validation_fraction" else {}
-
-
-@pytest.mark.parametrize(
-    ("name", "params", "sentence"),
-    [
-        ("pdm", {"eps": 1.5}, "eps of DynamicMarginPerceptron must be in (0, 1]. Got 1.5."),
-        ("pdm", {"eps": 0}, "eps of DynamicMarginPerceptron must be in (0, 1]. Got 0."),
-        ("mpu", {"C": -1}, "C of UnlearningMarginPerceptron must be in (0, inf]. Got -1."),
-        ("mpu", {"C": 0.0}, "C of UnlearningMarginPerceptron must be in (0, inf]. Got 0.0."),
-        (
-            "mpu",
-            {"loss": "Hinge"},
-            "loss of UnlearningMarginPerceptron must be one of 'squared_hinge', 'hinge'. Got 'Hinge'.",
-        ),
-        (
-            "perceptron",
-            {"max_iter": 0},
-            "max_iter of Perceptron must be an integer in [1, inf). Got 0.",
-        ),
-        (
-            "perceptron",
-            {"max_iter": 10.0},
-            "max_iter of Perceptron must be an integer in [1, inf). Got 10.0.",
-        ),
-        ("mpcs", {"kappa": 1}, "kappa of ConstantShrinkingMarginPerceptron must be in [0, 1). Got 1."),
-        (
-            "pdm",
-            {"class_weight": "balance"},
-            "class_weight of DynamicMarginPerceptron must be one of None, 'balanced' or a mapping. "
-            "Got 'balance'.",
-        ),
-        (
-            "perceptron",
-            {"fit_intercept": 1},
-            "fit_intercept of Perceptron must be True or False. Got 1.",
-        ),
-    ],
-)
-def test_sentences_read_as_they_should(name, params, sentence):
-    with pytest.raises(ValueError) as refusal:
-        ALGORITHMS[name](**params).fit(None, None)
-    assert str(refusal.value) == sentence
-
-
-@each_algorithm
-def test_zero_jobs_are_refused_before_any_work(name):
-    with pytest.raises(ValueError, match=rf"^n_jobs of {own_name(name)} must be .*\. Got 0\.$"):
-        make(name, n_jobs=0).fit(None, None)
-
-
-@quiet
-def test_parameters_may_be_numpy_scalars():
-    # As they come out of an array of values to search through.
-    X, y = small()
-    for params in (
-        {
-            "C": np.float32(1),
-            "max_iter": np.int64(50),
-            "fit_intercept": np.True_,
-            "eps": np.float64(0.1),
-        },
-        {"loss": np.str_("hinge"), "stop": np.str_("certificate"), "class_weight": np.str_("balanced")},
-        {"random_state": np.int64(0), "n_jobs": np.int8(1), "verbose": np.int32(0)},
-    ):
-        plain = {key: getattr(value, "item", lambda v=value: v)() for key, value in params.items()}
-        assert_array_equal(make("mpu", **params).fit(X, y).coef_, make("mpu", **plain).fit(X, y).coef_)
-
-
-@pytest.mark.parametrize("C", [1.0, math.inf])
-def test_fixed_margin_without_gamma_is_refused_where_nothing_ensures_a_margin(C):
-    X, y = small()
-    classifier = ALGORITHMS["pfm"](C=C, random_state=0)
-    if C == 1:
-        assert classifier.fit(X, y).converged_
-    else:
-        with pytest.raises(
-            ValueError, match=r"^gamma of FixedMarginPerceptron must be .*C.*\. Got None\.$"
-        ):
-            classifier.fit(X, y)
-
-
-# ----------------------------------------------------------------------------------------------- X, y
-
-
-@each_algorithm
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("name", "number"), each_with_some([np.nan, np.inf, -np.inf]))
 def test_numbers_that_are_none_are_refused(name, number):
     X, y = small()
     X[3, 1] = number
@@ -298,8 +58,7 @@ def test_kinds_of_numbers_that_are_not_real_are_refused(name):
         make(name).fit(np.full(X.shape, None), y)
 
 
-@each_algorithm
-@pytest.mark.parametrize("label", [0, -1, 3.0, "spam", False])
+@pytest.mark.parametrize(("name", "label"), each_with_some([0, -1, 3.0, "spam", False]))
 def test_one_class_is_refused_by_its_label(name, label):
     X, _ = small()
     with pytest.raises(ValueError) as refusal:
@@ -320,19 +79,24 @@ def test_targets_that_are_no_classes_are_refused(name):
         make(name).fit(X, np.array([None, "spam"], dtype=object)[y])
 
 
+SPARSE = [
+    f"{kind}_{container}"
+    for kind in ("csc", "coo", "lil", "bsr", "dok", "dia")
+    for container in ("matrix", "array")
+]
+
+
 @quiet
-@each_algorithm
-@pytest.mark.parametrize("kind", ["csc", "coo", "lil", "bsr", "dok", "dia"])
-@pytest.mark.parametrize("container", ["matrix", "array"])
-def test_other_sparse_formats_are_converted(name, kind, container):
+@pytest.mark.parametrize(("name", "kind"), each_with_some(SPARSE))
+def test_other_sparse_formats_are_converted(name, kind):
     X, y = small()
     X[np.abs(X) < 0.7] = 0
     expected = make(name).fit(sparse.csr_array(X), y)
-    given = getattr(sparse, f"{kind}_{container}")(X)
+    given = getattr(sparse, kind)(X)
     classifier = make(name).fit(given, y)
     scores = classifier.decision_function(sparse.csr_array(X))
     assert_array_equal(scores, expected.decision_function(sparse.csr_array(X)))
-    if kind != "dia":  # which cannot be indexed, for all that check_array does with it
+    if "dia" not in kind:  # which cannot be indexed, for all that check_array does with it
         assert_array_equal(classifier.predict(given), expected.predict(X))
 
 
@@ -349,7 +113,7 @@ def test_zero_row_is_refused_where_no_margin_can_exist(name, container):
 @quiet
 @pytest.mark.parametrize("name", UNSCALED)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_zero_row_is_taken_by_who_is_asked_for_no_separating_hyperplane(name, container):
+def test_zero_row_is_allowed_where_no_separating_hyperplane_is_required(name, container):
     X, y = small()
     X[5] = 0
     classifier = make(name, C=math.inf, fit_intercept=False, max_iter=20).fit(container(X), y)
@@ -397,7 +161,7 @@ def test_matrix_of_zeros_leaves_the_bias(name):
         assert_array_equal(fit.decision_function(np.eye(2)), anywhere)
 
 
-# --------------------------------------------------------------------------------------------- weights
+# ----------------------------------------------------------------------------------------------- weights
 
 
 @each_algorithm
@@ -441,8 +205,7 @@ def test_class_without_a_positive_weight_is_refused_by_its_label(name, n_classes
         make(name).fit(X, y, np.zeros(len(y)))
 
 
-@each_algorithm
-@pytest.mark.parametrize("number", [-1, -1e-300, np.nan, np.inf])
+@pytest.mark.parametrize(("name", "number"), each_with_some([-1, -1e-300, np.nan, np.inf]))
 def test_class_weights_that_are_none_are_refused(name, number):
     X, y = small()
     sentence = rf"^class_weight of {own_name(name)} must be in \[0, inf\)"
@@ -482,7 +245,7 @@ def assert_same_model(one, other, X):
     assert one.certificates_ == other.certificates_
 
 
-# ------------------------------------------------------------------------------------------ prediction
+# -------------------------------------------------------------------------------------------- prediction
 
 
 @each_algorithm
@@ -509,224 +272,7 @@ def test_prediction_of_what_was_not_trained_for_is_refused(name):
         assert_array_equal(method(sparse.csc_array(X)), method(sparse.csr_array(X)))
 
 
-# ---------------------------------------------------------------------------------------------- scales
-
-
-@quiet
-@each_algorithm
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize(("exponent", "C"), [(166, math.inf), (150, 1.0), (-150, 1.0), (-190, math.inf)])
-def test_change_of_units_changes_nothing_but_the_units(name, exponent, C, fit_intercept):
-    # x -> z x, rho -> z rho, C -> C / z^2, gamma -> z gamma. A power of 2 is exact but for pow.
-    X, y = small(distance=6)
-    z = 2.0**exponent
-    params = {"fit_intercept": fit_intercept, "max_iter": 100}
-    hard = {"gamma": 0.1} if name == "pfm" and math.isinf(C) else {}
-    scaled = {"gamma": 0.1 * z} if hard else {}
-    scaled |= {"a": z**2} if declares(name, "a") else {}
-    plain = make(name, C=C, intercept_scaling=1.0, **params, **hard).fit(X, y)
-    other = make(name, C=C / z**2, intercept_scaling=z, **params, **scaled).fit(X * z, y)
-    assert_same_but_for_units(other, plain, X, z, exact=False)
-    if name in NOISE_TOLERANT:
-        # What is left to the data has their units, and then sums of samples have them exactly.
-        plain = make(name, C=C, intercept_scaling=None, **params).fit(X, y)
-        other = make(name, C=C / z**2, intercept_scaling=None, **params).fit(X * z, y)
-        assert_same_but_for_units(other, plain, X, z, exact=True)
-
-
-def assert_same_but_for_units(other, plain, X, z, exact):
-    """`other` has learned from X * z what `plain` has learned from X."""
-    assert other.n_updates_ == plain.n_updates_
-    assert other.n_iter_ == plain.n_iter_
-    assert other.converged_ == plain.converged_
-    assert_array_equal(other.predict(X * z), plain.predict(X))
-    rtol = 0 if exact else 1e-9
-    if hasattr(plain, "votes_"):
-        assert_array_equal(other.votes_, plain.votes_)
-        assert_array_equal(other.mistakes_, plain.mistakes_)
-        assert_array_equal(other.decision_function(X * z), plain.decision_function(X))
-    elif isinstance(plain, tuple(ALGORITHMS[name] for name in UNSCALED if name not in STEPS)):
-        assert_allclose(other.coef_ / z, plain.coef_, rtol=rtol)
-        assert_allclose(other.intercept_ / z**2, plain.intercept_, rtol=rtol)
-    else:
-        assert_allclose(other.coef_ * z, plain.coef_, rtol=rtol)
-        assert_allclose(other.intercept_, plain.intercept_, rtol=rtol)
-    for field, unit in (("margin", z), ("upper_bound", z), ("fraction", 1), ("primal", z**-2)):
-        expected = getattr(plain.certificates_[0], field) * unit
-        assert getattr(other.certificates_[0], field) == pytest.approx(expected, rel=1e-9, abs=0)
-
-
-@each_algorithm
-@pytest.mark.parametrize("scale", [1e65, 1e160, 1e200, 1e305])
-@pytest.mark.parametrize("C", [1.0, math.inf])
-def test_row_too_long_for_double_arithmetic_is_refused(name, scale, C):
-    X, y = small()
-    X[7] *= scale
-    for given in (X, sparse.csr_array(X), np.asfortranarray(X)):
-        with pytest.raises(ValueError, match=r"^Row 7 of X is too long: .* Scale the features\.$"):
-            make(name, C=C).fit(given, y)
-
-
-@quiet
-@each_algorithm
-@pytest.mark.parametrize("scale", [1e-30, 1e-60, 1e-100, 1e-160, 1e-200, 1e-310])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("C", [1.0, math.inf])
-def test_rows_however_short_are_refused_or_certified_truly(name, scale, C, fit_intercept):
-    X, y = small(distance=6)
-    ordinary = ALGORITHMS["mpu"](C=math.inf, fit_intercept=False, random_state=0).fit(X, y)
-    had = ordinary.certificates_[0].margin * scale  # also with a bias or private coordinates
-    params = {"gamma": 0.1 * had} if name == "pfm" and math.isinf(C) else {}
-    classifier = make(name, C=C, fit_intercept=fit_intercept, max_iter=5, **params)
-    try:
-        classifier.fit(X * scale, y)
-    except ValueError as refusal:
-        assert math.isinf(C) and scale < 1e-55
-        assert re.search(r"X .*Scale the features\.$|^Row \d+ of X is zero", str(refusal))
-        return
-    (certificate,) = classifier.certificates_
-    assert_finite(classifier, X * scale)
-    assert certificate.upper_bound >= had * (1 - 1e-9)
-    assert 0 <= certificate.fraction <= 1
-    assert certificate.gap >= 0
-    if classifier.converged_ and math.isinf(C) and name in SEPARATING:
-        assert certificate.margin >= 0
-        assert classifier.score(X * scale, y) == 1
-    if C == 1 and name in UNSCALED and name not in VOTING:
-        rho = math.sqrt(getattr(classifier, "sqrho_", 1.0))
-        bias_weight = classifier.intercept_[0] / rho if fit_intercept and rho else 0.0
-        products = np.where(y == 1, 1, -1) * classifier.decision_function(X * scale)
-        sqnorm = np.sum(classifier.coef_**2) + bias_weight**2
-        best = oracles.best_multiple(products, sqnorm, C)
-        assert best * (1 - 1e-9) <= certificate.primal <= best * (1 + 1e-6)
-    elif C == 1 and name not in VOTING:
-        slack = np.maximum(1 - np.where(y == 1, 1, -1) * classifier.decision_function(X * scale), 0)
-        loss = slack.sum() if classifier.loss == "hinge" else slack @ slack
-        objective = 0.5 * np.sum(classifier.coef_**2) + 0.5 * classifier.intercept_[0] ** 2 + loss
-        assert certificate.primal == pytest.approx(objective, rel=1e-9)
-
-
-def outcome(classifier, X, y, *weight):
-    """A sentence, or a sound certificate: nothing in between."""
-    try:
-        classifier.fit(X, y, *weight)
-    except ValueError as refusal:
-        return str(refusal)
-    (certificate,) = classifier.certificates_
-    assert_finite(classifier, X)
-    assert 0 <= certificate.fraction <= 1
-    assert certificate.gap >= 0
-    assert not math.isnan(certificate.margin)
-    return certificate
-
-
-@quiet
-@each_algorithm
-@pytest.mark.parametrize("C", [1e-320, 1e-300, 1e-200, 1e-100, 1e-20])
-def test_penalty_however_small_is_refused_or_right(name, C):
-    X, y = small()
-    result = outcome(make(name, C=C, max_iter=50), X, y)
-    if isinstance(result, str):
-        assert C < 1e-100
-        assert re.search(r"^C of ", result)
-    else:
-        # As C -> 0 the best weights are 0, and every slack 1.
-        assert result.primal == pytest.approx(len(y) * C, rel=1e-6)
-        assert result.dual > 0
-
-
-@quiet
-@each_algorithm
-@pytest.mark.parametrize("C", [1e10, 1e20, 1e30, 1e100, 1e300])
-def test_penalty_however_large_is_refused_or_the_hard_margin(name, C):
-    X, y = small(distance=6)
-    hard = ALGORITHMS["mpu"](C=math.inf, eps=1e-6, random_state=0).fit(X, y).certificates_[0]
-    given = {"gamma": 0.5 * hard.margin} if name == "pfm" else {}
-    classifier = make(name, C=C, max_iter=2000, **given)
-    result = outcome(classifier, X, y)
-    if isinstance(result, str):
-        assert C > 1e20
-        assert re.search(r"^C of ", result)
-    else:
-        assert result.margin <= hard.upper_bound * (1 + 1e-6)
-        assert result.upper_bound >= hard.margin * (1 - 1e-6)
-        assert classifier.converged_ or name in ENDLESS
-        assert classifier.score(X, y) == 1 or name == "pegasos"
-        if hasattr(classifier, "eps") and name != "pfm":
-            assert result.margin >= (1 - classifier.eps) * hard.margin
-
-
-@quiet
-@each_algorithm
-@pytest.mark.parametrize(
-    ("C", "weight"), [(1e300, 1e300), (1e-200, 1e-200), (1.0, 1e-320), (1.0, 1e-200)]
-)
-def test_weights_that_leave_the_range_of_a_double_are_refused_or_right(name, C, weight):
-    X, y = small()
-    result = outcome(make(name, C=C, max_iter=50), X, y, np.full(len(y), weight))
-    if isinstance(result, str):
-        assert re.search("weight|^C of ", result)
-    else:
-        assert result.dual > 0
-        assert result.primal < math.inf
-
-
-@quiet
-@each_algorithm
-@pytest.mark.parametrize("rho", [1e-200, 1e-30, 1e30, 1e60, 1e100, 1e160, 1e300])
-@pytest.mark.parametrize("C", [1.0, math.inf])
-def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
-    X, y = small(distance=6)
-    given = {"gamma": 1e-3} if name == "pfm" and math.isinf(C) else {}
-    result = outcome(make(name, C=C, intercept_scaling=rho, max_iter=20, **given), X, y)
-    if isinstance(result, str):
-        assert not 1e-55 < rho < 1e55
-        assert re.search("intercept_scaling of|^Row|^C of", result)
-    else:
-        # What hyperplanes through the origin can, those with a bias can.
-        loss = ALGORITHMS[name].loss
-        origin = ALGORITHMS["mpu"](C=C, loss=loss, fit_intercept=False, random_state=0).fit(X, y)
-        assert result.upper_bound >= origin.certificates_[0].margin * (1 - 1e-9)
-
-
-def test_an_int_beyond_every_double_is_refused_by_a_sentence():
-    X, y = small()
-    with pytest.raises(ValueError, match=r"^C of DynamicMarginPerceptron must be in .* Got 1000"):
-        ALGORITHMS["pdm"](C=10**400).fit(X, y)
-
-
-NOT_OWN = ("C", "intercept_scaling", "max_iter", "random_state", "n_jobs", "verbose")
-OWN_NUMBERS = [
-    pytest.param(name, field, part, id=f"{name}-{field.name}")
-    for name in NAMES
-    for field in dataclasses.fields(ALGORITHMS[name])
-    if field.name not in NOT_OWN
-    # The same kernels for all: one with certificates, one that adds, one that votes.
-    if name in ("mpu", "perceptron", "voted-perceptron") or field.name not in OF_KERNELS
-    for part in parts_of(field.metadata["allowed"])
-    if isinstance(part, Interval)
-]
-
-
-@quiet
-@pytest.mark.parametrize("C", [1.0, math.inf])
-@pytest.mark.parametrize(("name", "field", "interval"), OWN_NUMBERS)
-def test_number_at_the_end_of_its_interval_is_refused_or_sound(name, field, interval, C):
-    X, y = small()
-    ends = [end for end in (interval.low, interval.high) if math.isfinite(end)]
-    numbers = ends + [np.nextafter(end, other).item() for end in ends for other in (-math.inf, math.inf)]
-    numbers += [1e-300, 1e-17, 1e-8, 1e17, 1e300, 1.7e308, 0, 1, 10, 1000]
-    losses = [{}, {"loss": "hinge"}] if hasattr(ALGORITHMS[name](), "delta_b") else [{}]
-    for loss in losses:
-        for number in filter(lambda number: allows(interval, number), numbers):
-            given = beside(field.name, name)
-            result = outcome(make(name, C=C, max_iter=5, **given, **{field.name: number}, **loss), X, y)
-            if isinstance(result, str):
-                of_kernel = "|The kernel 'poly' must have" * bool(given.get("kernel"))
-                assert re.match(rf"{field.name} of {own_name(name)} must{of_kernel}", result)
-
-
-# -------------------------------------------------------------------------------------------- messages
+# ---------------------------------------------------------------------------------------------- messages
 
 
 @quiet

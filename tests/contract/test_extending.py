@@ -1,17 +1,25 @@
-"""docs/extending.md keeps its word: its package is the one in tests/plugins, its tables hold."""
+"""docs/extending.md: its package is the one in tests/plugins, its tables are those of the code."""
 
+import ctypes
+import dataclasses
 import doctest
+import inspect
 import re
 import sys
 from pathlib import Path
 
 import numpy as np
-from sample_problems import data_of
+import pytest
+from sample_problems import data_of, orders_of, run
+from scipy import LowLevelCallable
 
 import margins._update
 from margins.losses import HardMargin
+from margins.rules import Native, Python, RuleError, Rules
 from margins.rules.functions import NAMES
-from margins.solvers.driver import Run, RunOptions
+from margins.solvers.base import PhaseRecord
+from margins.solvers.base import Problem as SolverProblem
+from margins.solvers.driver import Epoch, Run, RunOptions
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
@@ -59,6 +67,68 @@ def test_the_table_of_names_is_that_of_the_adapters():
     }
 
 
+# ------------------------------------------------------------------------------------- C functions
+
+
+def c_signatures():
+    """(kind, names of the doubles) of the table: the last row continues the one before it."""
+    table = []
+    for kind, cell in rows("C functions"):
+        names = re.findall(r"double (\w+)", cell.partition("(")[2] or cell)
+        if cell.startswith("the same"):
+            names = table[-1][1] + re.findall(r"double (\w+)", cell)
+        table.append((kind, names))
+    return table
+
+
+@pytest.mark.parametrize(("kind", "names"), c_signatures())
+def test_c_functions_get_the_numbers_in_the_order_of_the_table(kind, names):
+    # What a C function gets by position, a Python function gets by these names.
+    usual = {"condition": lambda: 7.0, "update": lambda: 1.0, "shrink": lambda: 0.75}
+    by_position, by_name = [], []
+
+    def at_a_position(*numbers):
+        by_position.append(numbers)
+        return usual[kind]()
+
+    scope = {"seen": by_name, "value": usual[kind]()}
+    source = f"lambda {', '.join(names)}: seen.append(({', '.join(names)},)) or value"
+    function = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * len(names))(at_a_position)
+    X = np.random.default_rng(0).integers(-4, 5, size=(20, 3)).astype(float)
+    data = data_of(X, np.where(X @ [1, -2, 1] > 0, 1, -1), 1.0, 0.0, 3.0)
+    for rule in (Native(LowLevelCallable(function)), Python(eval(source, scope), kind)):
+        run(data, Rules(*{**usual, kind: rule}.values()), orders_of(20, 5, 1))
+    assert len(set(by_name)) > 5
+    assert by_position == by_name
+
+
+# ----------------------------------------------------------------------------------- Cython classes
+
+
+def declarations(kind):
+    """The C methods of a class of rules in its header, without names of parameters: set of str."""
+    header = (ROOT / "margins/rules/_base.pxd").read_text(encoding="utf-8")
+    body = header.partition(f"\ncdef class {kind}:\n")[2].partition("\n\n\n")[0]
+    found = re.findall(r"^    cdef (\w+ (\w+)\((.*?)\).*)$", body, re.MULTILINE)
+    internal = ("check", "fused_epoch")
+    methods = set()
+    for text, name, parameters in found:
+        types = [re.sub(r"(?<=[ *])\w+$", "", one).strip() for one in parameters.split(", ")[1:]]
+        types = [one.replace(" *", "*") for one in types]
+        if name not in internal:
+            methods.add(text.replace(parameters, ", ".join(["self", *types])))
+    return methods
+
+
+def test_the_table_of_cython_classes_is_their_header():
+    table, kind = {}, None
+    for name, signature, _ in rows("Cython classes"):
+        kind = name.strip("`") or kind
+        table.setdefault(kind, set()).add(signature.strip("`"))
+    assert len(table) == 3 and sum(map(len, table.values())) == 9
+    assert table == {kind: declarations(kind) for kind in table}
+
+
 def test_the_number_of_the_interface_is_the_one_installed():
     assert f"interface, {margins._update.abi} in this version" in TEXT
 
@@ -77,3 +147,32 @@ def test_the_tables_of_the_run_name_what_algorithms_may_use():
         "conclude",
     }
     assert named == {name for name in dir(run) if not name.startswith("_")} - of_the_driver
+
+
+def cells(name):
+    """What the table of the run's attributes says of one of them."""
+    (cell,) = [cell for names, cell in rows("The run") if f"`{name}`" in names.split(", ")]
+    return set(re.findall(r"`(\w+)`", cell))
+
+
+def test_parts_of_what_the_run_has_are_named_as_they_are():
+    assert cells("weights") <= set(dir(margins._update.WeightVector)) and len(cells("weights")) == 6
+    assert cells("history") <= set(Epoch._fields) and len(cells("history")) == 5
+    assert cells("phases") == {field.name for field in dataclasses.fields(PhaseRecord)}
+    assert cells("problem") <= set(dir(SolverProblem)) and len(cells("problem")) == 3
+
+
+def test_methods_of_the_run_have_the_parameters_of_the_table():
+    methods = [cell.strip("`") for cell, _ in rows("The run") if cell.endswith(")`")]
+    assert len(methods) == 6
+    for method in methods:
+        name, _, parameters = method.rstrip(")").partition("(")
+        expected = [parameter for parameter in parameters.split(", ") if parameter]
+        signature = inspect.signature(getattr(Run, name))
+        assert list(signature.parameters)[1:] == expected, method
+
+
+def test_errors_of_rules_have_the_attributes_that_are_listed():
+    sentence = re.search(r"with the\s+attributes ([^:]*):", TEXT)[1]
+    names = re.findall(r"`(\w+)`", sentence)
+    assert sorted(names) == sorted(vars(RuleError("Mine()", "return finite factors", np.nan, 3)))

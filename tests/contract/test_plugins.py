@@ -376,7 +376,7 @@ for name in (
 def test_compiled_rules_that_go_wrong_are_told_what_is_wrong(environment):
     expected = {
         "WrongRoot": "check_repetitions: got 41 repetitions of an update .*expected 43, as by single",
-        "Forgetful": "check_thresholds_are_pure: got a threshold of .*one answer",
+        "Forgetful": "check_thresholds_are_pure: got a threshold of .*one value",
         "TakesBackTooEarly": "check_ceilings: got an unlearning threshold of 3.0 .*more than .*3.0",
         "Unbounded": r"check_dual_variables_keep_their_bounds: got .* all of them in \[0, 2.5\]",
         "Idle": "check_updates_move: got 30 updates that change nothing",

@@ -3,10 +3,12 @@
 import dataclasses
 import math
 import pickle
+from itertools import product
 
 import numpy as np
 import oracles
 import pytest
+from algorithm_groups import each_with_some
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -182,10 +184,11 @@ POINT_KERNELS = {
 }
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("kernel", POINT_KERNELS)
-@each_by_points
-def test_named_kernels_are_those_of_scikit_learn(name, kernel, container):
+@pytest.mark.parametrize(
+    ("name", "case"), each_with_some(product(POINT_KERNELS, [np.asarray, sparse.csr_array]), BY_POINTS)
+)
+def test_named_kernels_are_those_of_scikit_learn(name, case):
+    kernel, container = case
     X, y, Z = clouds(n_classes=3)
     X[np.abs(X) < 0.3] = 0
     named, function = POINT_KERNELS[kernel]
@@ -371,8 +374,7 @@ def test_cross_validation_cuts_matrices_in_both_directions(name):
 # ------------------------------------------------------------------------------------ memory, threads
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly", square], ids=["rbf", "poly", "function"])
-@each_by_points
+@pytest.mark.parametrize(("name", "kernel"), each_with_some(["rbf", "poly", square], BY_POINTS))
 def test_size_of_the_cache_changes_not_one_bit(name, kernel):
     X, y, Z = clouds(m=90, d=5)
     for given in (X, sparse.csr_array(X)) if isinstance(kernel, str) else (X,):
@@ -391,11 +393,8 @@ def test_size_of_the_cache_changes_not_one_bit(name, kernel):
 
 
 @pytest.mark.parametrize(
-    "kernel",
-    ["rbf", "poly", square, "precomputed"],
-    ids=lambda kernel: getattr(kernel, "__name__", kernel),
+    ("name", "kernel"), each_with_some(["rbf", "poly", square, "precomputed"], BY_POINTS)
 )
-@each_by_points
 def test_number_of_jobs_changes_not_one_bit(name, kernel):
     X, y, Z = integers(4, m=60)
     X, Z = (square(X, X), square(Z, X)) if kernel == "precomputed" else (X, Z)

@@ -18,8 +18,7 @@ from margins.parameters import Interval, parameter
 
 # Whether a run ends with a clean epoch is not what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-FAMILY = [
+NOISE_TOLERANT = [
     "alpha-bound",
     "averaged-perceptron",
     "lambda-trick",
@@ -133,18 +132,18 @@ def test_rows_of_ones_need_no_values():
     assert_alike(pam(), GRID, sparse.csr_array((X > 0.5).astype(float)), y, sparse.csr_array(points))
 
 
-@pytest.mark.parametrize("name", FAMILY)
-def test_all_of_the_family_train_in_lockstep(name):
+@pytest.mark.parametrize("name", NOISE_TOLERANT)
+def test_all_noise_tolerant_perceptrons_train_in_lockstep(name):
     classifier = margins.get(name)(max_iter=8, random_state=0)
     settings = [{}] + [{"eta": eta, "alpha_bound": bound} for eta in (0.3, 2.0) for bound in (2, 4)]
     assert_alike(classifier, settings, *real_data(3))
 
 
-def test_the_family_is_all_that_is_like_it():
+def test_no_other_algorithm_trains_in_lockstep():
     names = [
         name for name in margins.available() if not reason_against(margins.get(name)(random_state=0), [])
     ]
-    assert sorted(names) == FAMILY
+    assert sorted(names) == NOISE_TOLERANT
 
 
 SOME = [{"tau": 0.3}, {"tau": 0.3, "alpha_bound": 2}, {"tau": 1.0, "lam": 0.2, "averaging": "voted"}]
@@ -283,7 +282,7 @@ def test_subclasses_may_have_thresholds_of_their_own():
         (pam(), [{}, {"averaging": "tail"}], "averaging='tail'"),
     ],
 )
-def test_the_reason_against_is_said(classifier, settings, reason):
+def test_the_reason_against_is_returned(classifier, settings, reason):
     assert reason in reason_against(classifier, settings)
     with pytest.raises(ValueError, match="cannot be trained in lockstep"):
         scores_in_lockstep(classifier, settings, *real_data())
@@ -319,7 +318,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_a_fit_refuses_is_refused_in_the_same_words(case):
+def test_errors_are_those_of_a_fit(case):
     settings, X, y, points, weight = BAD[case]
     with pytest.raises(ValueError) as expected:
         list(one_by_one(pam(), settings, X, y, points, weight))

@@ -7,7 +7,7 @@ from margins.solvers.base import Phase
 
 @rules.condition
 def below_half_of_the_bound(sqnorm, dual_sum):
-    """sqrt(sqnorm) / dual_sum bounds the maximum margin from above: ask for half of it."""
+    """sqrt(sqnorm) / dual_sum bounds the maximum margin from above; the threshold is half of it."""
     return 0.5 * sqnorm / dual_sum if dual_sum else 0.0
 
 

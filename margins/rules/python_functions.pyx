@@ -1,85 +1,21 @@
-"""Rules that are functions: any C function at native speed, or Python's for trying ideas.
+"""Rules that are Python functions, called with the numbers that their parameters name.
 
-The parameters of a Python function say by their names what it needs; `Python` lists them. A C function
-takes doubles in a fixed order: |a|^2, the clock t, S, the sum of the dual variables, and so on:
-
-    condition   threshold(|a|^2, t, S, label)             the sample is misclassified iff p <= it
-    shrink      factor(|a|^2, t, S)                       by what a shrinks before the next addition
-    update      coefficient(p, |y_k|^2, alpha_k, upper_k, |a|^2, t)
-                coefficient(p, |y_k|^2, alpha_k, upper_k, |a|^2, t, S, label, threshold)
-                                                          how much of y_k is added
-
-and, if it likes, one more argument, the ``void *`` of its LowLevelCallable's user data.
+A function is called after every update, or run without the interpreter if numba has compiled it. The names of
+its parameters, which `Python` lists, are resolved once (`margins.rules.functions`): a call copies the numbers
+out of an array that each kind of rule fills in the order of `NAMES`.
 """
 
 from cpython.object cimport PyObject
-from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
-from libc.math cimport INFINITY, NAN, isnan
+from libc.math cimport INFINITY, NAN
 from margins.rules._base cimport Condition, Rules, Sample, Shrink, State, Step, Thresholds, Update
+from margins.rules._coefficients cimport add_within_bounds
 
 import sys
-
-from scipy import LowLevelCallable
 
 from margins.rules.functions import NAMES, compiled, name_of, needs_of, path_of
 
 cdef extern from "Python.h":
     object PyObject_Vectorcall(object function, PyObject* const* arguments, size_t n, PyObject* names)
-
-
-def Native(function):
-    """A condition, an update or a shrink that is a C function.
-
-    Parameters
-    ----------
-    function : scipy.LowLevelCallable
-        Of a Cython, ctypes, cffi or numba (``cfunc(...).ctypes``) function; its signature, doubles
-        only, says which rule it is:
-
-        - 4, a condition: the squared length of the weight vector, the clock t, the sum of the dual
-          variables, the label, -1 or 1; it returns the threshold;
-        - 3, a shrink: the first three of these; it returns the factor;
-        - 6 or 9, an update: the product a.y_k, the squared length of the sample, its dual variable and
-          the upper bound of that, the squared length of the weight vector, t and, if there are 9, the
-          sum of the dual variables, the label, the threshold; it returns how much of y_k is added.
-
-        One more argument, ``void *``, is the user data of the LowLevelCallable. The function must not
-        need the GIL.
-
-    Returns
-    -------
-    Condition, Shrink or Update
-
-    Raises
-    ------
-    TypeError
-        If it is no LowLevelCallable.
-    ValueError
-        If its signature is none of the three.
-
-    Examples
-    --------
-    >>> import ctypes
-    >>> from scipy import LowLevelCallable
-    >>> @ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * 4)
-    ... def threshold(sqnorm, t, dual_sum, label):
-    ...     return 1.0
-    >>> Native(LowLevelCallable(threshold))
-    Native('double (double, double, double, double)')
-    """
-    if not isinstance(function, LowLevelCallable):
-        raise TypeError(f"Native must be given a scipy.LowLevelCallable. Got {function!r}.")
-    arguments = _arguments(function.signature)
-    takes_data = arguments[len(arguments) - 1 :] == ["void*"]
-    doubles = arguments[: len(arguments) - 1] if takes_data else arguments
-    kinds = {4: NativeCondition, 3: NativeShrink, 6: NativeUpdate, 9: NativeUpdate}
-    if any(argument != "double" for argument in doubles) or len(doubles) not in kinds:
-        raise ValueError(
-            "The function of Native must be `double (double, ...)` of 4 doubles (a condition), 3 (a "
-            "shrink), 6 or 9 (an update), and at most one `void *` behind them. "
-            f"Got `{function.signature}`."
-        )
-    return kinds[len(doubles)](function)
 
 
 def Python(function, kind="condition", compile=None):
@@ -133,7 +69,7 @@ def Python(function, kind="condition", compile=None):
     ValueError
         If a parameter has a name that is not known for this kind, or numba cannot compile the function.
     ImportError
-        If numba is asked for and not installed.
+        If `compile` is "numba" and numba is not installed.
 
     Examples
     --------
@@ -233,7 +169,7 @@ def _decorated(function, kind, compile):
 
 
 def _named(module, name):
-    """The rule that a decorated function has become."""
+    """The rule that has replaced a decorated function: for pickles."""
     __import__(module)
     rule = sys.modules[module]
     for part in name.split("."):
@@ -242,7 +178,7 @@ def _named(module, name):
 
 
 cdef class Function:
-    """A Python function, or what numba has made of it, called with numbers out of an array.
+    """A Python function, or its compilation by numba, called with numbers out of an array.
 
     Parameters
     ----------
@@ -311,131 +247,8 @@ def _reduced(rule, Function call):
     return Python, (call.function, call.kind, call.compile)
 
 
-def _arguments(signature):
-    """The argument types of a C signature, without names and spaces: list of str."""
-    result, _, arguments = signature.partition("(")
-    types = []
-    if result.strip() == "double":
-        for argument in arguments.partition(")")[0].split(","):
-            words = argument.replace("*", " * ").split()
-            types.append("void*" if words[:2] == ["void", "*"] else (words[0] if words else ""))
-    return types
-
-
-cdef void* _pointer(function, void** user_data) except NULL:
-    """The C function of a LowLevelCallable, and its user data."""
-    capsule = tuple.__getitem__(function, 0)
-    user_data[0] = PyCapsule_GetContext(capsule)
-    return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
-
-
-cdef bint _takes_data(function):
-    arguments = _arguments(function.signature)
-    return arguments[len(arguments) - 1] == "void*"
-
-
-cdef inline void _add(double coefficient, const Sample* sample, double factor, Step* out) noexcept nogil:
-    """Add so much, within the bounds of the dual variable; 0: nothing. NaN is passed on, to be found."""
-    cdef double dual = factor * sample.dual
-    out.shrink, out.repetitions = factor, 1
-    out.add = coefficient if isnan(coefficient) else min(max(coefficient, -dual), sample.upper - dual)
-    if out.add == 0:
-        out.shrink, out.repetitions = 1, 0
-
-
-cdef class NativeCondition(Condition):
-    """A condition that is a C function; see `Native`."""
-
-    def __init__(self, function):
-        cdef void* pointer = _pointer(function, &self.user_data)
-        self.function = function
-        if _takes_data(function):
-            self.call_with = <threshold_with_t> pointer
-        else:
-            self.call = <threshold_t> pointer
-
-    def __repr__(self):
-        return f"Native({self.function.signature!r})"
-
-    cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef double label
-        for i in range(2):
-            label = 2.0 * i - 1
-            if self.call != NULL:
-                out.learn[i] = self.call(state.sqnorm, state.t, state.dual_sum, label)
-            else:
-                out.learn[i] = self.call_with(
-                    state.sqnorm, state.t, state.dual_sum, label, self.user_data
-                )
-            out.unlearn[i] = INFINITY
-
-
-cdef class NativeShrink(Shrink):
-    """A shrink that is a C function; see `Native`."""
-
-    def __init__(self, function):
-        cdef void* pointer = _pointer(function, &self.user_data)
-        self.function = function
-        if _takes_data(function):
-            self.call_with = <factor_with_t> pointer
-        else:
-            self.call = <factor_t> pointer
-
-    def __repr__(self):
-        return f"Native({self.function.signature!r})"
-
-    cdef double factor(self, const State* state) noexcept nogil:
-        if self.call != NULL:
-            return self.call(state.sqnorm, state.t, state.dual_sum)
-        return self.call_with(state.sqnorm, state.t, state.dual_sum, self.user_data)
-
-
-cdef class NativeUpdate(Update):
-    """An update that is a C function; see `Native`."""
-
-    def __init__(self, function):
-        cdef void* pointer = _pointer(function, &self.user_data)
-        self.function = function
-        if len(_arguments(function.signature)) - _takes_data(function) == 6:
-            if _takes_data(function):
-                self.call_with = <coefficient_with_t> pointer
-            else:
-                self.call = <coefficient_t> pointer
-        elif _takes_data(function):
-            self.call_all_with = <full_coefficient_with_t> pointer
-        else:
-            self.call_all = <full_coefficient_t> pointer
-
-    def __repr__(self):
-        return f"Native({self.function.signature!r})"
-
-    cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
-        cdef double c, label = 1 if sample.positive else -1
-        if self.call != NULL:
-            c = self.call(
-                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t
-            )
-        elif self.call_with != NULL:
-            c = self.call_with(
-                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t,
-                self.user_data
-            )
-        elif self.call_all != NULL:
-            c = self.call_all(
-                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t,
-                state.dual_sum, label, sample.threshold
-            )
-        else:
-            c = self.call_all_with(
-                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t,
-                state.dual_sum, label, sample.threshold, self.user_data
-            )
-        _add(c, sample, rules.shrink.factor(state), out)
-
-
 cdef inline void _fill(const State* state, double* values) noexcept nogil:
-    """What every kind may name, in the order of `NAMES`."""
+    """Store the numbers that all kinds may name, in the order of `NAMES`."""
     values[0], values[1] = state.sqnorm, state.t
     values[2], values[3] = state.n_updates, state.dual_sum
 
@@ -536,7 +349,7 @@ cdef class PythonUpdate(Update):
         values[4] = 1 if sample.positive else -1
         values[5], values[6], values[7] = sample.product, sample.threshold, sample.sqnorm
         values[8], values[9], values[10], values[11] = sample.dual, sample.upper, factor, sample.k
-        _add(self.call.evaluate(values), sample, factor, out)
+        add_within_bounds(self.call.evaluate(values), sample, factor, out)
 
     cdef int check(self) except -1:
         return self.call.check()

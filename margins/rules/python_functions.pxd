@@ -1,0 +1,39 @@
+# cython: language_level=3
+"""Rules that are Python functions."""
+
+from margins.rules._base cimport Condition, Shrink, Update
+
+ctypedef double (*values_t)(const double*) noexcept nogil
+
+
+cdef enum:
+    MOST_NAMES = 12     # that a function may have parameters of: margins.rules.functions.NAMES
+
+
+cdef class Function:
+    cdef readonly object function
+    cdef readonly str kind
+    cdef readonly object compile        # "numba" or None
+    cdef readonly tuple names           # of the parameters, in the order of the call
+    cdef object error                   # what it has raised
+    cdef object c_function              # keeps `call` alive
+    cdef object keywords                # those of `names` that go by keyword: tuple, or None
+    cdef values_t call
+    cdef Py_ssize_t places[MOST_NAMES]  # where the numbers of `names` are
+    cdef size_t n_positional
+    cdef double evaluate(self, const double* values) noexcept nogil
+    cdef double _evaluate(self, const double* values) noexcept with gil
+    cdef int check(self) except -1
+
+
+cdef class PythonCondition(Condition):
+    cdef readonly Function call
+    cdef bint names_label
+
+
+cdef class PythonShrink(Shrink):
+    cdef readonly Function call
+
+
+cdef class PythonUpdate(Update):
+    cdef readonly Function call

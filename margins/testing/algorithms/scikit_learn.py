@@ -1,0 +1,38 @@
+"""scikit-learn's own checks of an estimator."""
+
+import copy
+import math
+import warnings
+
+from sklearn.utils.estimator_checks import check_estimator
+
+from margins.testing.algorithms.fits import check
+from margins.testing.reports import Violation
+
+EQUIVALENCE = "Weighted and repeated samples are processed in different orders; results agree to eps."
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": EQUIVALENCE,
+    "check_sample_weight_equivalence_on_sparse_data": EQUIVALENCE,
+}
+NO_PENALTY = "With C = inf there is no penalty that a weight could multiply."
+
+
+@check
+def check_scikit_learn(algorithm, params, expected_failures):
+    """scikit-learn's own check_estimator, but for the equivalence of weighted and repeated samples."""
+    classifier = algorithm(**params)
+    expected = {**EXPECTED_FAILURES, **expected_failures}
+    if math.isinf(getattr(classifier, "C", 1)):
+        expected["check_class_weight_classifiers"] = NO_PENALTY
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(
+            copy.deepcopy(classifier), expected_failed_checks=expected, on_skip=None, on_fail=None
+        )
+    for result in results:
+        if result["status"] == "failed":
+            error = result["exception"]
+            raise Violation(
+                f"{type(error).__name__} {str(error)!r} from scikit-learn's {result['check_name']}",
+                "no error",
+            ) from error

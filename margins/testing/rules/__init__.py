@@ -1,0 +1,106 @@
+"""Checks of rules: conditions, updates, shrinks and averagings."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from margins._update import WeightVector
+from margins.rules import Averaging, Condition, Shrink, Update
+from margins.testing.rules.any_rule import check_binary_interface, check_repr, check_runs
+from margins.testing.rules.averagings import check_averaging_is_pickled, check_averaging_looks_only
+from margins.testing.rules.conditions import (
+    check_ceilings,
+    check_repetitions,
+    check_thresholds,
+    check_thresholds_are_pure,
+)
+from margins.testing.rules.shrinks import check_factors, check_repeat, check_repetitions_of_shrink
+from margins.testing.rules.updates import (
+    check_counts,
+    check_dual_variables_keep_their_bounds,
+    check_sums_are_kept,
+    check_updates_are_finite,
+    check_updates_move,
+)
+
+CHECKS = {
+    Condition: (
+        check_repr,
+        check_binary_interface,
+        check_thresholds,
+        check_thresholds_are_pure,
+        check_ceilings,
+        check_repetitions,
+        check_runs,
+    ),
+    Shrink: (
+        check_repr,
+        check_binary_interface,
+        check_factors,
+        check_repeat,
+        check_repetitions_of_shrink,
+        check_runs,
+    ),
+    Update: (
+        check_repr,
+        check_binary_interface,
+        check_updates_are_finite,
+        check_updates_move,
+        check_dual_variables_keep_their_bounds,
+        check_sums_are_kept,
+        check_counts,
+        check_runs,
+    ),
+}
+AVERAGING_CHECKS = (check_averaging_looks_only, check_averaging_is_pickled)
+
+
+def check_rule(
+    rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
+    expected_failures: Mapping[str, str] | None = None,
+) -> None:
+    """Raise AssertionError unless a rule is as the training loop requires of its kind.
+
+    Parameters
+    ----------
+    rule : Condition, Update or Shrink, or callable
+        A callable is given the weight vector before any update, and makes an Averaging, as
+        `OnlineMixin.online_averaging` does; an averaging itself belongs to one run, of one size.
+    expected_failures : dict of str, optional
+        {name of a check: reason}, of checks that do not apply: an update, for instance, may
+        ignore upper bounds if its algorithm has none.
+
+    Raises
+    ------
+    AssertionError
+        Naming the class, the check, what it got and what it expected.
+    """
+    for check, arguments in rule_checks(rule, expected_failures):
+        check(*arguments)
+
+
+def rule_checks(
+    rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
+    expected_failures: Mapping[str, str] | None = None,
+) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
+    """The single checks of `check_rule`.
+
+    Parameters
+    ----------
+    rule, expected_failures
+        As for `check_rule`.
+
+    Returns
+    -------
+    list of (callable, tuple)
+        Checks and their arguments: ``check(*arguments)``.
+    """
+    expected = expected_failures or {}
+    for kind, checks in CHECKS.items():
+        if isinstance(rule, kind):
+            return [(check, (rule,)) for check in checks if check.__name__ not in expected]
+    if isinstance(rule, Averaging) or not callable(rule):
+        raise TypeError(
+            "rule must be a Condition, an Update, a Shrink, or a callable that makes an Averaging of "
+            f"the weight vector before any update. Got {rule!r}."
+        )
+    return [(check, (rule,)) for check in AVERAGING_CHECKS if check.__name__ not in expected]

@@ -1,0 +1,59 @@
+"""The registered algorithms, and groups of them that tests treat alike."""
+
+import pytest
+
+import margins
+from margins.estimators.budget import BudgetClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
+from margins.estimators.noise_tolerance import AveragingClassifier
+from margins.estimators.step import StepClassifier
+
+ALGORITHMS = {name: margins.get(name) for name in margins.available()}
+NAMES = list(ALGORITHMS)
+
+
+def subclasses(base):
+    return [name for name in NAMES if issubclass(ALGORITHMS[name], base)]
+
+
+# They prove an accuracy, or stop by the rule of their paper.
+STOPPING = subclasses(MaximumMarginClassifier)
+NOISE_TOLERANT = subclasses(AveragingClassifier)
+STEPS = subclasses(StepClassifier)
+BUDGET = subclasses(BudgetClassifier)
+ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
+VOTING = ["voted-perceptron"]  # the model is a list of mistakes: no coef_, no intercept_
+AVERAGE = "servedio-average"  # one sum over the samples, without order or mistakes
+WHITENING = "second-order-perceptron"  # predicts with a matrix times the sum of the samples
+LINEAR = ["alma", WHITENING]  # no other kernel, and sums are rounded
+# Their coef_ is what has been added up, and not the best multiple of it.
+UNSCALED = [*NOISE_TOLERANT, AVERAGE, *STEPS, *BUDGET]
+ENDLESS = [*STEPS, "pegasos"]  # no stopping criterion but the number of epochs
+# Not for separating hyperplanes: they do not warn that there is none.
+SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
+# The others promise a separating hyperplane, and so does the classical perceptron.
+SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
+# What validates data and parameters, encodes labels, trains binary problems and predicts.
+METHODS = ("fit", "partial_fit", "predict", "decision_function", "_check_parameters", "_takes_zero_rows")
+METHODS += ("_rows", "_weigh", "_options", "_run_maker", "_train_all", "_collect_model", "_scores")
+
+
+def methods_of(name):
+    found = (getattr(ALGORITHMS[name], method, None) for method in METHODS)
+    return tuple(getattr(method, "__qualname__", method) for method in found)
+
+
+# One algorithm of each set of these methods, whose code cannot fail for the others alone; and the voting
+# one, whose model has another form.
+REPRESENTATIVES = [*{methods_of(name): name for name in reversed(NAMES)}.values(), *VOTING]
+
+
+def each_with_some(values, names=NAMES):
+    """Pairs (algorithm, value): all values for representatives, one of them for each other algorithm."""
+    values = list(values)
+    others = [name for name in names if name not in REPRESENTATIVES]
+    pairs = [(name, value) for name in names if name in REPRESENTATIVES for value in values]
+    return pairs + [(name, values[k % len(values)]) for k, name in enumerate(others)]
+
+
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -1,0 +1,269 @@
+"""A fit that says it has converged has reached its accuracy; another warns, with its certificate."""
+
+import math
+import re
+import warnings
+
+import numpy as np
+import pytest
+from algorithm_groups import NAMES, SILENT, STOPPING, quiet
+from certified_problems import PROVING, SLACK, Problem, accuracies, assert_true, examples, problems
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+WARNING = [name for name in NAMES if name not in SILENT]
+
+
+# ---------------------------------------------------------------------------------------------- accuracy
+
+
+@quiet
+@pytest.mark.parametrize("name", PROVING)
+@examples(60)
+@given(problem=problems(), eps=accuracies)
+def test_accuracy_is_reached_if_the_fit_says_so(name, problem, eps):
+    classifier = problem.fit(name, eps=eps, max_iter=200)
+    if classifier.converged_:
+        assert classifier.certificates_[0].fraction >= 1 - eps
+        optimum = problem.optimum
+        assert problem.objective(problem.weights(classifier)) <= optimum / (1 - eps) ** 2 * (1 + SLACK)
+    else:
+        assert classifier.certificates_[0].fraction < 1 - eps
+        assert classifier.n_iter_ == 200
+
+
+@quiet
+@examples(60)
+@given(problem=problems(C=(1.0, 100.0), loss="hinge"), eps=accuracies)
+def test_accuracy_of_the_hinge_loss_is_reached_if_the_fit_says_so(problem, eps):
+    classifier = problem.fit("mpu", eps=eps, max_iter=200)
+    if classifier.converged_:
+        assert classifier.certificates_[0].gap <= eps
+        objective = problem.objective(problem.weights(classifier))
+        assert objective <= problem.optimum * (1 + eps) * (1 + SLACK)
+    else:
+        assert classifier.certificates_[0].gap > eps
+        assert classifier.n_iter_ == 200
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, math.inf])
+@pytest.mark.parametrize("eps", [1.0, 0.5, 0.1, 0.01, 0.001])
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("auto", {})]
+    + [(name, {"stop": stop}) for name in STOPPING for stop in ("certificate", "clean-pass")],
+)
+def test_every_accuracy_is_reached_without_a_warning(name, params, eps, C):
+    rng = np.random.default_rng(3)
+    y = np.where(np.arange(20) % 2, 1, -1)
+    X = rng.normal(size=(20, 3)) + np.outer(y, [2.0, 1.0, 0.0])
+    X[np.abs(X @ [2, 1, 0]) < 1] += 1
+    y = np.where(X @ [2, 1, 0] > 0, 1, -1)
+    problem = Problem(X, y, C=C)
+    classifier = problem.fit(name, eps=eps, max_iter=20_000, **params)
+    assert classifier.converged_
+    assert classifier.certificates_[0].fraction >= 1 - eps
+    assert_true(problem, classifier)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, math.inf])
+@pytest.mark.parametrize("eps", [1.0, 0.5, 0.1, 0.01, 0.001])
+def test_every_accuracy_of_the_hinge_loss_is_reached_without_a_warning(eps, C):
+    rng = np.random.default_rng(3)
+    y = np.where(np.arange(20) % 2, 1, -1)
+    X = rng.normal(size=(20, 3)) + np.outer(y, [4.0, 2.0, 0.0])
+    problem = Problem(X, y, C=C, loss="hinge")
+    classifier = problem.fit("mpu", eps=eps)
+    assert classifier.converged_
+    assert_true(problem, classifier)
+
+
+@pytest.mark.parametrize("before_run", [1.0, 0.99, 0.5, 0.001])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_accuracy_before_the_run_is_only_where_the_run_starts(loss, before_run):
+    rng = np.random.default_rng(3)
+    y = np.where(np.arange(20) % 2, 1, -1)
+    problem = Problem(rng.normal(size=(20, 3)) + np.outer(y, [2.0, 1.0, 0.0]), y, loss=loss)
+    classifier = problem.fit("mpu", eps=0.01, before_run=before_run)
+    assert classifier.converged_
+    assert_true(problem, classifier)
+
+
+# ----------------------------------------------------------------------------- the papers' stopping rule
+
+
+@quiet
+@pytest.mark.parametrize("name", STOPPING)
+@examples(40)
+@given(problem=problems(separable=True), eps=accuracies)
+def test_clean_pass_states_the_margin_with_each_slack_at_its_best(name, problem, eps):
+    classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=60)
+    (certificate,) = classifier.certificates_
+    best = 1 / math.sqrt(2 * problem.objective(problem.weights(classifier)))
+    assert certificate.margin == pytest.approx(best, rel=SLACK) or best == 0
+    assert certificate.upper_bound >= problem.maximum_margin * (1 - SLACK)
+    if classifier.converged_:
+        assert certificate.fraction >= 1 - eps
+        assert certificate.margin >= (1 - eps) * problem.maximum_margin * (1 - SLACK)
+
+
+@quiet
+@pytest.mark.parametrize("name", ["pdm", "pdm-succ"])
+@examples(100)
+@given(problem=problems(separable=True), eps=st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.01]))
+def test_dynamic_margin_after_a_clean_pass_is_the_theorems(name, problem, eps):
+    # Theorem 3.2: it ends, and not short of its accuracy by more than rounding.
+    classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=2000)
+    assert classifier.n_iter_ == 2000 or classifier.converged_
+    if classifier.converged_:
+        assert classifier.certificates_[0].fraction >= 1 - eps
+
+
+@quiet
+@pytest.mark.parametrize("name", ["perceptron", "margin-perceptron", "pfm"])
+@examples(40)
+@given(problem=problems())
+def test_algorithm_without_accuracy_converges_with_a_clean_pass_only(name, problem):
+    gamma = 0.5 * problem.maximum_margin or 1e-3
+    classifier = problem.fit(name, max_iter=100, **({"gamma": gamma} if name == "pfm" else {}))
+    if classifier.converged_ and problem.hard:
+        assert problem.maximum_margin > 0
+        assert classifier.certificates_[0].margin > 0
+    if name == "pfm" and classifier.converged_:
+        # (1 - eps) gamma of a gamma that the data have: a quarter of the maximum.
+        assert classifier.certificates_[0].margin >= 0.25 * problem.maximum_margin * (1 - SLACK)
+    elif name == "pfm" and problem.maximum_margin == 0:
+        # Given a margin that inseparable data do not have, it may prove that they do not.
+        assert classifier.n_iter_ == 100 or classifier.certificates_[0].upper_bound < 0.5 * gamma
+    elif not classifier.converged_:
+        assert classifier.n_iter_ == 100
+
+
+def test_fixed_margin_given_a_margin_that_the_data_have_converges_without_a_warning():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(40) % 2, 1, -1)
+    problem = Problem(rng.normal(size=(40, 3)) + np.outer(y, [4.0, 2.0, 0.0]), y, C=math.inf)
+    for gamma in (0.9 * problem.maximum_margin, 1e-3):
+        classifier = problem.fit("pfm", gamma=gamma, eps=0.1)
+        assert classifier.converged_
+        assert classifier.certificates_[0].margin >= 0.9 * gamma
+
+
+def test_fixed_margin_beyond_the_maximum_ends_with_the_proof_that_it_is():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(40) % 2, 1, -1)
+    problem = Problem(rng.normal(size=(40, 3)) + np.outer(y, [4.0, 2.0, 0.0]), y, C=math.inf)
+    gamma = 1.5 * problem.maximum_margin
+    with pytest.warns(ConvergenceWarning, match="no margin exceeds .* give a smaller gamma"):
+        classifier = problem.fit("pfm", gamma=gamma, eps=0.1)
+    assert not classifier.converged_
+    assert problem.maximum_margin <= classifier.certificates_[0].upper_bound < 0.9 * gamma
+
+
+# --------------------------------------------------------------------------------------- without a proof
+
+
+def caught_fit(problem, name, **params):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        classifier = problem.fit(name, **params)
+    assert [warning.category for warning in caught] == [ConvergenceWarning], [
+        str(w.message) for w in caught
+    ]
+    return classifier, str(caught[0].message)
+
+
+def crossed():
+    """Exclusive or, off centre: no hyperplane separates it, and no weight vector cancels."""
+    X = np.array([[2.0, 1.0], [-1.0, -2.0], [1.0, -1.0], [-2.0, 1.0], [3.0, 2.0]])
+    return X, np.array([1, 1, -1, -1, 1])
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 7, 30])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("name", WARNING)
+def test_inseparable_data_end_at_max_iter_with_a_warning_that_states_the_certificate(
+    name, fit_intercept, max_iter
+):
+    X, y = crossed()
+    problem = Problem(X, y, rho=1.0 if fit_intercept else 0.0, C=math.inf)
+    assert problem.maximum_margin == 0
+    params = {"gamma": 1e-6} if name == "pfm" else {}
+    classifier, message = caught_fit(problem, name, max_iter=max_iter, **params)
+    (certificate,) = classifier.certificates_
+    assert not classifier.converged_
+    assert classifier.n_iter_ == max_iter
+    assert message.startswith(
+        f"{name} ({type(classifier).__name__}) did not converge: max_iter={max_iter} "
+    )
+    for number in (certificate.margin, certificate.upper_bound):
+        assert f"{number:.6g}" in message
+    assert f"{certificate.fraction:.4g}" in message
+    assert f"{certificate.gap:.3g}" in message
+    assert "A finite C" in message
+    assert_true(problem, classifier)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 7, 30])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("name", SILENT)
+def test_inseparable_data_are_no_reason_for_a_warning_where_noise_is_expected(
+    name, fit_intercept, max_iter
+):
+    X, y = crossed()
+    problem = Problem(X, y, rho=1.0 if fit_intercept else 0.0, C=math.inf).of(name)
+    classifier = problem.fit(name, max_iter=max_iter)
+    (certificate,) = classifier.certificates_
+    assert certificate.margin <= 0 and certificate.primal == math.inf
+    # An epoch without updates ends the run, though mistakes be refused or given an offset.
+    assert classifier.converged_ or classifier.n_iter_ == max_iter
+    assert_true(problem, classifier)
+
+
+def test_inseparable_data_end_likewise_if_the_loss_is_called_hinge():
+    # With C = inf both losses are the hard margin, of which a gap of inf says nothing.
+    X, y = crossed()
+    classifier, message = caught_fit(Problem(X, y, C=math.inf, loss="hinge"), "mpu", max_iter=7)
+    assert f"{classifier.certificates_[0].upper_bound:.6g}" in message
+    assert "A finite C" in message
+
+
+@pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
+@pytest.mark.parametrize("name", PROVING)
+def test_warning_with_a_finite_C_does_not_ask_for_one(name, stop):
+    X, y = crossed()
+    problem = Problem(X, y, C=100.0)
+    # By rules: one epoch of Newton steps is enough for data as small.
+    by_rules = {"solver": "unlearning"} if name == "auto" else {}
+    stopping = {"stop": stop} if name in STOPPING else {}
+    classifier, message = caught_fit(problem, name, eps=1e-9, max_iter=1, **by_rules, **stopping)
+    (certificate,) = classifier.certificates_
+    assert "max_iter=1 " in message
+    assert f"{certificate.upper_bound:.6g}" in message
+    assert "finite C" not in message and "not separated" not in message
+
+
+def test_warning_of_the_hinge_loss_states_the_gap():
+    X, y = crossed()
+    problem = Problem(X, y, C=100.0, loss="hinge")
+    classifier, message = caught_fit(problem, "mpu", eps=1e-12, max_iter=1)
+    assert f"{classifier.certificates_[0].gap:.3g}" in message
+    assert re.search("duality gap", message)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weight_vector_that_cancels_to_zero_is_no_proof_and_no_error(name):
+    # One point with both labels: after two updates a = 0, exactly, while S = 2.
+    problem = Problem(np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([1, -1]), C=math.inf).of(name)
+    for max_iter in (1, 2, 3):
+        if name in SILENT:
+            classifier = problem.fit(name, max_iter=max_iter)
+        else:
+            classifier, _ = caught_fit(problem, name, max_iter=max_iter)
+            assert not classifier.converged_
+        (certificate,) = classifier.certificates_
+        assert certificate.margin <= 0
+        assert certificate.upper_bound >= 0
+        assert certificate.fraction == 0
+        assert np.isfinite(classifier.decision_function(problem.X)).all()

@@ -1,0 +1,256 @@
+"""Units, penalties and weights of any size: an error, or a sound certificate."""
+
+import dataclasses
+import math
+import re
+from itertools import product
+
+import numpy as np
+import oracles
+import pytest
+from algorithm_groups import (
+    ALGORITHMS,
+    ENDLESS,
+    NAMES,
+    NOISE_TOLERANT,
+    SEPARATING,
+    STEPS,
+    UNSCALED,
+    VOTING,
+    each_with_some,
+    quiet,
+)
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from small_problems import (
+    OF_KERNELS,
+    allows,
+    assert_finite,
+    beside,
+    each_algorithm,
+    make,
+    own_name,
+    parts_of,
+    small,
+)
+
+from margins.parameters import Interval
+
+
+def declares(name, parameter):
+    return parameter in {field.name for field in dataclasses.fields(ALGORITHMS[name])}
+
+
+@quiet
+@each_algorithm
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("exponent", "C"), [(166, math.inf), (150, 1.0), (-150, 1.0), (-190, math.inf)])
+def test_change_of_units_changes_nothing_but_the_units(name, exponent, C, fit_intercept):
+    # x -> z x, rho -> z rho, C -> C / z^2, gamma -> z gamma. A power of 2 is exact but for pow.
+    X, y = small(distance=6)
+    z = 2.0**exponent
+    params = {"fit_intercept": fit_intercept, "max_iter": 100}
+    hard = {"gamma": 0.1} if name == "pfm" and math.isinf(C) else {}
+    scaled = {"gamma": 0.1 * z} if hard else {}
+    scaled |= {"a": z**2} if declares(name, "a") else {}
+    plain = make(name, C=C, intercept_scaling=1.0, **params, **hard).fit(X, y)
+    other = make(name, C=C / z**2, intercept_scaling=z, **params, **scaled).fit(X * z, y)
+    assert_same_but_for_units(other, plain, X, z, exact=False)
+    if name in NOISE_TOLERANT:
+        # What is left to the data has their units, and then sums of samples have them exactly.
+        plain = make(name, C=C, intercept_scaling=None, **params).fit(X, y)
+        other = make(name, C=C / z**2, intercept_scaling=None, **params).fit(X * z, y)
+        assert_same_but_for_units(other, plain, X, z, exact=True)
+
+
+def assert_same_but_for_units(other, plain, X, z, exact):
+    """`other` has learned from X * z what `plain` has learned from X."""
+    assert other.n_updates_ == plain.n_updates_
+    assert other.n_iter_ == plain.n_iter_
+    assert other.converged_ == plain.converged_
+    assert_array_equal(other.predict(X * z), plain.predict(X))
+    rtol = 0 if exact else 1e-9
+    if hasattr(plain, "votes_"):
+        assert_array_equal(other.votes_, plain.votes_)
+        assert_array_equal(other.mistakes_, plain.mistakes_)
+        assert_array_equal(other.decision_function(X * z), plain.decision_function(X))
+    elif isinstance(plain, tuple(ALGORITHMS[name] for name in UNSCALED if name not in STEPS)):
+        assert_allclose(other.coef_ / z, plain.coef_, rtol=rtol)
+        assert_allclose(other.intercept_ / z**2, plain.intercept_, rtol=rtol)
+    else:
+        assert_allclose(other.coef_ * z, plain.coef_, rtol=rtol)
+        assert_allclose(other.intercept_, plain.intercept_, rtol=rtol)
+    for field, unit in (("margin", z), ("upper_bound", z), ("fraction", 1), ("primal", z**-2)):
+        expected = getattr(plain.certificates_[0], field) * unit
+        assert getattr(other.certificates_[0], field) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale_and_C"), each_with_some(product([1e65, 1e160, 1e200, 1e305], [1.0, math.inf]))
+)
+def test_row_too_long_for_double_arithmetic_is_refused(name, scale_and_C):
+    scale, C = scale_and_C
+    X, y = small()
+    X[7] *= scale
+    for given in (X, sparse.csr_array(X), np.asfortranarray(X)):
+        with pytest.raises(ValueError, match=r"^Row 7 of X is too long: .* Scale the features\.$"):
+            make(name, C=C).fit(given, y)
+
+
+@quiet
+@each_algorithm
+@pytest.mark.parametrize("scale", [1e-30, 1e-60, 1e-100, 1e-160, 1e-200, 1e-310])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [1.0, math.inf])
+def test_rows_however_short_are_refused_or_certified_truly(name, scale, C, fit_intercept):
+    X, y = small(distance=6)
+    ordinary = ALGORITHMS["mpu"](C=math.inf, fit_intercept=False, random_state=0).fit(X, y)
+    had = ordinary.certificates_[0].margin * scale  # also with a bias or private coordinates
+    params = {"gamma": 0.1 * had} if name == "pfm" and math.isinf(C) else {}
+    classifier = make(name, C=C, fit_intercept=fit_intercept, max_iter=5, **params)
+    try:
+        classifier.fit(X * scale, y)
+    except ValueError as refusal:
+        assert math.isinf(C) and scale < 1e-55
+        assert re.search(r"X .*Scale the features\.$|^Row \d+ of X is zero", str(refusal))
+        return
+    (certificate,) = classifier.certificates_
+    assert_finite(classifier, X * scale)
+    assert certificate.upper_bound >= had * (1 - 1e-9)
+    assert 0 <= certificate.fraction <= 1
+    assert certificate.gap >= 0
+    if classifier.converged_ and math.isinf(C) and name in SEPARATING:
+        assert certificate.margin >= 0
+        assert classifier.score(X * scale, y) == 1
+    if C == 1 and name in UNSCALED and name not in VOTING:
+        rho = math.sqrt(getattr(classifier, "sqrho_", 1.0))
+        bias_weight = classifier.intercept_[0] / rho if fit_intercept and rho else 0.0
+        products = np.where(y == 1, 1, -1) * classifier.decision_function(X * scale)
+        sqnorm = np.sum(classifier.coef_**2) + bias_weight**2
+        best = oracles.best_multiple(products, sqnorm, C)
+        assert best * (1 - 1e-9) <= certificate.primal <= best * (1 + 1e-6)
+    elif C == 1 and name not in VOTING:
+        slack = np.maximum(1 - np.where(y == 1, 1, -1) * classifier.decision_function(X * scale), 0)
+        loss = slack.sum() if classifier.loss == "hinge" else slack @ slack
+        objective = 0.5 * np.sum(classifier.coef_**2) + 0.5 * classifier.intercept_[0] ** 2 + loss
+        assert certificate.primal == pytest.approx(objective, rel=1e-9)
+
+
+def outcome(classifier, X, y, *weight):
+    """A sentence, or a sound certificate: nothing in between."""
+    try:
+        classifier.fit(X, y, *weight)
+    except ValueError as refusal:
+        return str(refusal)
+    (certificate,) = classifier.certificates_
+    assert_finite(classifier, X)
+    assert 0 <= certificate.fraction <= 1
+    assert certificate.gap >= 0
+    assert not math.isnan(certificate.margin)
+    return certificate
+
+
+@quiet
+@each_algorithm
+@pytest.mark.parametrize("C", [1e-320, 1e-300, 1e-200, 1e-100, 1e-20])
+def test_penalty_however_small_is_refused_or_right(name, C):
+    X, y = small()
+    result = outcome(make(name, C=C, max_iter=50), X, y)
+    if isinstance(result, str):
+        assert C < 1e-100
+        assert re.search(r"^C of ", result)
+    else:
+        # As C -> 0 the best weights are 0, and every slack 1.
+        assert result.primal == pytest.approx(len(y) * C, rel=1e-6)
+        assert result.dual > 0
+
+
+@quiet
+@each_algorithm
+@pytest.mark.parametrize("C", [1e10, 1e20, 1e30, 1e100, 1e300])
+def test_penalty_however_large_is_refused_or_the_hard_margin(name, C):
+    X, y = small(distance=6)
+    hard = ALGORITHMS["mpu"](C=math.inf, eps=1e-6, random_state=0).fit(X, y).certificates_[0]
+    given = {"gamma": 0.5 * hard.margin} if name == "pfm" else {}
+    classifier = make(name, C=C, max_iter=2000, **given)
+    result = outcome(classifier, X, y)
+    if isinstance(result, str):
+        assert C > 1e20
+        assert re.search(r"^C of ", result)
+    else:
+        assert result.margin <= hard.upper_bound * (1 + 1e-6)
+        assert result.upper_bound >= hard.margin * (1 - 1e-6)
+        assert classifier.converged_ or name in ENDLESS
+        assert classifier.score(X, y) == 1 or name == "pegasos"
+        if hasattr(classifier, "eps") and name != "pfm":
+            assert result.margin >= (1 - classifier.eps) * hard.margin
+
+
+@quiet
+@each_algorithm
+@pytest.mark.parametrize(
+    ("C", "weight"), [(1e300, 1e300), (1e-200, 1e-200), (1.0, 1e-320), (1.0, 1e-200)]
+)
+def test_weights_that_leave_the_range_of_a_double_are_refused_or_right(name, C, weight):
+    X, y = small()
+    result = outcome(make(name, C=C, max_iter=50), X, y, np.full(len(y), weight))
+    if isinstance(result, str):
+        assert re.search("weight|^C of ", result)
+    else:
+        assert result.dual > 0
+        assert result.primal < math.inf
+
+
+@quiet
+@each_algorithm
+@pytest.mark.parametrize("rho", [1e-200, 1e-30, 1e30, 1e60, 1e100, 1e160, 1e300])
+@pytest.mark.parametrize("C", [1.0, math.inf])
+def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
+    X, y = small(distance=6)
+    given = {"gamma": 1e-3} if name == "pfm" and math.isinf(C) else {}
+    result = outcome(make(name, C=C, intercept_scaling=rho, max_iter=20, **given), X, y)
+    if isinstance(result, str):
+        assert not 1e-55 < rho < 1e55
+        assert re.search("intercept_scaling of|^Row|^C of", result)
+    else:
+        # What hyperplanes through the origin can, those with a bias can.
+        loss = ALGORITHMS[name].loss
+        origin = ALGORITHMS["mpu"](C=C, loss=loss, fit_intercept=False, random_state=0).fit(X, y)
+        assert result.upper_bound >= origin.certificates_[0].margin * (1 - 1e-9)
+
+
+def test_an_int_beyond_every_double_is_refused_by_a_sentence():
+    X, y = small()
+    with pytest.raises(ValueError, match=r"^C of DynamicMarginPerceptron must be in .* Got 1000"):
+        ALGORITHMS["pdm"](C=10**400).fit(X, y)
+
+
+NOT_OWN = ("C", "intercept_scaling", "max_iter", "random_state", "n_jobs", "verbose")
+OWN_NUMBERS = [
+    pytest.param(name, field, part, id=f"{name}-{field.name}")
+    for name in NAMES
+    for field in dataclasses.fields(ALGORITHMS[name])
+    if field.name not in NOT_OWN
+    # The same kernels for all: one with certificates, one that adds, one that votes.
+    if name in ("mpu", "perceptron", "voted-perceptron") or field.name not in OF_KERNELS
+    for part in parts_of(field.metadata["allowed"])
+    if isinstance(part, Interval)
+]
+
+
+@quiet
+@pytest.mark.parametrize("C", [1.0, math.inf])
+@pytest.mark.parametrize(("name", "field", "interval"), OWN_NUMBERS)
+def test_number_at_the_end_of_its_interval_is_refused_or_sound(name, field, interval, C):
+    X, y = small()
+    ends = [end for end in (interval.low, interval.high) if math.isfinite(end)]
+    numbers = ends + [np.nextafter(end, other).item() for end in ends for other in (-math.inf, math.inf)]
+    numbers += [1e-300, 1e-17, 1e-8, 1e17, 1e300, 1.7e308, 0, 1, 10, 1000]
+    losses = [{}, {"loss": "hinge"}] if hasattr(ALGORITHMS[name](), "delta_b") else [{}]
+    for loss in losses:
+        for number in filter(lambda number: allows(interval, number), numbers):
+            given = beside(field.name, name)
+            result = outcome(make(name, C=C, max_iter=5, **given, **{field.name: number}, **loss), X, y)
+            if isinstance(result, str):
+                of_kernel = "|The kernel 'poly' must have" * bool(given.get("kernel"))
+                assert re.match(rf"{field.name} of {own_name(name)} must{of_kernel}", result)

@@ -1,0 +1,215 @@
+"""Streams: partial_fit of every algorithm that has it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from algorithm_groups import AVERAGE, LINEAR, NOISE_TOLERANT, ONLINE, VOTING, quiet
+from fitted_clouds import assert_same_fit, clouds, make, state
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+
+
+def chunks(X, y, n_chunks=3):
+    for rows in np.array_split(np.arange(len(y)), n_chunks):
+        yield X[rows], y[rows]
+
+
+def stream(classifier, X, y, n_chunks=3):
+    """The classifier after all chunks."""
+    for part, labels in chunks(X, y, n_chunks):
+        assert classifier.partial_fit(part, labels, classes=np.unique(y)) is classifier
+    return classifier
+
+
+def test_noise_tolerant_algorithms_learn_from_streams():
+    assert {*NOISE_TOLERANT, AVERAGE} <= set(ONLINE)
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_stream_begins_with_its_classes(name):
+    X, y = clouds(n_classes=3)
+    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
+        make(name).partial_fit(X, y)
+    classifier = make(name).partial_fit(X[:5], y[:5], classes=[0, 1, 2])
+    assert classifier.partial_fit(X[5:], y[5:]) is classifier
+    assert_array_equal(classifier.classes_, [0, 1, 2])
+    with pytest.raises(ValueError, match="at least 2"):
+        make(name).partial_fit(X[:1], y[:1], classes=[0])
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_what_does_not_belong_to_a_stream_is_refused_and_leaves_it_as_it_was(name):
+    X, y = clouds(n_classes=3)
+    y = np.array(["ant", "bee", "cat"])[y]
+    classifier = make(name, class_weight={"cat": 2.0}).partial_fit(X[:30], y[:30], classes=np.unique(y))
+    untouched = pickle.loads(pickle.dumps(classifier))
+    more, labels = X[30:], y[30:]
+    unknown = labels.copy()
+    unknown[7] = "dog"
+    own_name = type(classifier).__name__
+    sentence = f"y of {own_name}.partial_fit must hold classes of the stream, .* Got 'dog'"
+    with pytest.raises(ValueError, match=sentence):
+        classifier.partial_fit(more, unknown)
+    with pytest.raises(ValueError, match="is not the same as on last call"):
+        classifier.partial_fit(more, labels, classes=["ant", "bee"])
+    with pytest.raises(ValueError, match="is not the same as on last call"):
+        classifier.partial_fit(more, labels, classes=["ant", "bee", "dog"])
+    with pytest.raises(ValueError, match="3 features, but .* 4 features"):
+        classifier.partial_fit(more[:, :3], labels)
+    with pytest.raises(ValueError, match="NaN"):
+        classifier.partial_fit(np.where(more > 1, np.nan, more), labels)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        classifier.partial_fit(more, labels[1:])
+    with pytest.raises(ValueError, match=f"sample_weight of {own_name}"):
+        classifier.partial_fit(more, labels, sample_weight=np.full(len(labels), -1.0))
+    row = more.copy()
+    row[3] *= 1e200
+    with pytest.raises(ValueError, match="Row 3 of X is too long"):
+        classifier.partial_fit(row, labels)
+    assert_same_fit(classifier, untouched)
+    assert_same_fit(classifier.partial_fit(more, labels), untouched.partial_fit(more, labels))
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_refused_first_chunk_begins_no_stream(name):
+    X, y = clouds(n_classes=3)
+    long = X.copy()
+    long[3] *= 1e200
+    classifier, classes = make(name), [0, 1, 2]
+    for part, labels, weight in ((X, y + 1, None), (X[:, :3], y, np.full(60, -1.0)), (long, y, None)):
+        with pytest.raises(ValueError):
+            classifier.partial_fit(part, labels, classes, weight)
+    fresh = make(name).partial_fit(X, y, classes)
+    assert_same_fit(classifier.partial_fit(X, y, classes), fresh)
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_what_no_stream_can_do_is_refused(name):
+    X, y = clouds()
+    given = {"class_weight": "balanced"}
+    if name not in LINEAR:
+        given["kernel"] = "rbf"
+    if name in NOISE_TOLERANT:
+        given["averaging"] = "tail"
+    for key, value in given.items():
+        classifier = make(name, **{key: value})
+        sentence = f"{key} of {type(classifier).__name__}.partial_fit must .*Got '{value}'"
+        with pytest.raises(ValueError, match=sentence):
+            classifier.partial_fit(X, y, classes=[0, 1])
+        assert not state(classifier)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", ONLINE)
+def test_pickled_stream_goes_on_like_the_stream(name, n_classes):
+    X, y = clouds(n_classes=n_classes, n_samples=90, distance=0.5)
+    classifier = make(name)
+    copies = []
+    for part, labels in chunks(X, y):
+        classifier.partial_fit(part, labels, classes=np.unique(y))
+        copies = [copy.partial_fit(part, labels) for copy in copies]
+        for copy in copies:
+            assert_same_fit(copy, classifier)
+            assert_array_equal(copy.decision_function(X), classifier.decision_function(X))
+        copies.append(pickle.loads(pickle.dumps(classifier)))
+    assert classifier.n_updates_ > 10
+
+
+@quiet
+@pytest.mark.parametrize("name", ONLINE)
+def test_fit_forgets_the_stream_and_a_stream_forgets_the_fit(name):
+    X, y = clouds(n_classes=3)
+    Z, z = clouds(n_features=3, seed=1)
+    z = np.array(["ham", "spam"])[z]
+    fresh = make(name, random_state=0).fit(Z, z)
+    again = stream(make(name, random_state=0), X, y).fit(Z, z)
+    assert_same_fit(again, fresh)
+    assert_array_equal(again.decision_function(Z), fresh.decision_function(Z))
+    # What comes now begins a stream of its own, and not where either has ended.
+    assert_same_fit(stream(again, X, y), stream(make(name), X, y))
+
+
+@quiet
+@pytest.mark.parametrize("name", ONLINE)
+def test_stream_after_a_fit_has_its_classes_if_none_are_given(name):
+    X, y = clouds(n_classes=3)
+    classifier = make(name, random_state=0).fit(X, y)
+    fresh = make(name, random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    assert_same_fit(classifier.partial_fit(X, y), fresh)
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_clone_of_a_stream_is_untrained(name):
+    X, y = clouds()
+    copy = clone(stream(make(name), X, y))
+    assert not state(copy)
+    with pytest.raises(ValueError, match="classes"):
+        copy.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_chunks_may_lack_classes_and_differ_in_layout(name):
+    X, y = clouds(n_classes=3, distance=0.5)
+    X = np.round(4 * X)  # small integers, so that the layout changes not one bit
+    order = np.argsort(y, kind="stable")  # chunks of one class each
+    X, y = X[order], y[order]
+    plain = stream(make(name), X, y)
+    mixed = make(name)
+    layouts = (sparse.csr_array, np.float32, np.asfortranarray)
+    for layout, (part, labels) in zip(layouts, chunks(X, y), strict=True):
+        given = part.astype(layout) if layout is np.float32 else layout(part)
+        mixed.partial_fit(given, labels, classes=[0, 1, 2])
+    if name in VOTING:
+        assert_array_equal(mixed.support_vectors_.toarray(), plain.support_vectors_)
+    if name in [*LINEAR, "aggressive-romma"]:  # whose sums are rounded
+        assert_allclose(mixed.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9)
+    else:
+        assert_array_equal(mixed.decision_function(X), plain.decision_function(X))
+        assert mixed.certificates_ == plain.certificates_
+    assert mixed.learning_curve_ == plain.learning_curve_
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_row_of_weight_zero_is_left_out_of_a_stream(name):
+    X, y = clouds(n_classes=3, distance=0.5)
+    weight = np.where(np.arange(len(y)) % 4 == 1, 0.0, 2.0)
+    kept = weight > 0
+    zero, left_out = make(name), make(name)
+    for rows in np.array_split(np.arange(len(y)), 3):
+        zero.partial_fit(X[rows], y[rows], classes=[0, 1, 2], sample_weight=weight[rows])
+        rows = rows[kept[rows]]
+        left_out.partial_fit(X[rows], y[rows], classes=[0, 1, 2], sample_weight=weight[rows])
+    assert_array_equal(zero.decision_function(X), left_out.decision_function(X))
+    assert zero.certificates_ == left_out.certificates_
+    if name in VOTING:
+        assert_array_equal(zero.support_vectors_, X[zero.support_])
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_chunk_of_no_weight_is_refused_by_a_sentence_and_leaves_the_stream_as_it_was(name):
+    X, y = clouds(n_classes=3)
+    classifier = make(name, class_weight={1: 0.0}).partial_fit(X, y, classes=[0, 1, 2])
+    untouched = pickle.loads(pickle.dumps(classifier))
+    with pytest.raises(ValueError, match="weight"):
+        classifier.partial_fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="weight"):
+        classifier.partial_fit(X[y == 1], y[y == 1])
+    assert_same_fit(classifier, untouched)
+    assert_same_fit(classifier.partial_fit(X, y), untouched.partial_fit(X, y))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", ONLINE)
+def test_every_chunk_is_an_epoch_of_the_learning_curve(name, n_classes):
+    X, y = clouds(n_classes=n_classes)
+    classifier = stream(make(name), X, y, n_chunks=4)
+    assert classifier.n_iter_ == 4
+    assert not classifier.converged_
+    assert classifier.n_updates_ == sum(curve[-1].updates for curve in classifier.learning_curve_)
+    for curve in classifier.learning_curve_:
+        assert [epoch.epoch for epoch in curve] == [1, 2, 3, 4]
+        if name in NOISE_TOLERANT or name == AVERAGE:
+            updates = np.cumsum([epoch.mistakes for epoch in curve])
+            assert [epoch.updates for epoch in curve] == updates.tolist()

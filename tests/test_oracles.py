@@ -1,0 +1,224 @@
+"""The oracles themselves, against what the papers and theory say of them."""
+
+import math
+
+import numpy as np
+import oracles
+import pytest
+from bounded_problems import SLACK, examples, noisy, schedules, separable
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+
+def check_same_runs(problem, rules, schedule):
+    # Few epochs: with active sets and inseparable samples one of them takes a thousand passes.
+    traces = [oracles.run(problem.data, rule, problem.orders(2), **schedule) for rule in rules]
+    for trace in traces[1:]:
+        assert trace.updates == traces[0].updates
+        assert trace.n_updates == traces[0].n_updates
+        assert trace.epochs == traces[0].epochs
+        assert np.array_equal(trace.a, traces[0].a)
+        assert np.array_equal(trace.alpha, traces[0].alpha)
+
+
+@examples(40)
+@given(problem=separable(), schedule=schedules, b=st.integers(0, 40))
+def test_margin_perceptron_is_its_generalisations_without_their_feature(problem, schedule, b):
+    check_same_runs(
+        problem,
+        [
+            oracles.MarginPerceptron(b),
+            oracles.MPU(b),
+            oracles.MPU(b, math.inf, np.full(len(problem.data), math.inf)),
+            oracles.MPCS(0.0, b),
+            oracles.MPVS(0, b),
+        ],
+        schedule,
+    )
+
+
+@examples(40)
+@given(problem=noisy(), schedule=schedules)
+def test_perceptron_is_every_margin_rule_without_margin(problem, schedule):
+    rules = [
+        oracles.Perceptron(),
+        oracles.MarginPerceptron(0),
+        oracles.PFM(0.0),
+        oracles.PDM(1.0),
+        oracles.MPCS(0.0, 0),
+        oracles.MPVS(0, 0),
+    ]
+    check_same_runs(problem, rules, schedule)
+
+
+@examples(40)
+@given(problem=separable(), schedule=schedules, z=st.sampled_from([0.25, 2.0]))
+def test_updates_do_not_depend_on_the_unit_of_length(problem, schedule, z):
+    R2 = problem.R**2
+    pairs = [
+        (oracles.PDM(0.3), oracles.PDM(0.3)),
+        (oracles.PFM(0.5 * problem.gamma), oracles.PFM(0.5 * problem.gamma * z)),
+        (oracles.MPU(R2, 1.5 * R2, 9), oracles.MPU(R2 * z**2, 1.5 * R2 * z**2, 9)),
+        (oracles.MPCS(0.01, R2), oracles.MPCS(0.01, R2 * z**2)),
+        (oracles.MPVS(2, R2), oracles.MPVS(2, R2 * z**2)),
+    ]
+    for rule, scaled in pairs:
+        trace = oracles.run(problem.data, rule, problem.orders(5), **schedule)
+        other = oracles.run(z * problem.data, scaled, problem.orders(5), **schedule)
+        assert trace.updates == other.updates
+
+
+def test_samples_are_reflected_augmented_and_extended():
+    data = oracles.data_of([[1, 2], [3, 4]], [1, -1], rho=5, delta2=[4, 9])
+    assert data.tolist() == [[1, 2, 5, 2, 0], [-3, -4, -5, 0, -3]]
+    assert oracles.data_of([[1, 2]], [-1], rho=None).tolist() == [[-1, -2]]
+
+
+def test_thresholds_are_the_printed_conditions():
+    assert oracles.MarginPerceptron(5).threshold(9.0, 3) == 5
+    assert oracles.PFM(0.5).threshold(9.0, 3) == 1.5
+    assert [oracles.PDM(0.25).threshold(6.0, t) for t in (0, 3)] == [0, 1.5]
+    assert oracles.MPU(5, 7).threshold(9.0, 3) == 5
+    assert oracles.MPCS(0.5, 5).threshold(9.0, 3) == 10
+    assert [oracles.MPVS(2, 5).threshold(9.0, t) for t in (0, 1, 2)] == [math.inf, 20, 11.25]
+
+
+def test_multiple_update_repeats_until_the_condition_is_violated():
+    def updates(rule, data=((1.0,),), **options):
+        trace = oracles.run(np.array(data), rule, [range(len(data))] * 9, **options)
+        assert trace.converged
+        return trace.updates
+
+    assert updates(oracles.MarginPerceptron(3), multiple=True) == [(0, 4)]
+    assert updates(oracles.MarginPerceptron(3), multiple=True, cap=3) == [(0, 3), (0, 1)]
+    assert updates(oracles.MarginPerceptron(3)) == [(0, 1)] * 4
+    assert updates(oracles.MPU(3, 2, upper=2), multiple=True) == [(0, 2)]
+    # p = 0, 4, 6 against b / (1 - lam) = 4
+    assert updates(oracles.MPCS(0.5, 2), [[2.0]], multiple=True) == [(0, 2)]
+    # The sum of the squares up to mu must exceed 3 (mu + 1)**2.
+    assert updates(oracles.MPVS(2, 3), multiple=True) == [(0, 10)]
+    single_first = updates(oracles.MarginPerceptron(3), multiple=True, first_pass_single=True)
+    assert single_first == [(0, 1), (0, 3)]
+
+
+def test_unlearning_takes_samples_away_that_others_made_superfluous():
+    def updates(data, rule):
+        return oracles.run(np.array(data), rule, [(1, 0)] * 9, multiple=True).updates
+
+    # Sample 1 is met at a = 4 with p = 8, exactly where unlearning begins, and left at p = 4.
+    assert updates([[1.0], [2.0]], oracles.MPU(3, 5)) == [(1, 1), (0, 2), (1, -1), (0, 2)]
+    # Here it is met at p = 21 and still has p = 13 when there is nothing left to unlearn.
+    assert updates([[0.5], [2.0]], oracles.MPU(5, 5)) == [(1, 2), (0, 13), (1, -2), (0, 8)]
+
+
+def test_shrinking_oracles_follow_their_formulas():
+    data = np.array([[1.0, 0.0], [0.0, 1.0]])
+    order = [(0, 1)]
+    constant = oracles.run(data, oracles.MPCS(0.5, 1.0), order * 2)
+    assert constant.a.tolist() == [0.25 * 0.5 + 0.5, 0.25 + 1]
+    variable = oracles.run(data, oracles.MPVS(2, 1.0), order * 2)
+    assert variable.a == pytest.approx([(1 + 9) / 16, (4 + 16) / 16], rel=1e-15)
+
+
+def test_active_sets_nest_as_specified():
+    # Sample 0 is misclassified at 0, 1, .., 10; sample 1 at 0, 4, 8.
+    data = np.array([[1.0, 0.0], [0.0, 2.0]])
+    levels = [oracles.Level(4, oracles.below(1)), oracles.Level(1, oracles.below(0.5))]
+    rule = oracles.MarginPerceptron(10)
+    trace = oracles.run(data, rule, [(0, 1)], levels=levels)
+    full, level_1, level_2 = [0, 1], [[0, 1], [0], [0], [0]], [[0, 1], [0], [0], []]
+    expected = full + [k for pair in zip(level_1, level_2, strict=True) for k in sum(pair, [])]
+    assert trace.updates == [(k, 1) for k in expected]
+    assert trace.a.tolist() == [8, 6]
+    assert not trace.converged
+    assert oracles.run(data, rule, [(0, 1)] * 9, levels=levels).epochs == 3
+
+
+def test_first_epoch_may_have_its_own_active_sets():
+    data = np.array([[1.0, 0.0], [0.0, 2.0]])
+    levels = [oracles.Level(4, oracles.below(1))]
+    rule = oracles.MarginPerceptron(10)
+    trace = oracles.run(data, rule, [(0, 1)] * 2, levels=levels, first_levels=())
+    assert [k for k, _ in trace.updates] == [0, 1, 0, 1, 0, 1, 0, 0, 0]
+
+
+@examples(40)
+@given(problem=separable(), counts=st.tuples(st.integers(0, 3), st.integers(0, 3)))
+def test_active_sets_of_all_samples_repeat_the_order(problem, counts):
+    levels = [oracles.Level(count, lambda access: True) for count in counts]
+    rule = oracles.PDM(0.4)
+    nested = oracles.run(problem.data, rule, problem.orders(4), levels=levels)
+    repetitions = 1 + counts[0] * (1 + counts[1])
+    repeated = [order for order in problem.orders(4) for _ in range(repetitions)]
+    flat = oracles.run(problem.data, rule, repeated)
+    assert nested.updates == flat.updates
+
+
+def test_memberships_look_at_the_access():
+    def access(p=3.0, before=0.0, after=0.0, multiplicity=0):
+        return oracles.Access(0, p, 2.0, before, after, multiplicity)
+
+    assert oracles.below(1.5)(access()) and not oracles.below(1.4)(access())
+    member = oracles.below_or_supporting(1.4)
+    assert member(access(before=1.0)) and not member(access(after=1.0, multiplicity=1))
+    member = oracles.changed_and_supporting
+    assert member(access(after=1.0, multiplicity=-1))
+    assert not member(access(after=1.0)) and not member(access(before=1.0, multiplicity=-1))
+
+
+@examples(20)
+@given(problem=separable(), split=st.integers(1, 4))
+def test_continued_run_is_one_run(problem, split):
+    orders = list(problem.orders(8))
+    rule = oracles.PDM(0.3)
+    whole = oracles.run(problem.data, rule, orders)
+    start = oracles.run(problem.data, rule, orders[:split])
+    before = start.n_updates
+    assume(not start.converged)
+    rest = oracles.run(problem.data, rule, orders[split:], start=start)
+    assert (rest.updates, rest.epochs) == (whole.updates, whole.epochs)
+    assert start.n_updates == before
+
+
+def test_endless_runs_give_up(monkeypatch):
+    monkeypatch.setattr(oracles, "PATIENCE", 100)
+    with pytest.raises(RuntimeError, match="without an end in sight"):
+        oracles.run(np.zeros((1, 1)), oracles.Perceptron(), [[0]], multiple=True)
+
+
+def test_maximum_margin_of_known_samples():
+    assert oracles.maximum_margin(np.array([[3.0, 4.0]])) == pytest.approx(5)
+    assert oracles.maximum_margin(np.array([[1.0, 0.0], [0.0, 1.0]])) == pytest.approx(2**-0.5)
+    assert oracles.maximum_margin(np.array([[1.0, 2.0], [-1.0, 2.0], [5.0, 2.0]])) == (pytest.approx(2))
+    # scipy.optimize.nnls 1.17 leaves this one at 3.48.
+    data = np.array([[1.0, 1, 1, 2], [3, 0, 0, 2], [1, 2, 3, 2], [2, 0, 1, 2]])
+    assert oracles.maximum_margin(data) == pytest.approx(math.sqrt(7))
+    assert oracles.maximum_margin(np.array([[1.0, 0.0], [-2.0, 0.0]])) == 0
+    assert oracles.maximum_margin(np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])) == 0
+
+
+@examples(40)
+@given(problem=noisy(), delta=st.integers(1, 3))
+def test_optima_of_both_soft_margins_meet_the_hard_margin_of_the_diagonal(problem, delta):
+    extended = oracles.data_of(problem.data, np.ones(len(problem.data)), 0, delta**2)
+    gamma = oracles.maximum_margin(extended)
+    assert gamma >= delta / math.sqrt(len(extended)) * (1 - SLACK)
+    least, alpha = oracles.l2_svm_optimum(problem.data, 1 / (2 * delta**2))
+    assert least == pytest.approx(1 / (2 * gamma**2), rel=1e-8)
+    assert alpha.sum() == pytest.approx(1 / gamma**2, rel=1e-4)
+    least, alpha = oracles.l1_svm_optimum(extended, 2 / gamma**2)
+    assert least == pytest.approx(1 / (2 * gamma**2), rel=1e-8)
+    assert np.all(alpha >= 0)
+
+
+def test_soft_margin_optimum_of_known_samples():
+    # A sample and its opposite: w = 0 is best, both lose 1.
+    least, alpha = oracles.l1_svm_optimum(np.array([[1.0], [-1.0]]), [3.0, 3.0])
+    assert (least, alpha[0]) == (pytest.approx(6), pytest.approx(alpha[1]))
+    # One sample of norm 2 and C = 1/10: alpha = C, w = 1/5, slack 3/5.
+    least, alpha = oracles.l1_svm_optimum(np.array([[2.0]]), 0.1)
+    assert (least, alpha[0]) == (pytest.approx(0.02 + 0.06), 0.1)
+    # The same with squared slack: w minimises w**2 / 2 + (1 - 2 w)**2 / 10.
+    least, _ = oracles.l2_svm_optimum(np.array([[2.0]]), 0.1)
+    w = 0.4 / 1.8
+    assert least == pytest.approx(w**2 / 2 + (1 - 2 * w) ** 2 / 10)
