@@ -1,7 +1,7 @@
 """Names to algorithms: built-ins and plug-ins come through the same entry-point group.
 
-Built-ins are read from the metadata of this package alone. Those of the others, which may be damaged, name
-plug-ins.
+Built-ins are read from the metadata of this package alone. Those of others, which may be damaged, are
+read where a plug-in is needed.
 """
 
 from __future__ import annotations

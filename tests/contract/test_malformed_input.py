@@ -15,6 +15,7 @@ from scipy import sparse
 import margins
 from margins.data import structure, validation
 from margins.data.binary_data import rows_of
+from margins.estimators.base import BaseMarginClassifier
 from margins.model_selection import double_cross_validation, online_to_pac, parameter_search
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
@@ -412,3 +413,17 @@ def test_kernels_get_arrays_that_they_can_read(change):
             parts = (Z.data, Z.indices, Z.indptr) if sparse.issparse(Z) else (Z,)
             assert all(array.flags.aligned and array.dtype.isnative for array in parts)
     assert_array_equal(rows_of(malformed.unaligned(X)).sqnorms(), rows_of(X).sqnorms())
+
+
+@each_fault
+def test_a_plug_in_never_gets_damaged_rows(fault):
+    class PlugIn(BaseMarginClassifier):
+        """An algorithm of users, with a loop over rows."""
+
+        def phases(self, run):
+            raise AssertionError("the rows of a damaged matrix were passed on")
+            yield
+
+    bad = malformed.damaged(sparse.csr_array(small()[0]), fault)
+    with pytest.raises(ValueError, match="^X of PlugIn, .*" + malformed.message_of("csr", fault)):
+        PlugIn().fit(bad, small()[1])
