@@ -1,8 +1,9 @@
 """Compile the kernels; everything else about the package is in pyproject.toml.
 
 MARGINS_BOUNDSCHECK=1 at build time makes every array access of the kernels check its bounds
-(slow; the tests run once on such a build). A level of optimisation in CFLAGS takes the place of the
-levels chosen here.
+(slow; the tests run once on such a build). MARGINS_SANITIZE is a regular expression: modules whose names
+match it are built with the sanitizers that `scripts/sanitize.py` runs. A level of optimisation in CFLAGS
+takes the place of the levels chosen here.
 
 What is compiled is kept in build/kernels, one folder for each set of options, and compiled again only
 if its C source has changed: by `pip install`, `pip wheel` and `setup.py build_ext --inplace` alike.
@@ -21,6 +22,7 @@ from Cython.Build import cythonize
 from setuptools.command.build_ext import build_ext
 
 BOUNDSCHECK = os.environ.get("MARGINS_BOUNDSCHECK", "0") == "1"
+SANITIZE = os.environ.get("MARGINS_SANITIZE")
 SHARED = "margins._memoryview"  # what Cython would otherwise compile into every kernel
 DIRECTIVES = {
     "language_level": 3,
@@ -29,11 +31,11 @@ DIRECTIVES = {
     "wraparound": False,
     "cdivision": True,
     "embedsignature": True,
-    "freethreading_compatible": True,
 }
 MACROS = [("MARGINS_BOUNDSCHECK", "1")] if BOUNDSCHECK else []
 # Without contractions two kernels round the same sum in the same way on every processor.
 ARGUMENTS = ["-g0", "-ffp-contract=off"] if os.name != "nt" else []
+SANITIZERS = ["-fsanitize=address,undefined,float-cast-overflow"]
 ENVIRONMENT = {name: os.environ.get(name, "") for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")}
 C_FILES = Path("build", "cython-checked" if BOUNDSCHECK else "cython")
 
@@ -51,7 +53,16 @@ def optimisation(module):
 
 def extension(module, sources):
     arguments = ARGUMENTS + optimisation(module)
-    return setuptools.Extension(module, sources, define_macros=MACROS, extra_compile_args=arguments)
+    sanitizers = SANITIZERS if SANITIZE and re.fullmatch(SANITIZE, module) else []
+    if sanitizers:
+        arguments = [*arguments, *sanitizers, "-g1", "-fno-omit-frame-pointer"]
+    return setuptools.Extension(
+        module,
+        sources,
+        define_macros=MACROS,
+        extra_compile_args=arguments,
+        extra_link_args=sanitizers,
+    )
 
 
 def digest(*contents):

@@ -13,7 +13,7 @@ import sys
 import warnings
 
 import margins
-from margins.registry import provider
+from margins.registry import provider, unreadable
 
 # Two samples of each class, for the rules that depend on the data.
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
@@ -36,7 +36,11 @@ def listing():
         lines.append((name, provider(name) or "registered", sentence))
     widths = [max(len(line[column]) for line in lines) for column in range(2)]
     return [
-        f"{name:{widths[0]}}  {package:{widths[1]}}  {sentence}" for name, package, sentence in lines
+        *(f"{name:{widths[0]}}  {package:{widths[1]}}  {sentence}" for name, package, sentence in lines),
+        *(
+            f"NOT READ: entry points of package {package!r}: {error}"
+            for package, error in unreadable().items()
+        ),
     ]
 
 

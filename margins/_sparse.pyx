@@ -31,10 +31,17 @@ cdef class Rows:
         The stored numbers, contiguous. None: CSR whose stored numbers are all 1.
     n_rows, n_features : int
     columns, starts : ndarrays of one dtype, int32 or int64, or None
-        CSR's `indices` and `indptr`. None: dense.
+        CSR's `indices` and `indptr`. None: dense. The columns must be in [0, n_features), as
+        `margins.data.structure.checked` makes sure; they are not read here.
     row_step, column_step : int
         Dense: element (k, j) is ``values[k * row_step + j * column_step]``. The stored numbers of a row
         of CSR lie side by side.
+
+    Raises
+    ------
+    ValueError
+        If an array is too short for the shape and the other arrays, if `starts` decreases, or if an array
+        is not aligned.
     """
 
     def __init__(self, values, Py_ssize_t n_rows, Py_ssize_t n_features, columns=None, starts=None,
@@ -45,6 +52,7 @@ cdef class Rows:
         self.starts32 = self.starts64 = None
         self.whole = -1
         self.counted = 0, 0
+        _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_step)
         self.n_rows = n_rows
         self.n_features = n_features
         self.row_step = row_step
@@ -170,6 +178,50 @@ cdef class Rows:
     def py_axpy(self, Py_ssize_t k, double c, double[::1] v):
         _check_length(self, v)
         axpy(self, k, c, &v[0])
+
+
+def _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_step):
+    """Raise ValueError if the arguments of `Rows` do not fit each other."""
+    if n_rows < 0 or n_features < 0:
+        raise ValueError(f"Rows must have a shape of numbers >= 0. Got ({n_rows}, {n_features}).")
+    arrays = {"values": values, "columns": columns, "starts": starts}
+    for name, array in arrays.items():
+        if array is not None and not array.flags.aligned:
+            raise ValueError(f"{name} of Rows must be aligned. Got an array at {array.ctypes.data:#x}.")
+    if (columns is None) != (starts is None):
+        raise ValueError("columns and starts of Rows must both be arrays or both be None. Got one array.")
+    if columns is not None:
+        if columns.dtype != starts.dtype or starts.dtype not in (np.int32, np.int64):
+            raise ValueError(
+                "columns and starts of Rows must both be of int32 or both of int64. "
+                f"Got {columns.dtype} and {starts.dtype}."
+            )
+        if len(starts) != n_rows + 1 or starts[0] < 0 or _decreases(starts):
+            raise ValueError(
+                f"starts of Rows must be {n_rows + 1} numbers >= 0 that do not decrease. "
+                f"Got {len(starts)}, {starts!r}."
+            )
+        n_stored = int(starts[n_rows])
+        what = f"where starts ends, {n_stored}"
+        if len(columns) < n_stored:
+            raise ValueError(f"columns of Rows must reach to {what}. Got {len(columns)}.")
+    elif values is not None:
+        if (n_rows > 1 and row_step < 0) or (n_features > 1 and column_step < 0):
+            raise ValueError(f"Steps of Rows must be >= 0. Got {row_step} and {column_step}.")
+        is_empty = n_rows == 0 or n_features == 0
+        n_stored = 0 if is_empty else (n_rows - 1) * row_step + (n_features - 1) * column_step + 1
+        what = f"the last element, {n_stored}"
+    if values is not None and len(values) < n_stored:
+        raise ValueError(f"values of Rows must reach to {what}. Got {len(values)}.")
+
+
+def _decreases(const index_t[::1] starts):
+    cdef Py_ssize_t k
+    cdef bint found = False
+    with nogil:
+        for k in range(starts.shape[0] - 1):
+            found |= starts[k + 1] < starts[k]
+    return found
 
 
 def all_ones(values):

@@ -1,10 +1,22 @@
-"""Names to algorithms: built-ins and plug-ins come through the same entry-point group."""
+"""Names to algorithms: built-ins and plug-ins come through the same entry-point group.
+
+Built-ins are read from the metadata of this package alone. Those of others, which may be damaged, are
+read where a plug-in is needed.
+"""
 
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
-from importlib.metadata import EntryPoint, entry_points
+import re
+from importlib.metadata import (
+    Distribution,
+    EntryPoint,
+    PackageNotFoundError,
+    distribution,
+    distributions,
+)
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:  # this module imports neither NumPy nor an algorithm
@@ -61,15 +73,68 @@ class Classifier(Protocol):
 
 
 _registered: dict[str, type[Any]] = {}
-_loaded_built_ins: dict[str, type[Any]] = {}  # reading the metadata of all packages takes milliseconds
+_loaded_built_ins: dict[str, type[Any]] = {}
+
+
+@functools.cache
+def built_ins() -> dict[str, EntryPoint]:
+    """{name: entry point} of this package; empty if its metadata are not installed."""
+    try:
+        entries = distribution(OWN_PACKAGE).entry_points
+    except PackageNotFoundError:
+        return {}
+    return {entry.name: entry for entry in entries if entry.group == GROUP}
+
+
+def _plug_ins() -> tuple[dict[str, dict[str, EntryPoint]], dict[str, str]]:
+    """What the other packages offer; nothing is imported.
+
+    Returns
+    -------
+    offers : dict
+        {name: {package: entry point}}.
+    unreadable : dict
+        {package: error} of those whose entry points cannot be read.
+    """
+    offers: dict[str, dict[str, EntryPoint]] = {}
+    unreadable: dict[str, str] = {}
+    for installed in distributions():
+        try:
+            entries = [entry for entry in installed.entry_points if entry.group == GROUP]
+        except Exception as error:  # whatever a file of any package causes
+            unreadable[_name_of_package(installed)] = f"{type(error).__name__}: {error}"
+            continue
+        package = _name_of_package(installed) if entries else ""
+        if re.sub(r"[-_.]+", "-", package).lower() != OWN_PACKAGE:
+            for entry in entries:  # of two installations of a package the first counts
+                offers.setdefault(entry.name, {}).setdefault(package, entry)
+    return offers, unreadable
+
+
+def _name_of_package(installed: Distribution) -> str:
+    try:
+        return installed.metadata["Name"] or "unknown"
+    except Exception:  # its metadata may be as damaged
+        return "unknown"
+
+
+def unreadable() -> dict[str, str]:
+    """{package: error} of the installed packages whose entry points cannot be read.
+
+    Plug-ins among them are not available.
+
+    Returns
+    -------
+    dict of str
+    """
+    return _plug_ins()[1]
 
 
 def _offers() -> dict[str, dict[str, EntryPoint]]:
     """{name: {package: entry point}} of everything installed; nothing is imported."""
-    offers: dict[str, dict[str, EntryPoint]] = {}
-    for entry in entry_points(group=GROUP):
-        package = entry.dist.name if entry.dist is not None else "unknown package"
-        offers.setdefault(entry.name, {})[package] = entry
+    offers = {name: {OWN_PACKAGE: entry} for name, entry in built_ins().items()}
+    for name, packages in _plug_ins()[0].items():
+        offers.setdefault(name, {}).update(packages)
     return offers
 
 
@@ -131,14 +196,14 @@ def get(name: str) -> type[Classifier]:
     if name in _loaded_built_ins:
         return _loaded_built_ins[name]
     package, _, short = name.rpartition(":")
-    packages = _offers().get(short, {})
+    if package in ("", OWN_PACKAGE) and short in built_ins():  # they cannot be shadowed
+        _loaded_built_ins[name] = _load(OWN_PACKAGE, built_ins()[short])
+        return _loaded_built_ins[name]
+    packages = _plug_ins()[0].get(short, {})
     if package:
         packages = {key: value for key, value in packages.items() if key == package}
     if not packages:
         raise ValueError(_unknown(name))
-    if OWN_PACKAGE in packages:  # built-ins cannot be shadowed
-        _loaded_built_ins[name] = _load(OWN_PACKAGE, packages[OWN_PACKAGE])
-        return _loaded_built_ins[name]
     if len(packages) > 1:
         choices = ", ".join(repr(f"{package}:{short}") for package in sorted(packages))
         raise ValueError(
@@ -149,11 +214,12 @@ def get(name: str) -> type[Classifier]:
 
 def provider(name: str) -> str | None:
     """The package that a name of `available` comes from; None: it was registered in this process."""
-    package, _, short = name.rpartition(":")
-    packages = _offers().get(short, {})
     if name in _registered:
         return None
-    return package or (OWN_PACKAGE if OWN_PACKAGE in packages else next(iter(packages)))
+    package, _, short = name.rpartition(":")
+    if package or short in built_ins():
+        return package or OWN_PACKAGE
+    return next(iter(_plug_ins()[0][short]))
 
 
 def name_of(algorithm: type) -> str | None:
@@ -167,7 +233,13 @@ def name_of(algorithm: type) -> str | None:
         if known is algorithm:
             return name
     value = f"{algorithm.__module__}:{algorithm.__qualname__}"
-    return next((entry.name for entry in entry_points(group=GROUP) if entry.value == value), None)
+    for name, entry in built_ins().items():
+        if entry.value == value:
+            return name
+    for name, packages in _plug_ins()[0].items():
+        if any(entry.value == value for entry in packages.values()):
+            return name
+    return None
 
 
 def register(name: str, algorithm: C) -> C:
@@ -208,7 +280,9 @@ def register(name: str, algorithm: C) -> C:
 def _load(package: str, entry: EntryPoint) -> type[Any]:
     try:
         algorithm: type[Any] = entry.load()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit among them: one plug-in must not end the process
         raise ImportError(
             f"Algorithm {entry.name!r} of package {package!r} cannot be imported from "
             f"{entry.value!r}: {type(error).__name__}: {error}"
@@ -230,4 +304,9 @@ def _unknown(name: str) -> str:
     # difflib rates 'pfm' and 'pdm' equally for 'pmd'; most typos swap letters.
     swapped = [other for other in close if sorted(other) == sorted(name)]
     hint = f" Did you mean {(swapped or close)[0]!r}?" if close else ""
-    return f"Unknown algorithm {name!r}.{hint} Available: {', '.join(names)}."
+    message = f"Unknown algorithm {name!r}.{hint} Available: {', '.join(names)}."
+    if not built_ins():
+        message += f" The package {OWN_PACKAGE!r} is not installed, whose metadata name the built-ins."
+    for package, error in unreadable().items():
+        message += f" Not read: the entry points of package {package!r} ({error})."
+    return message

@@ -1,11 +1,15 @@
 """The registry's manners, with plug-in packages that exist only as metadata in a temporary folder."""
 
+import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import margins
+from margins.__main__ import main
 from margins.algorithms.pdm import DynamicMarginPerceptron
 from margins.estimators.base import BaseMarginClassifier
 
@@ -140,3 +144,113 @@ def test_importing_margins_imports_neither_algorithms_nor_scikit_learn():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+MALFORMED = {
+    "a line without =": b"[console_scripts]\nno equals sign\n",
+    "not UTF-8": b"[console_scripts]\nn\xe4me = module:function\n",
+    "a line before any group": b"name = module:function\n[other]\nname\n",
+    "null bytes": b"[console_scripts]\n\0\0\0\n",
+    "an unclosed group": b"[console_scripts\nname = module:function\nname\n",
+}
+
+
+@pytest.fixture(params=MALFORMED)
+def malformed_package(request, tmp_path, monkeypatch):
+    """A package whose entry points, of an unrelated group, cannot be parsed."""
+    info = tmp_path / "elsewhere" / "unrelated-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: unrelated\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_bytes(MALFORMED[request.param])
+    monkeypatch.syspath_prepend(info.parent)
+    return "unrelated"
+
+
+def test_malformed_entry_points_of_another_package_change_nothing(install, malformed_package):
+    expected = {*margins.registry.built_ins(), "forgetron"}
+    install("alpha", "forgetron", GOOD)
+    assert set(margins.available()) == expected
+    assert margins.get("pdm") is DynamicMarginPerceptron
+    assert issubclass(margins.get("forgetron"), BaseMarginClassifier)
+    assert margins.registry.provider("forgetron") == "alpha"
+    assert margins.registry.name_of(margins.get("forgetron")) == "forgetron"
+    assert margins.registry.name_of(DynamicMarginPerceptron) == "pdm"
+
+
+def test_malformed_entry_points_do_not_disturb_a_fit(malformed_package, capsys):
+    # Arrays, as scikit-learn looks for packages of data frames where it is given lists.
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    y = np.array([0, 0, 1, 1])
+    with pytest.warns(ConvergenceWarning, match=r"^pdm \(DynamicMarginPerceptron\) did not converge"):
+        margins.get("pdm")(max_iter=1, verbose=1, C=math.inf).fit(X, y)
+    assert capsys.readouterr().out.startswith("pdm: ")
+
+
+def test_unreadable_entry_points_are_reported_where_a_name_is_missing(malformed_package, capsys):
+    if not margins.registry.unreadable():
+        pytest.skip("this version of Python reads them")
+    with pytest.raises(
+        ValueError, match=r"Unknown algorithm 'xyzzy'.* Not read: .* package 'unrelated'"
+    ):
+        margins.get("xyzzy")
+    assert main(["list"]) == 0
+    assert "NOT READ: entry points of package 'unrelated': " in capsys.readouterr().out
+
+
+def test_a_package_without_a_name_changes_nothing(tmp_path, monkeypatch):
+    (tmp_path / "nameless-1.0.dist-info").mkdir()
+    text = f"[{margins.registry.GROUP}]\nghost = nameless:Algorithm\n"
+    (tmp_path / "nameless-1.0.dist-info" / "entry_points.txt").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert margins.get("pdm") is DynamicMarginPerceptron
+    assert {"pdm", "ghost"} <= set(margins.available())
+    with pytest.raises(ImportError, match="Algorithm 'ghost' of package 'unknown'"):
+        margins.get("ghost")
+
+
+def test_built_ins_are_found_without_reading_other_packages(monkeypatch):
+    def refuse():
+        raise AssertionError("the metadata of all packages were read")
+
+    monkeypatch.setattr(margins.registry, "distributions", refuse)
+    monkeypatch.setattr(margins.registry, "_loaded_built_ins", {})
+    assert margins.get("pdm") is margins.get("scikit-margins:pdm") is DynamicMarginPerceptron
+    assert margins.registry.provider("pdm") == "scikit-margins"
+    assert margins.registry.name_of(DynamicMarginPerceptron) == "pdm"
+
+
+def test_missing_metadata_of_this_package_are_reported(monkeypatch):
+    monkeypatch.setattr(margins.registry, "built_ins", dict)
+    monkeypatch.setattr(margins.registry, "distributions", list)
+    monkeypatch.setattr(margins.registry, "_loaded_built_ins", {})
+    assert margins.available() == []
+    with pytest.raises(ValueError, match=r"Unknown algorithm 'pdm'.* 'scikit-margins' is not installed"):
+        margins.get("pdm")
+
+
+ENDS = {
+    "SystemExit": "raise SystemExit(3)\n",
+    "sys.exit": "import sys\nsys.exit('bye')\n",
+    "GeneratorExit": "raise GeneratorExit\n",
+    "an exception of its own": "class Own(BaseException):\n    pass\nraise Own('own')\n",
+    "a recursion": "def f():\n    f()\nf()\n",
+    "a syntax error": "def\n",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_plug_in_that_ends_the_process_on_import_ends_nothing(install, end, capsys):
+    install("alpha", "ending", ENDS[end])
+    with pytest.raises(ImportError, match=r"Algorithm 'ending' of package 'alpha' cannot be imported"):
+        margins.get("ending")
+    assert main(["list"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert set(lines) == set(margins.available())
+    assert "BROKEN: Algorithm 'ending' of package 'alpha'" in lines["ending"]
+    assert main(["describe", "ending"]) == 1
+
+
+def test_ctrl_c_during_an_import_is_no_broken_plug_in(install):
+    install("alpha", "slow", "raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        margins.get("slow")

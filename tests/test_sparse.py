@@ -1,12 +1,13 @@
 """Rows: dot, axpy and squared norms are the same in every layout."""
 
+import malformed
 import numpy as np
 import pytest
 import sample_problems
 from hypothesis import given, settings
 from scipy import sparse
 
-from margins._sparse import all_ones
+from margins._sparse import Rows, all_ones
 from margins.data.binary_data import rows_of
 
 EXACT = settings(derandomize=True, deadline=None, max_examples=40)
@@ -126,3 +127,69 @@ def test_a_vector_of_too_few_features_is_refused():
     for ask in (rows.products, lambda v: rows.py_dot(0, v), lambda v: rows.py_axpy(0, 1.0, v)):
         with pytest.raises(ValueError, match="of 3 features was expected. Got 2"):
             ask(np.ones(2))
+
+
+def _csr():
+    """Arguments of `Rows` for a CSR matrix of shape (3, 4)."""
+    return {
+        "values": np.arange(1.0, 6.0),
+        "n_rows": 3,
+        "n_features": 4,
+        "columns": np.array([0, 3, 1, 2, 3], dtype=np.int32),
+        "starts": np.array([0, 2, 2, 5], dtype=np.int32),
+    }
+
+
+def test_rows_of_arrays_that_fit_each_other_are_made():
+    rows = Rows(**_csr())
+    np.testing.assert_array_equal(rows.products(np.ones(4)), [3, 0, 12])
+    assert Rows(**_csr() | {"values": None}).n_stored == 5
+    assert Rows(np.ones(12), 3, 4, row_step=4).n_stored == 12
+    assert Rows(np.ones(0), 0, 4, row_step=4).n_stored == 0
+    assert Rows(None, 5, 5).n_rows == 5  # of a kernel
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_rows": 4}, "starts of Rows must be 5 numbers .* Got 4"),
+        ({"n_rows": 2}, "starts of Rows must be 3 numbers .* Got 4"),
+        ({"n_rows": -1}, r"shape of numbers >= 0. Got \(-1, 4\)"),
+        ({"n_features": -1}, r"shape of numbers >= 0. Got \(3, -1\)"),
+        ({"starts": np.array([0, 2, 1, 5], dtype=np.int32)}, "numbers >= 0 that do not decrease"),
+        ({"starts": np.array([-1, 2, 2, 5], dtype=np.int32)}, "numbers >= 0 that do not decrease"),
+        (
+            {"starts": np.array([0, 2, 2, 6], dtype=np.int32)},
+            "columns of Rows must reach to .* 6. Got 5",
+        ),
+        ({"starts": np.array([0, 2, 2, 5])}, "both be of int32 or both of int64. Got int32 and int64"),
+        ({"starts": None}, "must both be arrays or both be None"),
+        ({"values": np.ones(4)}, "values of Rows must reach to where starts ends, 5. Got 4"),
+        ({"values": malformed.unaligned(np.ones(5))}, "values of Rows must be aligned"),
+        (
+            {"columns": malformed.unaligned(np.zeros(5, dtype=np.int32))},
+            "columns of Rows must be aligned",
+        ),
+        (
+            {"starts": malformed.unaligned(np.array([0, 2, 2, 5], "i4"))},
+            "starts of Rows must be aligned",
+        ),
+    ],
+)
+def test_rows_of_arrays_that_do_not_fit_each_other_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        Rows(**_csr() | change)
+
+
+@pytest.mark.parametrize(
+    ("size", "steps", "message"),
+    [
+        (11, (4, 1), "values of Rows must reach to the last element, 12. Got 11"),
+        (11, (1, 3), "values of Rows must reach to the last element, 12. Got 11"),
+        (12, (-4, 1), "Steps of Rows must be >= 0. Got -4 and 1"),
+        (12, (4, -1), "Steps of Rows must be >= 0. Got 4 and -1"),
+    ],
+)
+def test_dense_rows_beyond_their_values_are_refused(size, steps, message):
+    with pytest.raises(ValueError, match=message):
+        Rows(np.ones(size), 3, 4, row_step=steps[0], column_step=steps[1])

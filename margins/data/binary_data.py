@@ -22,7 +22,9 @@ def rows_of(X):
     ----------
     X : ndarray or CSR matrix of float64 or float32, shape (m, d)
         Any memory layout, read-only or memory-mapped. Copied only if CSR holds an element twice, or
-        if a dense array has negative strides.
+        if a dense array has negative strides or is not aligned.
+
+        CSR must be of valid structure, as `margins.data.structure.checked` returns it.
 
     Returns
     -------
@@ -37,8 +39,9 @@ def rows_of(X):
             X.sum_duplicates()
             data, columns, starts = csr_arrays(X)
         return Rows(None if all_ones(data) else data, m, d, columns, starts)
-    if min(X.strides) < 0 or any(stride % X.itemsize for stride in X.strides):
-        X = np.ascontiguousarray(X)
+    in_steps = not any(stride % X.itemsize for stride in X.strides)
+    if min(X.strides) < 0 or not in_steps or not X.flags.aligned:
+        X = np.require(X, requirements="CA")
     row_step, column_step = (stride // X.itemsize for stride in X.strides)
     extent = (m - 1) * row_step + (d - 1) * column_step + 1
     flat = np.lib.stride_tricks.as_strided(X, (extent,), (X.itemsize,), writeable=False)
@@ -47,9 +50,11 @@ def rows_of(X):
 
 def csr_arrays(X):
     """data, indices and indptr of a CSR matrix, contiguous, the last two of one type."""
-    columns = np.ascontiguousarray(X.indices)
-    starts = np.ascontiguousarray(X.indptr, dtype=columns.dtype)
-    return np.ascontiguousarray(X.data), columns, starts
+    columns, starts = X.indices, X.indptr
+    if columns.dtype != starts.dtype:
+        dtype = columns.dtype if starts[-1] <= np.iinfo(columns.dtype).max else starts.dtype
+        columns, starts = columns.astype(dtype, copy=False), starts.astype(dtype, copy=False)
+    return tuple(np.require(array, requirements="CA") for array in (X.data, columns, starts))
 
 
 def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):

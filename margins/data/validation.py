@@ -1,15 +1,20 @@
 """Validation of X and y, by scikit-learn.
 
 For data that need no conversion, as in the fits of a study, its validation takes longer than a small
-fit: then a few checks of types and shapes, and that X is finite, suffice.
+fit: then a few checks of types and shapes, and that X is finite, suffice. What scikit-learn does not
+check, kernels rely on: valid indices of sparse matrices, and aligned arrays.
 """
+
+from numbers import Number
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from margins._sparse import all_ones
+from margins.data.structure import checked
 
 DTYPES = (np.float64, np.float32)
 
@@ -36,6 +41,8 @@ def validate_samples(estimator, X, y):
     ValueError
         If X or y is not allowed, or if there is one class only.
     """
+    owner = type(estimator).__name__
+    X = _checked(X, f"X of {owner}")
     is_ready = (
         _is_ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biuU"
     )
@@ -43,15 +50,17 @@ def validate_samples(estimator, X, y):
         estimator.__dict__.pop("feature_names_in_", None)
         estimator.n_features_in_ = X.shape[1]
     else:
+        check_labels(y, f"y of {owner}.fit")
+        given = X
         X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=DTYPES)
+        X = _converted(X, given, f"X of {owner}")
         check_classification_targets(y)
     classes, codes = _classes(y)
     if is_ready and 2 * len(classes) > len(y):
         check_classification_targets(y)  # warns of them
     if len(classes) < 2:
         raise ValueError(
-            f"y of {type(estimator).__name__}.fit must hold at least 2 classes. "
-            f"Got 1 class: {classes.tolist()[0]!r}."
+            f"y of {owner}.fit must hold at least 2 classes. Got 1 class: {classes.tolist()[0]!r}."
         )
     estimator.classes_ = classes
     return X, y, codes
@@ -72,6 +81,37 @@ def _classes(y):
     return classes, np.searchsorted(classes, y)  # np.unique with indices would sort y
 
 
+def validate_chunk(estimator, X, y, *, is_first):
+    """X and y of `partial_fit`, validated.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : array-like or sparse matrix, shape (m, d)
+    y : array-like, shape (m,)
+    is_first : bool
+        True: sets `n_features_in_` and, if X has string column names, `feature_names_in_`. False: X must
+        agree with them.
+
+    Returns
+    -------
+    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
+    y : ndarray, shape (m,)
+
+    Raises
+    ------
+    ValueError
+        If X or y is not allowed.
+    """
+    owner = type(estimator).__name__
+    X = _checked(X, f"X of {owner}")
+    check_labels(y, f"y of {owner}.partial_fit")
+    given = X
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=DTYPES, reset=is_first)
+    check_classification_targets(y)
+    return _converted(X, given, f"X of {owner}"), y
+
+
 def validate_points(estimator, X):
     """X, validated, for predictions of a fitted estimator.
 
@@ -89,15 +129,78 @@ def validate_points(estimator, X):
     ValueError
         If X is not allowed, or has other features than the training set.
     """
+    name = f"X of {type(estimator).__name__}"
+    X = _checked(X, name)
     named = hasattr(estimator, "feature_names_in_")
     if _is_ready(X) and X.shape[1] == estimator.n_features_in_ and not named:
         return X
-    return validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, reset=False)
+    given = X
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, reset=False)
+    return _converted(X, given, name)
+
+
+def validate_matrix(X, name):
+    """X, validated, of no estimator.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix, shape (m, d)
+    name : str
+        What errors about its structure call it.
+
+    Returns
+    -------
+    ndarray or CSR matrix of float64 or float32, shape (m, d)
+
+    Raises
+    ------
+    ValueError
+        If X is not allowed.
+    """
+    X = _checked(X, name)
+    return _converted(check_array(X, accept_sparse="csr", dtype=DTYPES), X, name)
+
+
+def check_labels(y, name):
+    """Raise ValueError if labels are bytes, or some are numbers and some are str.
+
+    NumPy would make str of the numbers in a list, and bytes have no order among str.
+
+    Parameters
+    ----------
+    y : array-like
+    name : str
+        What the error calls it.
+    """
+    if getattr(getattr(y, "dtype", None), "kind", "O") in "biufU":
+        return
+    labels = np.asarray(y, dtype=object).ravel().tolist()
+    types = set(map(type, labels))
+    if any(issubclass(each, bytes) for each in types):
+        label = next(label for label in labels if isinstance(label, bytes))
+        raise ValueError(f"{name} must hold numbers or str. Got bytes, {label!r}: decode them.")
+    if any(issubclass(each, str) for each in types) and any(issubclass(each, Number) for each in types):
+        number = next(label for label in labels if isinstance(label, Number))
+        text = next(label for label in labels if isinstance(label, str))
+        raise ValueError(f"{name} must hold either numbers or str. Got both, {number!r} and {text!r}.")
+
+
+def _checked(X, name):
+    return checked(X, name) if sparse.issparse(X) else X
+
+
+def _converted(X, given, name):
+    """X as scikit-learn has made it of what was given: aligned, and of valid structure."""
+    if sparse.issparse(X):
+        return X if X is given else checked(X, name)
+    return np.require(X, requirements="A")
 
 
 def _is_ready(X):
-    """True if X needs no conversion, is finite and not empty."""
+    """True if X needs no conversion, is finite, aligned and not empty."""
     if type(X) is np.ndarray:
+        if not X.flags.aligned:
+            return False
         values = X
     elif type(X) in (sparse.csr_matrix, sparse.csr_array):
         values = X.data

@@ -12,15 +12,14 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from margins._activeset import ActiveSets
 from margins._update import Averaging, Rules, WeightVector
 from margins.certificate import Certificate
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.data.types import MatrixLike
-from margins.data.validation import DTYPES
+from margins.data.validation import check_labels, validate_chunk
 from margins.estimators._typed import available_if
 from margins.estimators.base import restored_on_error
 from margins.estimators.messages import rule_errors_named
@@ -167,8 +166,9 @@ class OnlineMixin:
         streams = getattr(self, "_streams", None)
         if streams is None and classes is not None:
             self.__dict__.pop("classes_", None)  # a fit's
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=DTYPES, reset=streams is None)
-        check_classification_targets(y)
+        X, y = validate_chunk(self, X, y, is_first=streams is None)
+        if classes is not None:
+            check_labels(classes, f"classes of {type(self).__name__}.partial_fit")
         _check_partial_fit_first_call(self, classes)
         codes = self._codes(y)
         samples = self._weigh(X, codes, sample_weight, all_classes=False)

@@ -4,10 +4,11 @@ import dataclasses
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import gen_batches
 
 from margins.data._binary_data import LARGEST_SQNORM
 from margins.data.binary_data import check_lengths, rows_of
+from margins.data.validation import validate_matrix
 from margins.kernels._row_cache import ProductRows, inner_products
 from margins.kernels._transform import ArrayTransform
 from margins.parameters import check
@@ -111,8 +112,8 @@ class Kernel:
         -------
         ndarray of float64, shape (i, j)
         """
-        dtypes = [np.float64, np.float32]
-        X, Z = (check_array(matrix, accept_sparse="csr", dtype=dtypes) for matrix in (X, Z))
+        X = validate_matrix(X, f"X of kernel {self.label}")
+        Z = validate_matrix(Z, f"Z of kernel {self.label}")
         return self.resolve(Z).block(X, Z)
 
     def block(self, X, Z, x_sqnorms=None, z_sqnorms=None):

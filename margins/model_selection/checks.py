@@ -7,6 +7,8 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
+from margins.data.structure import checked_csr
+from margins.data.validation import check_labels
 from margins.model_selection.digests import digest
 from margins.model_selection.folds import part_of
 from margins.parameters import BOOLEAN, Interval, check, optional
@@ -38,12 +40,14 @@ class Data:
 
     def __init__(self, X, y, sample_weight, groups, caller):
         if sparse.issparse(X):
-            X = X.tocsr()
+            X = checked_csr(X, f"X of {caller}")
         elif not hasattr(X, "iloc"):
             given, X = X, np.asarray(X)
             if X.ndim == 0:
                 raise ValueError(f"X of {caller} must hold samples. Got {given!r}.")
         self.X = X
+        if y is not None:
+            check_labels(y, f"y of {caller}")
         self.y = _column(y, "y", caller)
         self.sample_weight = _column(sample_weight, "sample_weight", caller)
         self.groups = _column(groups, "groups", caller)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from margins.data.structure import checked, checked_csr
 from margins.parameters import BOOLEAN, POSITIVE, Interval, check
 
 PROBABILITY = Interval(0, 1, "neither")
@@ -274,7 +275,8 @@ def _chunk(element: tuple[Any, Any], where: str) -> tuple[Any, NDArray[Any]]:
     except (TypeError, ValueError):
         raise ValueError(f"{where} must be a pair, (x, label) or (X, y). Got {element!r}.") from None
     if sparse.issparse(X):
-        X = (X if X.ndim == 2 else X.reshape(1, -1)).tocsr()
+        X = checked(X, f"X in {where}")
+        X = checked_csr(X if X.ndim == 2 else X.reshape(1, -1), f"X in {where}")
         numbers = X.data
     else:
         X = numbers = np.atleast_2d(X)

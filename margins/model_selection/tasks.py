@@ -13,6 +13,8 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 
+from margins.data.structure import sealed
+from margins.estimators.base import BaseMarginClassifier
 from margins.model_selection.folds import part_of
 
 # Tasks of a search, at least, if it has so many fits: enough for the load balance of many threads. They
@@ -124,10 +126,11 @@ def _one_by_one(shared, task, current):
         classifier = clone(shared.estimator).set_params(**clone(setting, safe=False))
         pairwise = get_tags(classifier).input_tags.pairwise
         if pairwise not in parts:
-            parts[pairwise] = [
-                *_safe_split(classifier, shared.X, shared.y, train),
-                *_safe_split(classifier, shared.X, shared.y, test, train),
-            ]
+            X_train, y_train = _safe_split(classifier, shared.X, shared.y, train)
+            X_test, y_test = _safe_split(classifier, shared.X, shared.y, test, train)
+            if isinstance(classifier, BaseMarginClassifier):  # others may alter X in place
+                X_train, X_test = sealed(X_train, shared.X), sealed(X_test, shared.X)
+            parts[pairwise] = X_train, y_train, X_test, y_test
         X_train, y_train, X_test, y_test = parts[pairwise]
         begin = time.perf_counter()
         classifier.fit(X_train, y_train, **weights)
@@ -146,7 +149,12 @@ def _in_lockstep(shared, task, current):
     weight = part_of(shared.sample_weight, train)
     begin = time.perf_counter()
     trained = scores_in_lockstep(
-        shared.estimator, task.settings, X[train], y[train], X[test], sample_weight=weight
+        shared.estimator,
+        task.settings,
+        sealed(X[train], X),
+        y[train],
+        sealed(X[test], X),
+        sample_weight=weight,
     )
     fitted = time.perf_counter()
     outcomes = shared.scoring.of_all(trained, X[test], y[test])

@@ -11,6 +11,7 @@ from sklearn import config_context
 
 import margins
 from margins.data import validation
+from margins.model_selection import parameter_search
 
 X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.0]])
 Y = np.array([1, 1, 1, 0])
@@ -163,3 +164,90 @@ def test_finiteness_may_be_assumed():
         warnings.simplefilter("ignore")
         with pytest.raises(ValueError, match="too long"):  # our own check of the squared norms
             margins.get("mpu")().fit(np.where(X > 0, np.inf, X), Y)
+
+
+MIXED = {
+    "list": [1, "a", 1, "a"],
+    "tuple": ("a", 1.5, "a", 1.5),
+    "objects": np.array([1, "a", 1, "a"], dtype=object),
+    "series": pd.Series([1, "a", 1, "a"]),
+    "booleans": [True, "a", True, "a"],
+    "nan": [np.nan, "a", "a", "b"],
+    "column": np.array([[1], ["a"], [1], ["a"]], dtype=object),
+}
+BYTES = {
+    "list": [b"ham", b"spam", b"ham", b"spam"],
+    "array": np.array([b"ham", b"spam", b"ham", b"spam"]),
+    "objects": np.array([b"ham", "spam", "spam", "spam"], dtype=object),
+}
+
+
+def calls_with_labels():
+    """Everything that takes labels: (how errors call it, the call)."""
+    fitted = margins.get("perceptron")(random_state=0).fit(X, Y)
+    return [
+        ("Perceptron.fit", margins.get("perceptron")().fit),
+        ("MarginClassifier.fit", margins.MarginClassifier().fit),
+        ("MarginClassifier.fit", margins.MarginClassifier().explain),
+        ("Perceptron.partial_fit", fitted.partial_fit),
+        (
+            "parameter_search",
+            lambda X, y: parameter_search(margins.get("perceptron")(), {"eta": [1]}, X, y, cv=2),
+        ),
+    ]
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_numbers_among_strings_are_refused_by_their_names(kind):
+    for caller, call in calls_with_labels():
+        with pytest.raises(ValueError) as refusal:
+            call(X, MIXED[kind])
+        assert str(refusal.value).startswith(
+            f"y of {caller} must hold either numbers or str. Got both, "
+        )
+        values = np.asarray(MIXED[kind], dtype=object).ravel().tolist()
+        number = next(value for value in values if not isinstance(value, str))
+        assert str(refusal.value).endswith(f"Got both, {number!r} and 'a'.")
+
+
+@pytest.mark.parametrize("kind", BYTES)
+def test_bytes_are_refused_by_their_names(kind):
+    for caller, call in calls_with_labels():
+        with pytest.raises(ValueError) as refusal:
+            call(X, BYTES[kind])
+        assert str(refusal.value) == (
+            f"y of {caller} must hold numbers or str. Got bytes, b'ham': decode them."
+        )
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (
+            [0, "a"],
+            r"classes of Perceptron\.partial_fit must hold either numbers or str. Got both, 0 and",
+        ),
+        ([b"a", b"b"], r"classes of Perceptron\.partial_fit must hold numbers or str\. Got bytes, b'a'"),
+        (
+            ["a", "b"],
+            r"y of Perceptron\.partial_fit must hold classes of the stream, \['a', 'b'\]\. Got 1",
+        ),
+    ],
+)
+def test_classes_of_a_stream_are_checked_like_labels(classes, message):
+    with pytest.raises(ValueError, match=message):
+        margins.get("perceptron")().partial_fit(X, Y, classes=classes)
+
+
+def test_labels_of_a_stream_of_numbers_are_numbers():
+    names = np.array(["no", "yes"])[Y]
+    with pytest.raises(ValueError, match=r"must hold classes of the stream, \[0, 1\]\. Got 'yes'"):
+        margins.get("perceptron")().partial_fit(X, names, classes=[0, 1])
+
+
+def test_labels_of_one_kind_are_accepted_in_any_container():
+    for y in (["a", "b", "a", "b"], np.array(["a", "b", "a", "b"], dtype=object), [0, 1.0, True, 0]):
+        classifier = margins.get("perceptron")(random_state=0).fit(X, y)
+        assert set(classifier.predict(X).tolist()) <= set(np.asarray(y).tolist())
+    for y in (pd.Series(["a", "b", "a", "b"]), pd.Series(["a", "b"] * 2, dtype="category")):
+        assert margins.get("perceptron")().fit(X, y).classes_.tolist() == ["a", "b"]

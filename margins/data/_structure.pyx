@@ -1,0 +1,134 @@
+"""The index arrays of compressed sparse matrices, in one pass.
+
+Given `starts` and `indices`, of a CSR matrix its `indptr` and `indices`: are the starts in order, and is
+every index in [0, n_minor)? Kernels read and write at these indices without a check of their own.
+
+Negative numbers have their highest bit set, so j and n_minor - 1 - j, in unsigned arithmetic, both lack it
+where j is valid. The bits of many indices are combined at a time, on any processor, and where an invalid
+number is, is searched only if there is one.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from margins._sparse cimport index_t
+
+ctypedef fused unsigned_t:
+    uint32_t
+    uint64_t
+
+ctypedef fused start_t:
+    int32_t
+    int64_t
+
+cdef Py_ssize_t BLOCK = 4096   # of 64-bit numbers: still in the first cache when it is read again
+
+
+def first_decrease(const start_t[::1] starts):
+    """The first k with ``starts[k + 1] < starts[k]``, or -1: int. ``starts[0]`` must not be negative."""
+    if starts.shape[0] < 2:
+        return -1
+    if start_t is int32_t:
+        return _first_decrease[uint32_t](<const uint32_t*> &starts[0], starts.shape[0] - 1)
+    else:
+        return _first_decrease[uint64_t](<const uint64_t*> &starts[0], starts.shape[0] - 1)
+
+
+cdef Py_ssize_t _first_decrease(const unsigned_t* starts, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef unsigned_t bits = 0, highest = <unsigned_t> 1 << (8 * sizeof(unsigned_t) - 1)
+    for k in range(n):
+        bits |= starts[k + 1] | (starts[k + 1] - starts[k])
+    if not bits & highest:
+        return -1
+    k = 0
+    while not (starts[k + 1] | (starts[k + 1] - starts[k])) & highest:
+        k += 1
+    return k
+
+
+def first_outside(const index_t[::1] indices, Py_ssize_t n_minor):
+    """The position of the first index that is not in [0, n_minor), or -1: int."""
+    return _scan(indices, n_minor)[0]
+
+
+def scan(const start_t[::1] starts, const index_t[::1] indices, Py_ssize_t n_minor):
+    """Check the indices of a compressed matrix.
+
+    Parameters
+    ----------
+    starts : ndarray of int32 or int64, shape (n_major + 1,)
+        Not decreasing, from 0 to at most ``len(indices)``.
+    indices : ndarray of int32 or int64
+        Those after ``starts[-1]`` are not read.
+    n_minor : int
+
+    Returns
+    -------
+    outside : int
+        The position of the first index that is not in [0, n_minor); -1 if there is none.
+    is_canonical : bool
+        True if the indices of every row increase: they are sorted, and none is stored twice. Undefined if
+        an index is invalid.
+    """
+    cdef const index_t[::1] stored = indices[:starts[starts.shape[0] - 1]]
+    cdef Py_ssize_t k, n_not_increasing, outside
+    outside, n_not_increasing = _scan(stored, n_minor)
+    if outside >= 0:
+        return outside, False
+    with nogil:
+        for k in range(1, starts.shape[0] - 1):
+            # The last index of one row and the first of the next one, which were counted, too.
+            if starts[k - 1] < starts[k] < stored.shape[0] and starts[k] > 0:
+                n_not_increasing -= stored[starts[k]] <= stored[starts[k] - 1]
+    return -1, n_not_increasing == 0
+
+
+def is_sorted(const start_t[::1] starts, const index_t[::1] indices):
+    """True if no row of a compressed matrix stores an index before a smaller one."""
+    cdef Py_ssize_t k, i
+    cdef bint decreases = False
+    with nogil:
+        for k in range(starts.shape[0] - 1):
+            for i in range(starts[k] + 1, starts[k + 1]):
+                decreases |= indices[i] < indices[i - 1]
+    return not decreases
+
+
+cdef tuple _scan(const index_t[::1] indices, Py_ssize_t n_minor):
+    """(as `first_outside`, the number of indices that are not larger than the one before)."""
+    cdef Py_ssize_t outside, n_not_increasing = 0
+    if indices.shape[0] == 0:
+        return -1, 0
+    with nogil:
+        if index_t is int32_t:
+            outside = _scan_bits[uint32_t](
+                <const uint32_t*> &indices[0], indices.shape[0],
+                <uint32_t> (min(n_minor, <Py_ssize_t> 0x80000000) - 1), &n_not_increasing
+            )
+        else:
+            outside = _scan_bits[uint64_t](
+                <const uint64_t*> &indices[0], indices.shape[0], <uint64_t> (n_minor - 1), &n_not_increasing
+            )
+    return outside, n_not_increasing
+
+
+cdef Py_ssize_t _scan_bits(
+    const unsigned_t* indices, Py_ssize_t n, unsigned_t last, Py_ssize_t* n_not_increasing
+) noexcept nogil:
+    cdef Py_ssize_t i, end, begin = 0
+    cdef int highest = 8 * sizeof(unsigned_t) - 1
+    cdef unsigned_t bits, count
+    while begin < n:
+        end = min(begin + BLOCK, n)
+        bits = 0
+        for i in range(begin, end):
+            bits |= indices[i] | (last - indices[i])
+        if bits >> highest:
+            for i in range(begin, end):
+                if (indices[i] | (last - indices[i])) >> highest:
+                    return i
+        count = 0
+        for i in range(begin, min(end, n - 1)):
+            count += (indices[i + 1] - indices[i] - 1) >> highest
+        n_not_increasing[0] += count
+        begin = end
+    return -1

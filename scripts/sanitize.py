@@ -1,0 +1,158 @@
+"""Run tests and a fuzz on a build that reports invalid memory accesses and undefined behaviour.
+
+python scripts/sanitize.py [--minutes 5] [--seed 0] [--sample]
+
+The kernels are built with AddressSanitizer and UndefinedBehaviorSanitizer, which checks the alignment of
+pointers, too, in a folder of their own, so that the ordinary build stays. Then run, in turn: one fault
+for each sanitizer, which must be reported; the tests of kernels and of malformed input; and
+`scripts/fuzz.py`. The exit status is 0 if there is no other report and no failure. ``--sample``: only
+modules that read matrices are built so, and of the tests only those of matrices run.
+
+Needs gcc with its sanitizers (libasan, libubsan), on Linux.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("margins", "tests", "scripts", "setup.py", "pyproject.toml", "README.md")
+TESTS = (
+    *("tests/test_sparse.py", "tests/test_update.py", "tests/test_activeset.py", "tests/rules"),
+    *("tests/losses", "tests/solvers", "tests/kernels", "tests/data", "tests/linalg"),
+    *("tests/contract/test_malformed_input.py", "tests/model_selection/test_lockstep.py"),
+)
+SAMPLED_TESTS = ("tests/test_sparse.py", "tests/data", "tests/contract/test_malformed_input.py")
+SAMPLED_MODULES = r"margins\.(_sparse|_activeset|data\._structure|kernels\._(gram|row_cache))"
+# One fault for each sanitizer, by kernels whose arguments the caller has to check.
+FAULTS = {
+    "a read beyond an array": """
+import numpy as np
+from margins._sparse import Rows
+rows = Rows(np.ones(1), 1, 1, np.array([1000], dtype=np.int32), np.array([0, 1], dtype=np.int32))
+rows.py_dot(0, np.zeros(1))
+""",
+    "an array that is not aligned": """
+import malformed, numpy as np
+from margins._sparse import all_ones
+all_ones(malformed.unaligned(np.ones(9)))
+""",
+}
+
+
+def main(arguments=None):
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=5, help="of the fuzz; 0: none")
+    parser.add_argument("--seed", type=int, default=0, help="of the fuzz")
+    parser.add_argument("--sample", action="store_true", help="fewer modules and tests")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "sanitized")
+    given = parser.parse_args(arguments)
+    folder = given.folder.resolve()
+    with timed("build"):
+        copy(folder)
+        build(folder, given.sample)
+    runs = {"tests": ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--capture=sys"]}
+    runs["tests"] += SAMPLED_TESTS if given.sample else TESTS
+    if given.minutes > 0:
+        runs["fuzz"] = ["scripts/fuzz.py", "--minutes", str(given.minutes), "--seed", str(given.seed)]
+    with timed("faults that must be reported"):
+        for what, code in FAULTS.items():
+            _, reports = run(folder, ["-c", code], output=subprocess.DEVNULL)
+            if not reports:
+                print(f"No report of {what}: the sanitizers are not active.", file=sys.stderr)
+                return 1
+    failed, n_reports = [], 0
+    for name, arguments in runs.items():
+        with timed(name):
+            status, reports = run(folder, arguments)
+        if status:
+            failed.append(name)
+        n_reports += len(reports)
+        for report in reports:
+            print(report, file=sys.stderr)
+    print(f"{n_reports} reports; failed: {', '.join(failed) or 'nothing'}")
+    return 1 if n_reports or failed else 0
+
+
+def copy(folder):
+    """Copy what is built and run, but no compiled module; what was built there before stays."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        source, target = ROOT / name, folder / name
+        if source.is_file():
+            shutil.copy2(source, target)
+            continue
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    if not (folder / "build").exists():  # C sources, and kernels that need no sanitizer
+        for name in ("cython", "kernels"):
+            if (ROOT / "build" / name).exists():
+                shutil.copytree(ROOT / "build" / name, folder / "build" / name)
+
+
+def build(folder, sample):
+    """Build the kernels in a folder, all of them or a sample with the sanitizers."""
+    environment = os.environ | {"MARGINS_SANITIZE": SAMPLED_MODULES if sample else ".*"}
+    if not sample:
+        environment.setdefault("CFLAGS", "-O1")
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}{done.stderr}The kernels do not compile with sanitizers.")
+
+
+def run(folder, arguments, output=None):
+    """Run Python in the folder: (its exit status, the reports of the sanitizers)."""
+    reports = folder / "reports"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir()
+    environment = os.environ | {
+        # The runtime must be the first library, and C++ be loaded before it intercepts exceptions.
+        "LD_PRELOAD": f"{library('libasan.so')}:{library('libstdc++.so')}",
+        # Python keeps memory to the end of the process, and has an error for an allocation that fails.
+        "ASAN_OPTIONS": f"log_path={reports / 'report'}:detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",  # to standard error, whatever its log_path
+        "PYTHONMALLOC": "malloc",  # so that every allocation is watched
+        "PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "tests", "scripts")),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    with open(folder / "standard_error", "w+", errors="replace") as error:
+        status = subprocess.run(
+            [sys.executable, *arguments], cwd=folder, env=environment, stdout=output, stderr=error
+        ).returncode
+        error.seek(0)
+        text = error.read()
+    found = [path.read_text(errors="replace") for path in sorted(reports.iterdir())]
+    if "runtime error: " in text:
+        found.append(text)
+    elif output is None:
+        print(text, end="", file=sys.stderr)
+    return status, found
+
+
+def library(name):
+    """The path of a library of gcc: str."""
+    command = [os.environ.get("CC", "gcc"), f"-print-file-name={name}"]
+    path = subprocess.run(command, text=True, capture_output=True, check=True).stdout.strip()
+    if not os.path.isabs(path):
+        raise SystemExit(f"{name} must be installed with gcc. Got none.")
+    return path
+
+
+@contextmanager
+def timed(what):
+    """Print what runs, and how long it took."""
+    begin = time.perf_counter()
+    print(f"=== {what}", flush=True)
+    yield
+    print(f"=== {what}: {time.perf_counter() - begin:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
