@@ -151,6 +151,8 @@ def test_what_others_have_finished_meanwhile_is_not_done_again(tmp_path, full, u
     monkeypatch.setattr(running, "run", run_while_others_do_the_rest)
     assert study_of(cache=tmp_path) == undisturbed
     assert len(calls) == 1
+    times = [[path.stat().st_mtime_ns for path in files(folder)] for folder in (full, tmp_path)]
+    assert sum(one != other for one, other in zip(*times, strict=True)) <= 1  # the one that was run
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
