@@ -22,6 +22,7 @@ SITES = {"site-packages", "dist-packages"}
 # Compiled modules are digested, and what they were built from is not.
 SOURCES = (".c", ".cpp", ".h", ".hpp", ".pxd", ".pxi", ".pyc", ".pyi", ".pyx")
 COMPILED = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+CODE = (".py", *COMPILED)
 LARGE = 2**24  # bytes of a file that is not read but named by its size and time
 
 
@@ -34,6 +35,17 @@ class ChangedCode(RuntimeError):
     Traceback (most recent call last):
     margins.model_selection.builds.ChangedCode: a file of 'margins' was changed
     """
+
+
+def top_of(module):
+    """The package at the top that a module is in."""
+    return module.partition(".")[0]
+
+
+def is_users_spec(spec):
+    """True if a package or module that is not imported yet is the user's own."""
+    path = next(iter(spec.submodule_search_locations or ()), None) or spec.origin
+    return bool(path) and os.path.exists(path) and not _is_installed(Path(path).parent)
 
 
 def is_users(module):
@@ -49,7 +61,7 @@ def is_users(module):
     >>> is_users("__main__"), is_users("math"), is_users("numpy.linalg")
     (True, False, False)
     """
-    package = (module or "").partition(".")[0]
+    package = top_of(module or "")
     if package in BY_VERSION | {"margins"}:
         return False
     if package == "__main__" or package not in sys.modules:
@@ -89,7 +101,7 @@ def build_of(module):
     """
     if is_users(module):
         return _digest_of_file(_file_of(sys.modules[module])) if is_compiled(module) else ""
-    package = module.partition(".")[0]
+    package = top_of(module)
     folder = _folder(package)
     if package in BY_VERSION or folder is None or _is_standard(folder):
         return ""
@@ -105,7 +117,7 @@ def check_unchanged():
     """
     for package in _digested:
         for path, stat in _files(package):
-            if stat.st_mtime > STARTED:
+            if stat.st_mtime > STARTED and path.name.endswith(CODE):
                 raise ChangedCode(
                     f"{path}, a file of the package {package!r}, was changed after this process began: "
                     "which version of it computes the results is not known. Start Python again"

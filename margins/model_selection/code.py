@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margins.model_selection.builds import build_of, is_compiled, is_users
+from margins.model_selection.builds import (
+    build_of,
+    is_compiled,
+    is_users,
+    is_users_spec,
+    top_of,
+    version_of,
+)
 
 # Members of a class that have no influence on results, or that Python derives from the others.
 UNRELATED = {
@@ -146,7 +153,11 @@ def parts_of_code(value):
 
 def _of_function(function):
     home = function.__globals__.get("__name__")
-    yield from (described(function), function.__defaults__, function.__kwdefaults__, vars(function))
+    yield from (described(function), function.__defaults__, function.__kwdefaults__)
+    if home == "functools" and hasattr(function, "registry"):  # of singledispatch, which has a cache
+        yield dict(function.registry)
+        return
+    yield vars(function)
     if is_users(home):
         yield function.__code__
         yield from _used_by(function)
@@ -206,14 +217,22 @@ def _narrowed(value, names):
 
 
 def _imported(name, level, variables):
-    """The module that an import statement in a function imports; its name if there is none."""
+    """What an import statement in a function imports: the user's modules, or a name and a version."""
     if level:
         package = variables.get("__package__") or variables.get("__name__", "").rpartition(".")[0]
         try:
             name = importlib.util.resolve_name("." * level + name, package)
         except ImportError:
             return name
+    package = top_of(name)
     try:
+        if package in sys.modules:
+            users = is_users(package)
+        else:  # nothing of others is imported for this
+            found = importlib.util.find_spec(package)
+            users = found is not None and is_users_spec(found)
+        if not users:
+            return [name, version_of(package)]
         importlib.import_module(name)
     except ImportError:  # the code may handle it
         return name

@@ -64,6 +64,8 @@ class _Digest:
     def __init__(self):
         self._numbers = {}
         self._referred = []
+        self._referrers = []  # of each of them, the one that referred to it first
+        self._current = None
         self._open = set()
 
     def of(self, values):
@@ -71,12 +73,20 @@ class _Digest:
         if not self._referred:
             return first.hex()
         whole = hashlib.blake2b(first, digest_size=20)
-        for value in self._referred:  # it grows meanwhile
+        for number, value in enumerate(self._referred):  # it grows meanwhile
+            self._current = number
             try:
                 whole.update(self._hashed(parts_of_reference(value)))
             except Undigestible as error:
-                raise error.within(described(value)) from error.__cause__
+                raise self._with_referrers(error) from error.__cause__
         return whole.hexdigest()
+
+    def _with_referrers(self, error):
+        number = self._current
+        while number is not None:
+            error = error.within(described(self._referred[number]))
+            number = self._referrers[number]
+        return error
 
     def _value(self, value):
         reference = ByReference.to(value)
@@ -84,6 +94,7 @@ class _Digest:
             if reference.key not in self._numbers:
                 self._numbers[reference.key] = len(self._numbers)
                 self._referred.append(reference)
+                self._referrers.append(self._current)
             return hashlib.blake2b(b"%d" % self._numbers[reference.key], digest_size=20).digest()
         if isinstance(value, Member):
             try:
@@ -117,7 +128,7 @@ class _Digest:
             value = value.item()
         kind = type(value)
         yield f"{kind.__module__}.{kind.__qualname__}".encode()
-        if kind in PRIMITIVE:
+        if kind in PRIMITIVE or isinstance(value, np.longdouble | np.clongdouble):
             yield value if kind is bytes else repr(value).encode(errors="surrogatepass")
         elif kind in (list, tuple):
             yield from value
@@ -149,8 +160,8 @@ def _of_array(array):
     yield from (array.dtype.str, array.shape)
     if array.dtype.names:
         yield str(array.dtype)
-    if array.dtype.hasobject:
-        yield array.tolist()
+    if array.dtype.hasobject or array.dtype.char in "gG":  # those of long doubles have unused bytes
+        yield list(array.flat) if array.dtype.char in "gG" else array.tolist()
         return
     # Sums in another order may end in another last bit.
     yield array.flags.f_contiguous

@@ -1,6 +1,7 @@
 """A study, step by step: all splits and settings are determined first, then run grid by grid."""
 
 import platform
+from types import FunctionType
 from typing import Any
 
 import joblib
@@ -11,7 +12,13 @@ from sklearn import get_config
 from sklearn.base import clone
 
 import margins
-from margins.model_selection.builds import ChangedCode, build_of, check_unchanged, version_of
+from margins.model_selection.builds import (
+    ChangedCode,
+    build_of,
+    check_unchanged,
+    is_users,
+    version_of,
+)
 from margins.model_selection.cache import Cache
 from margins.model_selection.checks import Data, check_estimator, seed_of
 from margins.model_selection.code import Undigestible
@@ -158,7 +165,7 @@ class Engine:
         kind = type(self.estimator)
         package = kind.__module__.partition(".")[0]
         return {
-            package: version_of(package) or _digest_of_class(kind),
+            package: version_of(package) or _digest_of_methods(kind),
             "python": platform.python_version(),
             "numpy": np.__version__,
             "scipy": scipy.__version__,
@@ -295,11 +302,14 @@ class Engine:
         return f"{what}, outer fold {search}, inner fold {split},"
 
 
-def _digest_of_class(cls):
-    try:
-        return digest(cls)
-    except Undigestible:
-        return "unknown"
+def _digest_of_methods(cls):
+    """A name for a class of a package without a version, by the bytecode of its methods: str."""
+    users = [each for each in cls.__mro__ if is_users(each.__module__)]
+    functions = [
+        {name: each for name, each in vars(base).items() if isinstance(each, FunctionType)}
+        for base in users
+    ]
+    return digest([{name: each.__code__ for name, each in own.items()} for own in functions])
 
 
 def _folds_of_table(table):

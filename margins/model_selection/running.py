@@ -1,11 +1,14 @@
 """Running tasks: one flat list through joblib, each finished one on disk at once."""
 
+import itertools
 import sys
+import traceback
 from collections import deque
 from concurrent.futures import BrokenExecutor, CancelledError
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
 
@@ -88,17 +91,11 @@ class _Run:
         if self._cache:  # two processes that share a study then seldom run the same task
             np.random.default_rng().shuffle(waiting)
         done_by_others = deque()
-        # Tasks take long enough to be dispatched one by one.
-        parallel = Parallel(
-            self._n_jobs,
-            prefer="threads",
-            return_as="generator_unordered",
-            batch_size=1,
-            max_nbytes=MAPPED,
-        )
         loss = None
         try:
-            for number, outcome in parallel(self._jobs(waiting, done_by_others)):
+            for number, outcome in _results(
+                self._shared, self._jobs(waiting, done_by_others), self._n_jobs
+            ):
                 if isinstance(outcome, Failure):
                     self.failed.append((number, outcome))  # those that run are finished and kept
                     continue
@@ -119,7 +116,7 @@ class _Run:
                 return
             outcome = self._known(number)  # meanwhile, by another process
             if outcome is None:
-                yield delayed(run)(self._shared, number, self._tasks[number])
+                yield number, self._tasks[number]
             else:
                 done_by_others.append((number, outcome))
 
@@ -132,9 +129,47 @@ class _Run:
         self._bar.update(len(self._tasks[number].settings))
 
 
+def _results(shared, jobs, n_jobs):
+    """Run jobs, (number, Task) each: (number, Outcome or Failure), as they are finished."""
+    backend, _ = get_active_backend()
+    if hasattr(backend, "client"):
+        with backend.retrieval_context():
+            yield from _results_of_dask(shared, jobs, backend.client, backend.submit_kwargs)
+        return
+    # Tasks take long enough to be dispatched one by one.
+    parallel = Parallel(
+        n_jobs, prefer="threads", return_as="generator_unordered", batch_size=1, max_nbytes=MAPPED
+    )
+    yield from parallel(delayed(run)(shared, *job) for job in jobs)
+
+
+def _results_of_dask(shared, jobs, client, options):
+    """As `_results`, by a client of dask: joblib's own loop waits for ever if all workers are lost."""
+    from distributed import KilledWorker, as_completed
+
+    data = client.scatter(shared, broadcast=True, hash=False)
+    jobs = iter(jobs)
+    numbers = {}
+
+    def submitted(n_tasks):
+        for number, task in itertools.islice(jobs, n_tasks):
+            future = client.submit(run, data, number, task, pure=False, **options)
+            numbers[future.key] = number
+            yield future
+
+    finished = as_completed(submitted(2 * sum(client.ncores().values()) or 2))
+    for future in finished:
+        number = numbers.pop(future.key)
+        try:
+            yield future.result()
+        except KilledWorker as error:  # this task, several times
+            yield number, Failure(None, repr(error), traceback.format_exc())
+        finished.update(submitted(1))
+
+
 def _is_loss(error):
-    """True if processes or machines that ran tasks are lost, as joblib's backends report it."""
-    return isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker"
+    """True if processes or machines that ran tasks are lost, as joblib's backends and dask report it."""
+    return isinstance(error, BrokenExecutor | CancelledError)
 
 
 def _error(failure, name):

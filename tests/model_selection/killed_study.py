@@ -2,7 +2,8 @@
 
     python killed_study.py KIND FOLDER N_KILLS
 
-KIND is what is killed: "parent", "parent of workers", "worker" or "dask worker". Prints one line of JSON.
+KIND is what is killed: "parent", "parent of workers", "worker" or "dask worker". The last line that is
+printed is JSON.
 """
 
 import json

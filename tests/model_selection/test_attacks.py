@@ -1,4 +1,4 @@
-"""What a hostile reader found in studies, and in their pictures."""
+"""Unusual input of studies and of their displays."""
 
 import itertools
 import sys

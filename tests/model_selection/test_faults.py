@@ -233,11 +233,9 @@ class Lossy:
             yield function(*args, **options)
 
 
-KILLED = type("KilledWorker", (Exception,), {})  # distributed's has this name
 LOSSES = {
     "loky": BrokenProcessPool("died"),
     "cancelled": CancelledError(),
-    "dask": KILLED(),
     "end": None,
 }
 

@@ -218,6 +218,17 @@ SCORERS = {
         def scorer(estimator, X, y):
             return helper()
     """,
+    "function of one type": """
+        import functools
+        @functools.singledispatch
+        def helper(number):
+            return 0.0
+        @helper.register(int)
+        def _(number):
+            return VALUE
+        def scorer(estimator, X, y):
+            return helper(5)
+    """,
     "function wrapped by a library": """
         import contextlib
         @contextlib.contextmanager
@@ -438,12 +449,34 @@ def test_what_cannot_be_digested_is_refused_with_a_cache_only(name, tmp_path, ca
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
     exec(REFUSED[name], module.__dict__)
-    sentence = r"cache of parameter_search must be None .* Got .*(scorer|A)"
+    sentence = r"cache of parameter_search must be None .* Got .*users_code.scorer"
     with pytest.raises(TypeError, match=sentence) as error:
         search(module, tmp_path)
     assert "\n" not in str(error.value) and not calls
     search(types.SimpleNamespace(scorer=lambda *_: 1.0), None)
     assert calls
+
+
+def test_a_refusal_names_all_on_the_way():
+    module = types.ModuleType(MODULE)
+    source = (
+        "import threading\nclass Config:\n    lock = threading.Lock()\n"
+        "def helper(): return Config.lock\ndef scorer(): return helper()"
+    )
+    exec(source, module.__dict__)
+    way = r"which is lock of users_code.Config of users_code.helper of users_code.scorer\.$"
+    with pytest.raises(TypeError, match=way):
+        digest(module.scorer)
+
+
+def test_digests_import_nothing_of_others(monkeypatch):
+    monkeypatch.setitem(sys.modules, "antigravity", None)
+    monkeypatch.delitem(sys.modules, "antigravity")
+    module = types.ModuleType(MODULE)
+    source = "def scorer():\n    import antigravity, not_there\n    from .parent import value\n"
+    exec(source, module.__dict__)
+    digest(module.scorer)
+    assert "antigravity" not in sys.modules
 
 
 def test_code_that_changes_no_result_changes_no_digest(tmp_path):
@@ -498,6 +531,12 @@ def test_configured_estimators_differ():
     one, other = RidgeClassifier(), RidgeClassifier()
     other._metadata_request = 1
     assert digest(one) != digest(other)
+
+
+def test_long_doubles_are_digested_by_value():
+    values = [np.longdouble(1) / 3, np.longdouble(2) / 3]
+    assert digest(values[0]) == digest(values[0] * 1) != digest(values[1])
+    assert digest(np.array(values)) == digest(np.array(values) * 1) != digest(np.array(values[::-1]))
 
 
 def test_many_functions_that_call_each_other_are_digested_once_each():
