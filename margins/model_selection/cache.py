@@ -1,10 +1,12 @@
 """Finished tasks on disk: a study that was interrupted is resumed."""
 
+import contextlib
 import hashlib
 import json
 import os
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 ABANDONED = 3600  # seconds after which a temporary file is taken for one without a writer
@@ -15,7 +17,8 @@ class Cache:
 
     A file gets its name only when it is complete (`os.replace`), and its first line is the checksum of
     the rest: what a crash, a full disk or a power cut leaves is detected, and computed again. So no
-    fsync is needed. Several processes may use one folder.
+    fsync is needed. Several processes may use one folder. Content that cannot be written is not kept;
+    the first time, a RuntimeWarning states why.
 
     Parameters
     ----------
@@ -44,11 +47,12 @@ class Cache:
             self._folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self._folder):
                 pass
-        except (OSError, TypeError) as error:
+        except (OSError, TypeError, ValueError) as error:
             raise ValueError(
                 f"cache of {caller} must be a folder that can be written to, or None. Got {folder!r}: "
                 f"{error}"
             ) from error
+        self._caller, self._warned = caller, False
         self._sweep()
 
     def _sweep(self):
@@ -75,30 +79,61 @@ class Cache:
 
     def put(self, key, content):
         """Store content that JSON can hold under a key, atomically."""
-        path = self._path(key)
-        os.replace(self._written(path, key, content), path)
+        self._store(key, content, os.replace)
 
     def agree(self, key, content):
         """The content that all processes share under a key: that of the first to write."""
-        path, found = self._path(key), self.get(key)
+        found = self.get(key)
         if found is not None:
             return found
-        path.unlink(missing_ok=True)  # incomplete
-        mine = self._written(path, key, content)
-        try:
-            os.link(mine, path)  # fails if another process was faster
-        except FileExistsError:
-            content = self.get(key)
-        os.unlink(mine)
-        return content
+        self._store(key, content, _linked)
+        found = self.get(key)
+        if found is None:  # another process was faster, but its record has been damaged since
+            self._store(key, content, os.replace)
+        return content if found is None else found
 
-    def _written(self, path, key, content):
-        """Write the content to a new file beside `path`: its name."""
+    def _store(self, key, content, name):
+        """Write a new file, and give it its name: ``name(file, path)``."""
+        path = self._path(key)
         text = json.dumps(content).encode()
-        path.parent.mkdir(exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-            file.write(_checksum(key, text) + b"\n" + text)
-        return file.name
+        written = None
+        try:
+            path.parent.mkdir(exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
+                written = file.name
+                file.write(_checksum(key, text) + b"\n" + text)
+            name(written, path)
+        except OSError as error:
+            self._warn(error)
+            if written is not None:
+                _remove(written)
+
+    def _warn(self, error):
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"cache of {self._caller} could not be written to: {error}. The study goes on; results "
+                "that cannot be written are not kept.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def _linked(written, path):
+    """Give a file its name, unless the name belongs to a complete file of another process."""
+    try:
+        os.link(written, path)
+    except FileExistsError:
+        os.unlink(written)
+    except OSError:  # a file system without hard links; of two processes the last one is agreed with
+        os.replace(written, path)
+    else:
+        os.unlink(written)
+
+
+def _remove(path):
+    with contextlib.suppress(OSError):  # it is swept later
+        os.unlink(path)
 
 
 def _checksum(key, text):

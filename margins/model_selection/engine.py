@@ -1,6 +1,7 @@
 """A study, step by step: all splits and settings are determined first, then run grid by grid."""
 
 import platform
+from types import FunctionType
 from typing import Any
 
 import joblib
@@ -8,11 +9,20 @@ import numpy as np
 import scipy
 import sklearn
 from sklearn import get_config
+from sklearn.base import clone
 
 import margins
+from margins.model_selection.builds import (
+    ChangedCode,
+    build_of,
+    check_unchanged,
+    is_users,
+    version_of,
+)
 from margins.model_selection.cache import Cache
 from margins.model_selection.checks import Data, check_estimator, seed_of
-from margins.model_selection.digests import digest, version_of
+from margins.model_selection.code import Undigestible
+from margins.model_selection.digests import digest
 from margins.model_selection.folds import Splits, folds_of, listed, splitter_of
 from margins.model_selection.grids import (
     check_settings,
@@ -26,7 +36,7 @@ from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
 from margins.model_selection.tasks import Shared, Task, chunks
 
-FORMAT = 1  # of the cached content; part of every key
+FORMAT = 2  # of the cached content; part of every key
 
 
 class Engine:
@@ -77,10 +87,34 @@ class Engine:
             self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
         )
         if self.cache:
-            study = digest(
-                FORMAT, data.digest, self.estimator, self.scoring.metrics, self.versions(), get_config()
+            study = self._key(
+                FORMAT,
+                data.digest,
+                self.estimator,
+                self.scoring.metrics,
+                self.versions(),
+                build_of("margins"),
+                get_config(),
             )
             self._keys = [digest(study, train, test) for train, test in self.splits]
+            self._key(clone(self.stages, safe=False))  # raises before any work
+            self._check_unchanged()
+
+    def _key(self, *values):
+        """The digest of values that decide a result: str."""
+        try:
+            return digest(*values)
+        except Undigestible as error:
+            raise TypeError(
+                f"cache of {self.caller} must be None if the study uses a value that no digest "
+                f"identifies. {error}"
+            ) from error
+
+    def _check_unchanged(self):
+        try:
+            check_unchanged()
+        except ChangedCode as error:
+            raise ChangedCode(f"cache of {self.caller} must be None: {error}.") from error
 
     def _seed(self, random_state, estimator, cvs):
         """The seed of all random numbers of the study: int."""
@@ -88,8 +122,15 @@ class Engine:
         if self.cache is None or random_state is not None:
             return seed
         # A resumed study must have the seed of the one that was interrupted.
-        metrics = self.scoring.metrics
-        key = digest("seed", self.caller, self.data.digest, estimator, self.stages, cvs, metrics)
+        key = self._key(
+            "seed",
+            self.caller,
+            self.data.digest,
+            clone(estimator),  # whether it has been fitted does not matter
+            clone(self.stages, safe=False),
+            cvs,
+            self.scoring.metrics,
+        )
         return self.cache.agree(key, seed)
 
     def _split(self, cvs):
@@ -121,9 +162,10 @@ class Engine:
 
     def versions(self):
         """Versions of all packages that results depend on: dict of str."""
-        package = type(self.estimator).__module__.partition(".")[0]
+        kind = type(self.estimator)
+        package = kind.__module__.partition(".")[0]
         return {
-            package: version_of(type(self.estimator)),
+            package: version_of(package) or _digest_of_methods(kind),
             "python": platform.python_version(),
             "numpy": np.__version__,
             "scipy": scipy.__version__,
@@ -232,7 +274,10 @@ class Engine:
     def _run(self, tasks, bar):
         keys = None
         if self.cache:
-            keys = [digest(self._keys[task.split], task.settings) for task in tasks]
+            # Fits get clones of what a setting holds.
+            keys = [
+                self._key(self._keys[task.split], clone(task.settings, safe=False)) for task in tasks
+            ]
         return run_all(
             tasks,
             self.shared,
@@ -255,6 +300,16 @@ class Engine:
         if search == len(self.searches):
             return f"{what}, outer fold {split},"
         return f"{what}, outer fold {search}, inner fold {split},"
+
+
+def _digest_of_methods(cls):
+    """A name for a class of a package without a version, by the bytecode of its methods: str."""
+    users = [each for each in cls.__mro__ if is_users(each.__module__)]
+    functions = [
+        {name: each for name, each in vars(base).items() if isinstance(each, FunctionType)}
+        for base in users
+    ]
+    return digest([{name: each.__code__ for name, each in own.items()} for own in functions])
 
 
 def _folds_of_table(table):

@@ -1,15 +1,21 @@
 """Running tasks: one flat list through joblib, each finished one on disk at once."""
 
+import itertools
 import sys
+import traceback
 from collections import deque
+from concurrent.futures import BrokenExecutor, CancelledError
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
 
 # Arrays from this size on reach other processes by a memory map, not by a copy with each task.
 MAPPED = "10K"
+# Times in a row that workers may be lost with no task finished in between.
+MAX_LOSSES = 3
 
 
 def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
@@ -32,58 +38,138 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
     Raises
     ------
     FitFailed
-        If a task fails. No further one is started; those that run are finished and cached.
+        If a task fails. No further one is started; those that run are finished and cached. Or if
+        workers (processes or machines) are lost several times and no task is finished in between.
     """
-    outcomes = [None] * len(tasks)
+    study = _Run(tasks, shared, n_jobs, bar, cache, keys)
+    study.enter_known()
+    n_losses = 0  # in a row
+    while waiting := study.waiting():
+        loss = study.attempt(waiting)
+        if study.failed:
+            number, failure = min(study.failed)
+            raise _error(failure, name_of(tasks[number]))
+        n_losses = n_losses + 1 if len(study.waiting()) == len(waiting) else 0
+        if n_losses == MAX_LOSSES:
+            task = tasks[waiting[0]]
+            raise FitFailed(
+                f"{name_of(task)} with {task.settings[0]!r}, or a task that ran beside it, failed: "
+                f"{n_losses} times in a row the workers were lost before any task was finished"
+            ) from loss
+    return study.outcomes
 
-    def enter(number, outcome):
-        outcomes[number] = outcome
-        bar.update(len(tasks[number].settings))
 
-    def known(number):
-        found = cache.get(keys[number]) if cache else None
-        return None if found is None else Outcome(*found)
+class _Run:
+    """The tasks of one call of `run_all`.
 
-    todo = []
-    for number in range(len(tasks)):
-        outcome = known(number)
-        if outcome is None:
-            todo.append(number)
-        else:
-            enter(number, outcome)
-    if cache:  # two processes that share a study then seldom run the same task
-        np.random.default_rng().shuffle(todo)
-    done_by_others = deque()
+    Attributes
+    ----------
+    outcomes : list of Outcome or None
+        None: not finished.
+    failed : list of (int, Failure)
+    """
 
-    failed = []
+    def __init__(self, tasks, shared, n_jobs, bar, cache, keys):
+        self._tasks, self._shared, self._n_jobs, self._bar = tasks, shared, n_jobs, bar
+        self._cache, self._keys = cache, keys
+        self.outcomes = [None] * len(tasks)
+        self.failed = []
 
-    def jobs():
-        for number in todo:
-            if failed:
+    def waiting(self):
+        """Numbers of the tasks that are not finished: list of int."""
+        return [number for number, outcome in enumerate(self.outcomes) if outcome is None]
+
+    def enter_known(self):
+        """Take from the cache what is there."""
+        for number in self.waiting():
+            outcome = self._known(number)
+            if outcome is not None:
+                self._enter(number, outcome)
+
+    def attempt(self, waiting):
+        """Run tasks until one has failed or workers are lost: the error of that loss, or None."""
+        if self._cache:  # two processes that share a study then seldom run the same task
+            np.random.default_rng().shuffle(waiting)
+        done_by_others = deque()
+        loss = None
+        try:
+            for number, outcome in _results(
+                self._shared, self._jobs(waiting, done_by_others), self._n_jobs
+            ):
+                if isinstance(outcome, Failure):
+                    self.failed.append((number, outcome))  # those that run are finished and kept
+                    continue
+                if self._cache:
+                    self._cache.put(self._keys[number], outcome)
+                self._enter(number, outcome)
+        except Exception as error:
+            if not _is_loss(error):
+                raise
+            loss = error
+        for number, outcome in done_by_others:
+            self._enter(number, outcome)
+        return loss
+
+    def _jobs(self, waiting, done_by_others):
+        for number in waiting:
+            if self.failed:
                 return
-            outcome = known(number)  # meanwhile, by another process
+            outcome = self._known(number)  # meanwhile, by another process
             if outcome is None:
-                yield delayed(run)(shared, number, tasks[number])
+                yield number, self._tasks[number]
             else:
                 done_by_others.append((number, outcome))
 
+    def _known(self, number):
+        found = self._cache.get(self._keys[number]) if self._cache else None
+        return None if found is None else Outcome(*found)
+
+    def _enter(self, number, outcome):
+        self.outcomes[number] = outcome
+        self._bar.update(len(self._tasks[number].settings))
+
+
+def _results(shared, jobs, n_jobs):
+    """Run jobs, (number, Task) each: (number, Outcome or Failure), as they are finished."""
+    backend, _ = get_active_backend()
+    if hasattr(backend, "client"):
+        with backend.retrieval_context():
+            yield from _results_of_dask(shared, jobs, backend.client, backend.submit_kwargs)
+        return
     # Tasks take long enough to be dispatched one by one.
     parallel = Parallel(
         n_jobs, prefer="threads", return_as="generator_unordered", batch_size=1, max_nbytes=MAPPED
     )
-    for number, outcome in parallel(jobs()):
-        if isinstance(outcome, Failure):
-            failed.append((number, outcome))  # those that run are finished and kept
-            continue
-        if cache:
-            cache.put(keys[number], outcome)
-        enter(number, outcome)
-    if failed:
-        number, failure = min(failed)
-        raise _error(failure, name_of(tasks[number]))
-    for number, outcome in done_by_others:
-        enter(number, outcome)
-    return outcomes
+    yield from parallel(delayed(run)(shared, *job) for job in jobs)
+
+
+def _results_of_dask(shared, jobs, client, options):
+    """As `_results`, by a client of dask: joblib's own loop waits for ever if all workers are lost."""
+    from distributed import KilledWorker, as_completed
+
+    data = client.scatter(shared, broadcast=True, hash=False)
+    jobs = iter(jobs)
+    numbers = {}
+
+    def submitted(n_tasks):
+        for number, task in itertools.islice(jobs, n_tasks):
+            future = client.submit(run, data, number, task, pure=False, **options)
+            numbers[future.key] = number
+            yield future
+
+    finished = as_completed(submitted(2 * sum(client.ncores().values()) or 2))
+    for future in finished:
+        number = numbers.pop(future.key)
+        try:
+            yield future.result()
+        except KilledWorker as error:  # this task, several times
+            yield number, Failure(None, repr(error), traceback.format_exc())
+        finished.update(submitted(1))
+
+
+def _is_loss(error):
+    """True if processes or machines that ran tasks are lost, as joblib's backends and dask report it."""
+    return isinstance(error, BrokenExecutor | CancelledError)
 
 
 def _error(failure, name):

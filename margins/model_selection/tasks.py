@@ -111,8 +111,17 @@ def run(shared, number, task):
     try:
         with config_context(**shared.config), parallel_config("sequential", n_jobs=1):
             return number, (_in_lockstep if task.lockstep else _one_by_one)(shared, task, current)
-    except Exception as error:
-        return number, Failure(current[0], repr(error), traceback.format_exc())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: a fit must not end the process
+        return number, Failure(current[0], _text_of(error), traceback.format_exc())
+
+
+def _text_of(error):
+    try:
+        return repr(error)
+    except Exception as second:
+        return f"{type(error).__name__}, whose text raises {type(second).__name__}"
 
 
 def _one_by_one(shared, task, current):

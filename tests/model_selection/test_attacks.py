@@ -1,4 +1,4 @@
-"""What a hostile reader found in studies, and in their pictures."""
+"""Unusual input of studies and of their displays."""
 
 import itertools
 import sys
@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import margins
 from margins.model_selection import Stages, Study, compare, double_cross_validation, parameter_search
-from margins.model_selection.digests import digest, version_of
+from margins.model_selection.digests import digest
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(size=(60, 4))
@@ -80,7 +80,7 @@ def test_digest_of_users_code_holds_what_the_code_uses():
         sys.modules["users_module"] = module
         exec(compile(source(threshold, sign), "users_module.py", "exec"), module.__dict__)
         names["scorer"].add(digest(module.scorer))
-        names["Own"].add(version_of.__wrapped__(module.Own))
+        names["Own"].add(digest(module.Own))
     del sys.modules["users_module"]
     assert {name: len(found) for name, found in names.items()} == {"scorer": 2, "Own": 2}
 

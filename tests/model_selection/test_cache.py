@@ -1,4 +1,4 @@
-"""Studies that die go on where they were; files that are torn are seen; processes may share."""
+"""Killed studies are resumed, damaged files are detected, and processes may share a folder."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def full(tmp_path_factory):
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The tasks that are done, not found done."""
+    """The tasks that are computed, not found."""
     made, run = [], running.run
     monkeypatch.setattr(running, "run", lambda *task: made.append(task[2]) or run(*task))
     return made
@@ -82,7 +82,7 @@ def started(folder):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
-def test_killed_studies_go_on(tmp_path, undisturbed, calls):
+def test_killed_studies_are_resumed(tmp_path, undisturbed, calls):
     stops = sorted(random.SystemRandom().sample(range(1, N_TASKS - 10), 3))
     for stop in stops:
         with started(tmp_path) as process:
@@ -105,21 +105,21 @@ def test_a_finished_study_is_found_to_the_last_second(full, undisturbed, calls):
     assert len(files(full)) == N_TASKS
 
 
-@pytest.mark.parametrize("harm", ["truncated", "empty", "bit", "renamed", "folder of nothing"])
-def test_harm_is_seen_and_done_again(harm, full, tmp_path, undisturbed, calls):
+@pytest.mark.parametrize("damage", ["truncated", "empty", "bit", "renamed", "removed"])
+def test_damage_is_detected_and_computed_again(damage, full, tmp_path, undisturbed, calls):
     shutil.copytree(full, tmp_path, dirs_exist_ok=True)
     path, other, *_ = files(tmp_path)
     whole = path.read_bytes()
-    if harm == "truncated":
+    if damage == "truncated":
         path.write_bytes(whole[:-3])
-    elif harm == "empty":
+    elif damage == "empty":
         path.write_bytes(b"")
-    elif harm == "bit":  # in a score: JSON all the same
+    elif damage == "bit":  # in a score: JSON all the same
         changed = re.sub(rb"0\.(\d)", lambda digit: b"0.%d" % (9 - int(digit[1])), whole, count=1)
         json.loads(changed.partition(b"\n")[2])
         assert changed != whole
         path.write_bytes(changed)
-    elif harm == "renamed":
+    elif damage == "renamed":
         path.write_bytes(other.read_bytes())
     else:
         path.unlink()
@@ -151,6 +151,8 @@ def test_what_others_have_finished_meanwhile_is_not_done_again(tmp_path, full, u
     monkeypatch.setattr(running, "run", run_while_others_do_the_rest)
     assert study_of(cache=tmp_path) == undisturbed
     assert len(calls) == 1
+    times = [[path.stat().st_mtime_ns for path in files(folder)] for folder in (full, tmp_path)]
+    assert sum(one != other for one, other in zip(*times, strict=True)) <= 1  # the one that was run
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

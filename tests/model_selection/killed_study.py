@@ -1,0 +1,229 @@
+"""Studies that are killed at random moments, in processes of their own; `test_kills` runs them.
+
+    python killed_study.py KIND FOLDER N_KILLS
+
+KIND is what is killed: "parent", "parent of workers", "worker" or "dask worker". The last line that is
+printed is JSON.
+"""
+
+import json
+import logging
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import joblib
+from sklearn.datasets import load_breast_cancer
+
+import margins
+from margins.model_selection import FitFailed, cache, double_cross_validation, engine, running
+
+X, y = load_breast_cancer(return_X_y=True)
+X, y = X[:150] / X.max(axis=0), y[:150]
+GRID = {"tau": [0, 0.5, 1], "alpha_bound": [5, 10]}
+N_TASKS = 4 * 3 * 6 + 4
+SECONDS = 0.03  # that each task takes at least
+
+
+def study_of(folder=None):
+    return double_cross_validation(
+        margins.get("pam")(max_iter=30, kernel="rbf", gamma=0.5),
+        GRID,
+        X,
+        y,
+        outer=4,
+        inner=3,
+        random_state=0,
+        cache=folder,
+        progress=False,
+    )
+
+
+class Log:
+    """A file to which processes append what they do with which task."""
+
+    def __init__(self, folder):
+        self.path = str(folder) + ".log"
+
+    def write(self, what, name):
+        with open(self.path, "a") as file:
+            file.write(f"{what} {name}\n")
+
+    def n_repeated(self):
+        """Tasks that were begun after they had been stored."""
+        stored, repeated = set(), 0
+        for line in Path(self.path).read_text().splitlines():
+            what, _, name = line.partition(" ")
+            if what == "stored":
+                stored.add(name)
+            repeated += what == "begun" and name in stored
+        return repeated
+
+    def clear(self):
+        Path(self.path).write_text("")
+
+
+class Recorded:
+    """`running.run`, recorded; it reaches other processes by its name."""
+
+    def __init__(self, log):
+        self.log = log
+
+    def __call__(self, shared, number, task):
+        self.log.write("begun", json.dumps([task.split, task.settings]))
+        time.sleep(SECONDS)
+        return RUN(shared, number, task)
+
+
+RUN, RUN_ALL, PUT = running.run, engine.run_all, cache.Cache.put
+
+
+def record(log):
+    """Record begun and stored tasks from now on."""
+    names = {}
+
+    def run_all(tasks, *args, keys=None, **options):
+        for task, key in zip(tasks, keys or (), strict=False):
+            names[key] = json.dumps([task.split, task.settings])
+        return RUN_ALL(tasks, *args, keys=keys, **options)
+
+    def put(self, key, content):
+        PUT(self, key, content)
+        log.write("stored", names[key])
+
+    running.run, engine.run_all, cache.Cache.put = Recorded(log), run_all, put
+
+
+def killed_parents(folder, n_kills, backend, longest):
+    """Kill the process of a study, and begin it again: the final text, and the number of kills."""
+    n_killed, texts = 0, []
+    while n_killed < n_kills:
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            os.close(read)
+            with joblib.parallel_config(backend, n_jobs=1 if backend == "threading" else 2):
+                text = study_of(folder).to_json()
+            with os.fdopen(write, "w") as file:
+                file.write(text)
+            os._exit(0)
+        os.close(write)
+        found = []
+        with os.fdopen(read) as file:
+            reader = threading.Thread(target=lambda file=file, found=found: found.append(file.read()))
+            reader.start()
+            reader.join(random.uniform(0, longest))
+            if reader.is_alive():
+                os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+            end_workers(child)  # they hold the pipe
+            reader.join()
+        if os.WIFSIGNALED(status):
+            n_killed += 1
+        elif status == 0 and found[0]:
+            texts.append(found[0])
+            clear(folder)
+        else:
+            raise SystemExit(f"a study ended with status {status}")
+    texts.append(study_of(folder).to_json())
+    return texts, n_killed
+
+
+def end_workers(group):
+    """End the workers that a killed process has left."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def clear(folder):
+    for path in Path(folder).glob("??/*.json"):
+        path.unlink()
+    LOG.clear()
+
+
+def killed_workers(folder, n_kills, pids, longest):
+    """Kill workers of a study that goes on: the texts of all studies, kills, and errors."""
+    killed, over = [], threading.Event()
+
+    def kill():
+        while len(killed) < n_kills and not over.wait(random.uniform(0.1, longest)):
+            found = pids()
+            if found:
+                pid = random.choice(found)
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    texts, errors = [], []
+    try:
+        while len(killed) < n_kills or not texts:
+            try:
+                texts.append(study_of(folder).to_json())
+                clear(folder)
+            except (FitFailed, TimeoutError) as error:  # one clear error; begun again, it goes on
+                errors.append(str(error))
+    finally:
+        over.set()
+    return texts, len(killed), errors
+
+
+def pids_of_loky():
+    from joblib.externals.loky import reusable_executor
+
+    executor = reusable_executor._executor
+    return list(executor._processes or ()) if executor is not None else []
+
+
+def main(kind, folder, n_kills):
+    global LOG
+    LOG = Log(folder)
+    LOG.clear()
+    undisturbed = study_of()
+    record(LOG)
+    errors = []
+    if kind == "parent":
+        texts, n_killed = killed_parents(folder, n_kills, "threading", 3.0)
+    elif kind == "parent of workers":
+        texts, n_killed = killed_parents(folder, n_kills, "loky", 8.0)
+    elif kind == "worker":
+        with joblib.parallel_config("loky", n_jobs=2):
+            texts, n_killed, errors = killed_workers(folder, n_kills, pids_of_loky, 6.0)
+    else:
+        import distributed
+
+        options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+        with (
+            distributed.LocalCluster(n_workers=2, **options) as cluster,
+            distributed.Client(cluster),
+            joblib.parallel_config("dask"),
+        ):
+
+            def pids():
+                processes = [worker.process for worker in list(cluster.workers.values())]
+                return [each.pid for each in processes if each is not None and each.pid]
+
+            texts, n_killed, errors = killed_workers(folder, n_kills, pids, 4.0)
+    print(
+        json.dumps(
+            {
+                "same": [type(undisturbed).from_json(text) == undisturbed for text in texts],
+                "n_killed": n_killed,
+                "n_repeated": LOG.n_repeated(),
+                "errors": errors,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    import killed_study  # by its name, which workers find
+
+    killed_study.main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
