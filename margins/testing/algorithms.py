@@ -109,8 +109,10 @@ def _make(algorithm, params, **needed):
 
 
 def _state(classifier):
-    """All attributes that a fit has set."""
-    return {key: value for key, value in vars(classifier).items() if key.endswith("_")}
+    """All attributes that a fit has set, those included that the class computes."""
+    names = {*vars(classifier), *dir(type(classifier))}
+    found = sorted(name for name in names if name.endswith("_") and not name.startswith("_"))
+    return {name: getattr(classifier, name) for name in found if hasattr(classifier, name)}
 
 
 def _difference(one, other):
@@ -417,7 +419,7 @@ def check_refit_forgets(algorithm, params):
     X, y = clouds(n_classes=3)
     again = _make(algorithm, params, random_state=0, max_iter=8).fit(X, y)
     if hasattr(again, "partial_fit"):
-        again.partial_fit(X[:, :3], y, classes=np.unique(y))
+        again.partial_fit(X, y)
     two = y < 2
     again.fit(X[two, :2], y[two])
     fresh = _make(algorithm, params, random_state=0, max_iter=8).fit(X[two, :2], y[two])
@@ -430,8 +432,7 @@ def check_partial_fit(algorithm, params):
     if not hasattr(_make(algorithm, params), "partial_fit"):
         return
     rng = np.random.default_rng(0)
-    # All of equal norm: values that are set by the first chunk do not depend on its size.
-    X = rng.choice([-1.0, 1.0], size=(40, 6))
+    X = rng.choice([-1.0, 1.0, 2.0], size=(40, 6))
     y = np.where(X @ [3, 2, 1, 1, 1, 0.5] + rng.normal(size=40) > 0, 1, 0)
     whole = _make(algorithm, params).partial_fit(X, y, classes=[0, 1])
     for size in (1, 7, 20):
