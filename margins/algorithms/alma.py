@@ -155,7 +155,7 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         default="certificate",
     )
 
-    _kept = "theta, the number of updates and the sums of steps. Dual variables only with ``warm_start=True``."
+    _kept = "theta, the number of updates and the sums of steps. Dual variables only with a warm start."
     # The number of updates proves a bound of the samples they were made by.
     _needs_same_samples = True
 

@@ -82,6 +82,9 @@ class BudgetStream(Stream):
             for rules, order in segments
         )
 
+    def _copied(self):
+        return {"weights": self.weights.copy(), "cache": copy.deepcopy(self.cache)}
+
     def resume(self, run, same_samples):
         super().resume(run, same_samples)
         run.cache = copy.deepcopy(self.cache)
@@ -111,8 +114,9 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     )
 
     _kept = (
-        "the weight vector, the number of updates, and the samples in the cache: rows, labels and slack "
-        "terms; the random state of removals. In `cache_` the samples of a stream follow those of the fit."
+        "the weight vector, the number of updates, and the samples in the cache: rows, labels and "
+        "slack terms; the random state of removals. In `cache_` the samples of a stream follow those of "
+        "the fit."
     )
     # No separating hyperplane, which zero rows would rule out, is required.
     _takes_zero_rows = True

@@ -104,6 +104,9 @@ class OwnLoopStream(Stream):
         self.weights.begin(self.data)
         return sum(self.weights.process(self.data, order) for _, order in segments)
 
+    def _copied(self):
+        return {"weights": self.weights.without_dual()}
+
     def resume(self, run, same_samples):
         super().resume(run, same_samples)
         run.weights.begin(run.data)

@@ -17,6 +17,7 @@ Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algo
 """
 
 import math
+from contextlib import contextmanager
 from typing import Literal, get_args
 
 import numpy as np
@@ -115,8 +116,8 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
     _kept = (
         "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
         "the dual variables; averages, the survivor or the mistakes with their votes; the units. Dual "
-        "variables, for the lambda-trick and the alpha-bound, only with ``warm_start=True``: in a stream "
-        "every sample is new."
+        "variables, for the lambda-trick and the alpha-bound, only with ``warm_start=True``: in a "
+        "stream every sample is new."
     )
     # No separating hyperplane, which zero rows would rule out, is required.
     _takes_zero_rows = True
@@ -237,6 +238,18 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
             self._voted_model.extend(*more)
         if self.averaging == "tail":
             self._choose_tails(runs, samples)
+
+    @contextmanager
+    def _model_restored_on_error(self, streams):
+        model = getattr(self, "_voted_model", None)
+        size = None if model is None else model.size
+        with super()._model_restored_on_error(streams):
+            try:
+                yield
+            except BaseException:
+                if model is not None:
+                    model.cut(size)
+                raise
 
     def _forget(self):
         super()._forget()

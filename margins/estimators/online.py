@@ -7,6 +7,7 @@ chunks. A fit leaves such a state, too: `partial_fit` goes on from it, and so do
 """
 
 import math
+from contextlib import contextmanager
 from typing import NamedTuple, Self
 
 import joblib
@@ -125,6 +126,8 @@ class OnlineMixin(Declared):
         margins.rules.RuleError
             If a rule returns a number that is not finite. The model stays; the next call begins a new
             stream.
+        KeyboardInterrupt
+            On Ctrl-C. The stream is then as before the call.
         """
         self._check_parameters()  # type: ignore[attr-defined]  # of the classifier
         self._check_stream()
@@ -160,13 +163,25 @@ class OnlineMixin(Declared):
             self.kernel_ = LINEAR
             self._streams = streams = [self._stream(rows.n_features) for _ in positives]
         segments, self._sqradius = segments_of(sqnorms + diag, self._sqradius, self._rules_of)
-        for stream, code in zip(streams, positives, strict=True):
-            data = make_binary_data(rows, sqnorms, samples.codes == code, sqrho, diag, math.inf)
-            with rule_errors_named(self, samples.kept):
-                self._process_chunk(stream, data, segments, samples)
-        self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
-        self._n_seen += samples.n_samples
-        self._digest = None
+        with self._model_restored_on_error(streams):
+            for stream, code in zip(streams, positives, strict=True):
+                data = make_binary_data(rows, sqnorms, samples.codes == code, sqrho, diag, math.inf)
+                with rule_errors_named(self, samples.kept):
+                    self._process_chunk(stream, data, segments, samples)
+            self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
+            self._n_seen += samples.n_samples
+            self._digest = None
+
+    @contextmanager
+    def _model_restored_on_error(self, streams):
+        """Restore what a chunk changes in place, if it is interrupted."""
+        saved = [stream.saved() for stream in streams]
+        try:
+            yield
+        except BaseException:
+            for stream, state in zip(streams, saved, strict=True):
+                stream.restore(state)
+            raise
 
     def _rules_of(self, sqradius):
         """The rules of a stream; zero rows alone are no unit."""

@@ -124,6 +124,21 @@ class Stream:
             n_mistakes += n_changed + sets.n_rejected
         return n_mistakes
 
+    def saved(self):
+        """The state before a chunk, for `restore`: dict. Of the history, which only grows, its length."""
+        return {**vars(self), **self._copied(), "history": len(self.history)}
+
+    def _copied(self):
+        """Copies of what a chunk changes in place: dict."""
+        averaging = None if self.averaging is None else self.averaging.for_stream()
+        return {"weights": self.weights.without_dual(), "averaging": averaging}
+
+    def restore(self, saved):
+        """Return to a state saved before a chunk that was interrupted."""
+        history = self.history
+        del history[saved["history"] :]
+        vars(self).update(saved, history=history)
+
     def resume(self, run, same_samples):
         """Make a new run begin where the last fit or chunk has ended.
 

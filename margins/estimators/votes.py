@@ -41,6 +41,10 @@ class GrowingArray:
         self._buffer[self._n : needed] = values
         self._n = needed
 
+    def cut(self, n):
+        """Remove all elements but the first n."""
+        self._buffer, self._n = self._buffer[:n], n  # no capacity: views of what is removed stay
+
     def __getstate__(self):
         return {"_buffer": self.values, "_n": self._n}
 
@@ -82,6 +86,16 @@ class GrowingRows:
         self._parts[0].extend(data)
         self._parts[1].extend(columns)
         self._parts[2].extend(begin + starts[1:])
+
+    def cut(self, n):
+        """Remove all rows but the first n."""
+        if not self._is_sparse:
+            self._parts[0].cut(n)
+            return
+        data, columns, starts = self._parts
+        starts.cut(n + 1)
+        for part in (data, columns):
+            part.cut(int(starts.values[-1]))
 
 
 def _parts_of(X):
@@ -132,6 +146,21 @@ class VotedModel:
                 self._ended[index].extend(counts[:-1])
                 self._mistakes[index].extend(np.int32(n_before) + more)
             self._current[index] = counts[-1]
+
+    @property
+    def size(self):
+        """How much it holds, for `cut`: tuple."""
+        return len(self._indices), [len(part) for part in self._mistakes], list(self._current)
+
+    def cut(self, size):
+        """Remove what was added since it had this size."""
+        n_support, n_mistakes, self._current = size
+        self._rows.cut(n_support)
+        for part in (self._indices, self._codes):
+            part.cut(n_support)
+        for part in (self._mistakes, self._ended):
+            for array, n in zip(part, n_mistakes, strict=True):
+                array.cut(n)
 
     def keep_tail(self, index, first):
         """Remove the votes of the hypotheses of a binary problem before the `first`."""

@@ -494,6 +494,102 @@ def test_an_estimator_in_use_refuses_the_other_method_and_is_free_after_an_error
     fitted.fit(X, y)
 
 
+def test_a_chunk_that_is_running_excludes_fit_and_partial_fit_and_no_predictions():
+    entered, proceed = threading.Event(), threading.Event()
+
+    class Slow(ALGORITHMS[VOTING]):
+        """The voted perceptron, which waits."""
+
+        def online_rules(self, sqradius):
+            if hasattr(self, "n_iter_"):
+                entered.set()
+                assert proceed.wait(60)
+            return super().online_rules(sqradius)
+
+    X, y = clouds()
+    classifier = Slow().partial_fit(X, y, classes=[0, 1])
+    plain = make(VOTING).partial_fit(X, y, classes=[0, 1])
+    thread = threading.Thread(target=lambda: classifier.partial_fit(X[::-1], y[::-1]))
+    thread.start()
+    assert entered.wait(60)
+    for call in (classifier.fit, classifier.partial_fit):
+        with pytest.raises(RuntimeError, match="in use by another thread"):
+            call(X, y)
+    assert_array_equal(classifier.decision_function(X), plain.decision_function(X))
+    proceed.set()
+    thread.join()
+    assert_same_model(classifier, plain.partial_fit(X[::-1], y[::-1]))
+
+
+@pytest.mark.parametrize("name", [VOTING, "pa", "budget-perceptron"])
+def test_predictions_run_while_another_thread_adds_chunks(name):
+    X, y = clouds(n_samples=2000, distance=0.1)
+    classifier = make(name).partial_fit(X[:5], y[:5], classes=[0, 1])
+    errors = []
+
+    def predict():
+        try:
+            while thread.is_alive():
+                assert np.isfinite(classifier.decision_function(X[:20])).all()
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=lambda: in_chunks(classifier, X, y, 3))
+    thread.start()
+    predicting = threading.Thread(target=predict)
+    predicting.start()
+    predict()
+    thread.join()
+    predicting.join()
+    assert errors == []
+
+
+# ------------------------------------------------------------------------------------------ interrupted
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+@pytest.mark.parametrize("where", ["_process_chunk", "_collect_model"])
+@pytest.mark.parametrize("begin", ["stream", "fit"])
+@each_stream
+@quiet
+def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, layout):
+    class Interrupted(ALGORITHMS[name]):
+        """As the algorithm."""
+
+        interrupts = False
+
+        def _process_chunk(self, stream, *args):
+            super()._process_chunk(stream, *args)
+            if self.interrupts and where == "_process_chunk" and stream is self._streams[1]:
+                raise KeyboardInterrupt
+
+        def _collect_model(self, *args):
+            super()._collect_model(*args)
+            if self.interrupts and where == "_collect_model":
+                raise KeyboardInterrupt
+
+    X, y = clouds(3, distance=0.5)
+    X = layout(X)
+    params = {**WITH_PARAMETERS.get(name, {}), "random_state": 0}
+    if name != "servedio-average":
+        params["max_iter"] = 3
+    one, other = Interrupted(**params), ALGORITHMS[name](**params)
+    for classifier in (one, other):
+        if begin == "fit":
+            classifier.fit(X[:30], y[:30])
+        else:
+            classifier.partial_fit(X[:30], y[:30], classes=np.unique(y))
+    Interrupted.interrupts = True
+    for rows in (slice(60, 90), slice(30, 40)):
+        with pytest.raises(KeyboardInterrupt):
+            one.partial_fit(X[rows], y[rows])
+    Interrupted.interrupts = False
+    assert_same_model(one, other)
+    assert_same_model(one.partial_fit(X[30:], y[30:]), other.partial_fit(X[30:], y[30:]))
+    assert one.learning_curve_ == other.learning_curve_
+    assert one.upper_bounds_ == other.upper_bounds_
+
+
 # --------------------------------------------------------------------------------------- documentation
 
 
