@@ -14,8 +14,9 @@ import numpy as np
 
 from margins._activeset import ActiveSets
 from margins._update import Averaging, WeightVector
-from margins.rules import MistakeHistory
+from margins.rules import Average, LongestSurvivor, MistakeHistory, Pocket
 from margins.solvers.base import PhaseRecord
+from margins.solvers.custom._budget import Cache
 from margins.solvers.driver import Epoch
 
 
@@ -125,7 +126,7 @@ class Stream:
         return n_mistakes
 
     def saved(self):
-        """The state before a chunk, for `restore`: dict. Of the history, which only grows, its length."""
+        """The state before a chunk, for `restore`: dict. Of the history, its length: it only grows."""
         return {**vars(self), **self._copied(), "history": len(self.history)}
 
     def _copied(self):
@@ -158,7 +159,48 @@ class Stream:
             weights.recompute(run.data)  # C may be another one now
 
     def __getstate__(self):
-        return {**self.__dict__, "data": None}  # the caller's arrays
+        state = {key: as_plain(value) for key, value in vars(self).items()}
+        return {**state, "data": None}  # the caller's arrays
+
+    def __setstate__(self, state):
+        vars(self).update({key: from_plain(value) for key, value in state.items()})
+
+
+# Compiled objects of a state, and what makes them from their arguments.
+_COMPILED = {
+    "WeightVector": (WeightVector, WeightVector(1).__reduce__()[0]),
+    "LongestSurvivor": (LongestSurvivor, LongestSurvivor),
+    "Pocket": (Pocket, Pocket),
+    "Average": (Average, Average),
+    "MistakeHistory": (MistakeHistory, MistakeHistory),
+    "Cache": (Cache, Cache().__reduce__()[0]),
+}
+
+
+def as_plain(value):
+    """A compiled object, or a tuple of them, as arrays, numbers and dicts.
+
+    Files that run no code have no compiled objects.
+    """
+    if type(value) is tuple:
+        return tuple(map(as_plain, value))
+    for name, (kind, _) in _COMPILED.items():
+        if type(value) is kind:
+            _, arguments, *state = value.__reduce__()
+            return {"compiled": name, "arguments": as_plain(arguments), "state": as_plain(tuple(state))}
+    return value
+
+
+def from_plain(value):
+    """The inverse of `as_plain`."""
+    if type(value) is tuple:
+        return tuple(map(from_plain, value))
+    if not (isinstance(value, dict) and "compiled" in value):
+        return value
+    result = _COMPILED[value["compiled"]][1](*from_plain(value["arguments"]))
+    for state in from_plain(value["state"]):
+        result.__setstate__(state)
+    return result
 
 
 def segments_of(sqnorms, largest, rules_of):

@@ -58,7 +58,7 @@ class GrowingRows:
     """
 
     def __init__(self, X):
-        self._kind, self._n_features = type(X), X.shape[1]
+        self._is_array, self._n_features = isinstance(X, sparse.sparray), X.shape[1]
         self._parts = [GrowingArray(part) for part in _parts_of(X)]
 
     @property
@@ -72,7 +72,8 @@ class GrowingRows:
             return self._parts[0].values
         starts = self._parts[2].values
         data, columns = (part.values[: starts[-1]] for part in self._parts[:2])
-        return self._kind((data, columns, starts), shape=(len(starts) - 1, self._n_features))
+        kind = sparse.csr_array if self._is_array else sparse.csr_matrix
+        return kind((data, columns, starts), shape=(len(starts) - 1, self._n_features))
 
     def extend(self, X):
         """Add rows."""

@@ -7,6 +7,7 @@ import time
 import warnings
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -588,6 +589,54 @@ def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, la
     assert_same_model(one.partial_fit(X[30:], y[30:]), other.partial_fit(X[30:], y[30:]))
     assert one.learning_curve_ == other.learning_curve_
     assert one.upper_bounds_ == other.upper_bounds_
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def types_of(value):
+    """The types in a pickled state: set."""
+    if hasattr(value, "__getstate__") and type(value).__module__.startswith("margins"):
+        return {type(value)} | types_of(value.__getstate__())
+    if isinstance(value, dict):
+        return set().union(*map(types_of, value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*map(types_of, value))
+    return {type(value)}
+
+
+@quiet
+@pytest.mark.parametrize("warm_start", [False, True])
+@each_stream
+def test_a_saved_state_has_no_compiled_objects(name, warm_start):
+    X, y = clouds(distance=5)
+    params = {} if name == "servedio-average" else {"max_iter": 3}
+    fitted = make(name, warm_start=warm_start, **params).fit(X, y)
+    for classifier in (fitted, in_chunks(clone(fitted), X, y, 30)):
+        found = types_of(classifier.__getstate__())
+        modules = {kind.__module__ for kind in found if kind.__module__.startswith("margins")}
+        assert modules <= {
+            type(classifier).__module__,
+            "margins.estimators.stream",
+            "margins.estimators.budget",
+            "margins.estimators.custom",
+            "margins.estimators.votes",
+            "margins.solvers.base",
+            "margins.solvers.driver",
+            "margins.certificate",
+            "margins.kernels.functions.linear",
+        }
+
+
+@quiet
+@each_stream
+def test_a_memory_mapped_pickle_goes_on(name, tmp_path):
+    X, y = clouds(n_classes=3)
+    params = {} if name == "servedio-average" else {"max_iter": 3}
+    fitted = make(name, **params).fit(X[:60], y[:60])
+    joblib.dump(fitted, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    assert_same_model(mapped.partial_fit(X[60:], y[60:]), fitted.partial_fit(X[60:], y[60:]))
 
 
 # --------------------------------------------------------------------------------------- documentation
