@@ -30,7 +30,9 @@ def clouds(n_classes=2, n_samples=60, n_features=4, distance=1.5, seed=0):
 
 def state(classifier):
     """All attributes that a fit has set."""
-    return {key: value for key, value in vars(classifier).items() if key.endswith("_")}
+    names = {*vars(classifier), *dir(type(classifier))}
+    found = sorted(name for name in names if name.endswith("_") and not name.startswith("_"))
+    return {name: getattr(classifier, name) for name in found if hasattr(classifier, name)}
 
 
 def assert_same_fit(one, other):

@@ -1,5 +1,6 @@
 """ALMA, the approximate large margin algorithm."""
 
+import copy
 import math
 from typing import Literal
 
@@ -8,7 +9,7 @@ import numpy as np
 import margins.solvers.custom._alma as _alma
 from margins.certificate import Certificate
 from margins.estimators.custom import OwnLoopClassifier, State
-from margins.estimators.online import Stream
+from margins.estimators.stream import Stream
 from margins.parameters import Interval, OneOf, parameter
 
 
@@ -28,8 +29,13 @@ class AlmaState(State):
         return {**self.__dict__, "norms": None, "u": None}
 
     def __setstate__(self, state):
-        self.__dict__ |= state
+        super().__setstate__(state)
         self.u = self.v if self.p == 2 else np.sign(self.v) * np.abs(self.v) ** (self.p - 1)
+
+    def without_dual(self):
+        other = copy.deepcopy(self)
+        other.beta = None  # what slack terms have added to the powers and sums of theta stays
+        return other
 
     def begin(self, data):
         super().begin(data)
@@ -82,18 +88,21 @@ class AlmaState(State):
     def n_updates(self):
         return int(self._scalar(_alma.UPDATES))
 
-    def normalised_certificate(self, data=None):
-        """The certificate of samples / |sample|_p; with None, of those of the stream so far."""
+    @property
+    def normalised_upper_bound(self):
+        """No margin of samples / |sample|_p so far is larger."""
         # Both bounds hold at any time: weak duality, and the bound of the number of updates.
         bound = math.sqrt(8 * (self.p - 1) / (self.n_updates + 1)) / self.eps
         total = self._scalar(_alma.SHARE_SUM)
-        bound = min(bound, self.norm / total) if total > 0 else bound
-        margin = -math.inf
-        if data is not None:
-            products = np.empty(len(data))
-            _alma.normalised_products(data, self.norms, self.p, self.u, self.beta, products)
-            norm = self._scalar(_alma.POWER) ** (1 / self.p)
-            margin = float(products.min()) / norm ** (self.p - 1) if norm > 0 else 0.0
+        return min(bound, self.norm / total) if total > 0 else bound
+
+    def normalised_certificate(self, data):
+        """The certificate of samples / |sample|_p."""
+        bound = self.normalised_upper_bound
+        products = np.empty(len(data))
+        _alma.normalised_products(data, self.norms, self.p, self.u, self.beta, products)
+        norm = self._scalar(_alma.POWER) ** (1 / self.p)
+        margin = float(products.min()) / norm ** (self.p - 1) if norm > 0 else 0.0
         primal = 0.5 / margin / margin if margin > 0 else math.inf
         dual = 0.5 / bound / bound if bound > 0 else 0.0
         return Certificate.from_bounds(primal, dual, self.n_updates, margin)
@@ -111,7 +120,8 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     - `normalised_certificates_`: a list of Certificate, about the samples divided by their p-norms
       (bias and slack terms included), so without a unit. `margin` is the least product of such a
       sample with w / |w|_q, `upper_bound` is at least that of any w; `primal` and `dual` only restate
-      them. `fraction` is at least ``1 - eps`` if the fit has converged.
+      them. `fraction` is at least ``1 - eps`` if the fit has converged. Empty after `partial_fit`, as
+      `certificates_` is; the bound of all samples so far is then in `normalised_upper_bounds_`.
     - `certificates_`: as of all classifiers, about the samples as they are, in the 2-norm and in units
       of X. Valid and comparable, but not what the algorithm optimises; `fraction` may be small.
 
@@ -145,6 +155,10 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         default="certificate",
     )
 
+    _kept = "theta, the number of updates and the sums of steps. Dual variables only with a warm start."
+    # The number of updates proves a bound of the samples they were made by.
+    _needs_same_samples = True
+
     def new_state(self, n_features, n_samples):
         return AlmaState(n_features, n_samples, float(self.p), float(self.eps))
 
@@ -160,7 +174,16 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     def _collect(self, runs, samples):
         super()._collect(runs, samples)
-        self.normalised_certificates_ = [
-            run.weights.normalised_certificate(None if isinstance(run, Stream) else run.data)
-            for run in runs
-        ]
+        if not isinstance(runs[0], Stream):
+            self.normalised_certificates_ = [
+                run.weights.normalised_certificate(run.data) for run in runs
+            ]
+
+    def _collect_streams(self, streams, samples):
+        super()._collect_streams(streams, samples)
+        self.normalised_certificates_ = []
+        self.normalised_upper_bounds_ = [stream.weights.normalised_upper_bound for stream in streams]
+
+    def _forget(self):
+        super()._forget()
+        self.__dict__.pop("normalised_upper_bounds_", None)

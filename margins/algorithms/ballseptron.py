@@ -51,6 +51,9 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     def _online(self):
         return self.radius is not None
 
+    # |a| / S below the radius ends a fit.
+    _needs_same_samples = True
+
     def phases(self, run):
         if self.radius is not None:
             yield self._phase(float(self.radius))

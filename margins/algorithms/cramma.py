@@ -50,8 +50,8 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     )
     radius: float | None = parameter(
         optional(Interval(1e-60, 1e60)),
-        "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its "
-        "first chunk.",
+        "R. None: the norm of the longest sample, bias and slack term included; in a stream, of "
+        "the longest so far.",
         default=None,
     )
 

@@ -27,8 +27,8 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its "
-        "first chunk.",
+        "R. None: the norm of the longest sample, bias and slack term included; in a stream, of "
+        "the longest so far.",
         default=None,
     )
 

@@ -62,8 +62,8 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     )
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its "
-        "first chunk.",
+        "R. None: the norm of the longest sample, bias and slack term included; in a stream, of "
+        "the longest so far.",
         default=None,
     )
 

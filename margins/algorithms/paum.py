@@ -25,7 +25,7 @@ class UnevenMarginPerceptron(AveragingClassifier):
 
     tau_positive: float = parameter(
         Interval(0, 1e60),
-        "Margin of positive samples, in units of R**2, R the largest |x|.",
+        "Margin of positive samples, in units of R**2, R the largest |x|; in a stream R is 1.",
         default=1.0,
     )
     tau_negative: float = parameter(
@@ -36,13 +36,14 @@ class UnevenMarginPerceptron(AveragingClassifier):
     )
     intercept_scaling: float | None = parameter(
         AveragingClassifier.SCALINGS,
-        "An update moves the threshold by its square. None: R, for a stream that of its first chunk.",
+        "An update moves the threshold by its square. None: R.",
         default=None,
     )
 
     def _prepare_scales(self, sqnorms):
         super()._prepare_scales(sqnorms)
-        self.sqradius_ = float(np.max(sqnorms))
+        if self._resumed is None:
+            self.sqradius_ = float(np.max(sqnorms))
 
     def _default_sqrho(self, sqnorms):
         return float(np.max(sqnorms))

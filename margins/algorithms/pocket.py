@@ -8,8 +8,8 @@ class PocketPerceptron(NoiseTolerantClassifier):
     """The pocket algorithm with ratchet: a longer survivor must also classify better.
 
     A hypothesis that survives longer than the one in the pocket replaces it only if it classifies more
-    training samples correctly. ``longest-survivor`` is the pocket without the ratchet. In a stream these
-    samples are those of the chunk, so the result depends on the chunks, as of no other algorithm.
+    training samples correctly. ``longest-survivor`` is the pocket without the ratchet, and so is the
+    pocket in a stream, which keeps no samples to count over.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 

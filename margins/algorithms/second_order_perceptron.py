@@ -1,5 +1,6 @@
 """The second-order perceptron."""
 
+import copy
 import math
 
 import numpy as np
@@ -31,8 +32,10 @@ class SecondOrderState(State):
             self._slack_sqnorm = float(np.sum(data.diagonal * np.square(self.dual)))
         return n_changed
 
-    def release(self):
-        self.T = None
+    def without_dual(self):
+        other = copy.deepcopy(self)
+        other.dual = None  # what slack terms have added to |v|^2 stays
+        return other
 
     @property
     def dual_sum(self):
@@ -76,6 +79,11 @@ class SecondOrderPerceptron(OwnLoopClassifier):
         "Ridge parameter added to the matrix, in units of squared features. Large: the perceptron. "
         "Small: more like least squares.",
         default=1.0,
+    )
+
+    _kept = (
+        "the matrix, the sum of the mistakes, w, and the number of mistakes. Dual variables only with "
+        "``warm_start=True``."
     )
 
     def new_state(self, n_features, n_samples):

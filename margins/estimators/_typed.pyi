@@ -25,6 +25,7 @@ class ClassifierMixin:
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]
     certificates_: list[Certificate]
+    upper_bounds_: list[float]
     dual_coef_: NDArray[np.float64]
     support_: NDArray[np.int64]
     support_vectors_: Any

@@ -32,6 +32,7 @@ from margins.data.validation import validate_points, validate_samples
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
+from margins.estimators.exclusive import exclusive
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
@@ -165,6 +166,8 @@ class BaseMarginClassifier(
         ------
         ValueError
             If a parameter or the data are not allowed; before any training.
+        RuntimeError
+            If the estimator is in use by another thread.
         margins.rules.RuleError
             If a rule returns a number that is not finite: a ValueError that names the rule, the
             algorithm and the sample. The estimator is left as it was.
@@ -175,12 +178,12 @@ class BaseMarginClassifier(
             If the fit ends before its accuracy is proven; it states the certificate reached.
         """
         self._check_parameters()
-        with restored_on_error(self):
+        with exclusive(self, "fit"), restored_on_error(self):
             self._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X, y, sample_weight):
-        self.__dict__.pop("_streams", None)  # of other features and classes, perhaps
+        self._begin_fit()
         X, y, codes = validate_samples(self, X, y)
         samples = self._weigh(X, codes, sample_weight)
         self.kernel_ = kernel_of(self, samples.X)
@@ -191,6 +194,9 @@ class BaseMarginClassifier(
         self._collect(runs, samples)
         fit.end()
         self._warn(runs)
+
+    def _begin_fit(self):
+        """Note what the fit goes on from, before classes and features are those of its samples."""
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.

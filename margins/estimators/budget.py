@@ -1,5 +1,6 @@
 """Perceptrons on a budget: a cache of samples as a classifier, for fits and streams."""
 
+import copy
 import math
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ from margins._update import WeightVector
 from margins.data.binary_data import make_binary_data, of_each, rows_of, stack_rows
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import seeds_of
-from margins.estimators.online import OnlineMixin, Stream
+from margins.estimators.online import OnlineMixin
+from margins.estimators.stream import Stream
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import EpochSolver, Phase
@@ -27,6 +29,8 @@ class BudgetStream(Stream):
         The rows in the cache, the oldest first.
     signs, diag, indices : ndarray, shape (n_members,)
         Their labels, -1.0 or 1.0; their D_k; and their indices in the stream.
+    members_of_fit : ndarray of int32, shape (n_members,), or None
+        After a fit, before the first chunk: their indices in its training set.
     """
 
     cache: Cache | None = None
@@ -34,14 +38,25 @@ class BudgetStream(Stream):
     signs: object = ()
     diag: object = ()
     indices: object = ()
+    members_of_fit: object = None
 
     @property
     def members(self):
         """The samples in the cache, the oldest first: ndarray of int64, shape (n_members,)."""
         return self.indices
 
-    def process_rows(self, X, signs, diag, indices, sqrho, rules):
-        """Process the samples of a chunk, in order, and keep those that are then in the cache."""
+    def process_rows(self, X, signs, diag, indices, sqrho, segments):
+        """Process the samples of a chunk, in order, and keep those that are then in the cache.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix, shape (m, n_features)
+        signs, diag, indices : ndarray, shape (m,)
+            As above, of the samples of the chunk.
+        sqrho : float
+        segments : list of (Rules, ndarray of int32)
+            As for `Stream.process`.
+        """
         n_kept = len(self.indices)
         if n_kept:
             X = stack_rows(self.X, X)
@@ -50,15 +65,29 @@ class BudgetStream(Stream):
             indices = np.concatenate([self.indices, indices])
         rows = rows_of(X)
         data = make_binary_data(rows, rows.sqnorms() + sqrho, signs > 0, sqrho, diag, math.inf)
-        self.data = data
         self.weights = self.weights.for_new_samples(len(data))
         self.cache.begin_with(self.weights, n_kept)
-        order = np.arange(n_kept, len(data), dtype=np.int32)
-        n_added = self.cache.full_epoch(data, self.weights, rules, order)
+        if self.members_of_fit is not None:
+            # A sample that was added twice is two members now, each with a slack term of its own.
+            self.weights.recompute(data)
+            self.members_of_fit = None
+        self.process(data, [(rules, n_kept + order) for rules, order in segments])
         members = self.cache.members
         self.X, self.signs = X[members], signs[members]
         self.diag, self.indices = diag[members], indices[members]
-        self.end_chunk(len(order), n_added)
+
+    def _process(self, segments):
+        return sum(
+            self.cache.full_epoch(self.data, self.weights, rules, order.astype(np.int32))
+            for rules, order in segments
+        )
+
+    def _copied(self):
+        return {"weights": self.weights.copy(), "cache": copy.deepcopy(self.cache)}
+
+    def resume(self, run, same_samples):
+        super().resume(run, same_samples)
+        run.cache = copy.deepcopy(self.cache)
 
 
 class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
@@ -75,7 +104,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     beta: float = parameter(
         Interval(0, 1e60),
         "Margin, in units of R**2: a sample is added if its product a.y is at most that. R is the norm "
-        "of the longest sample, bias and slack term included; for a stream, of its first chunk.",
+        "of the longest sample, bias and slack term included; in a stream, of the longest so far.",
         default=0.0,
     )
     max_iter: int = parameter(
@@ -84,6 +113,11 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         default=100,
     )
 
+    _kept = (
+        "the weight vector, the number of updates, and the samples in the cache: rows, labels and "
+        "slack terms; the random state of removals. In `cache_` the samples of a stream follow those of "
+        "the fit."
+    )
     # No separating hyperplane, which zero rows would rule out, is required.
     _takes_zero_rows = True
     _keeps_dual = True
@@ -96,7 +130,8 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         return Rules(FixedThreshold(self.beta * sqradius), Additive(most=1), NoShrink())
 
     def phases(self, run):
-        cache = self._cache(_generator(run.seed))
+        # A warm start goes on with the cache of the last fit.
+        cache = getattr(run, "cache", None) or self._cache(_generator(run.seed))
         yield Phase(solver=EpochSolver(self.online_rules(run.sqradius), cache, "rules"))
 
     def _stream(self, n_features):
@@ -104,7 +139,24 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         cache = self._cache(_generator(seed))
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
-    def _process_chunk(self, stream, data, rules, samples):
+    def _stream_after(self, run, samples):
+        cache = copy.deepcopy(run.solver.loop)
+        members, data = cache.members, run.data
+        stream = BudgetStream(
+            run.weights.copy().for_new_samples(1),
+            None,
+            run.theta,
+            cache=cache,
+            X=samples.X[members],
+            signs=data.signs[members].astype(float),
+            diag=data.diagonal[members],
+            indices=samples.kept[members],
+            members_of_fit=members,
+        )
+        stream.go_on_from(run, self.warm_start)
+        return stream
+
+    def _process_chunk(self, stream, data, segments, samples):
         diag = self._loss(self._penalties(samples.weight)).diag
         stream.process_rows(
             samples.X,
@@ -112,7 +164,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             of_each(diag, len(data)),
             samples.kept + self._n_seen,
             data.sqrho,
-            rules,
+            segments,
         )
 
     def _scale(self, run):

@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.online import OnlineMixin, Stream
+from margins.estimators.online import OnlineMixin
+from margins.estimators.stream import Stream
 from margins.parameters import Interval, OneOf, parameter
 from margins.solvers.base import EpochSolver, Phase
 
@@ -61,8 +62,15 @@ class State:
     def recompute(self, data):
         """Recompute values in which updates have accumulated rounding."""
 
-    def release(self):
-        """Free the memory that only further updates need."""
+    def without_dual(self):
+        """A copy that keeps no dual variables, for samples of which each is accessed once."""
+        raise NotImplementedError(f"{type(self).__name__} must define without_dual().")
+
+    def __setstate__(self, state):
+        # Writable arrays: a pickle may be memory-mapped.
+        for name, value in state.items():
+            state[name] = np.require(value, requirements="W") if isinstance(value, np.ndarray) else value
+        vars(self).update(state)
 
     def begin(self, data):
         """Compute what depends on the samples, before these are processed."""
@@ -92,11 +100,16 @@ class State:
 class OwnLoopStream(Stream):
     """A stream whose samples are processed by the loop of its state."""
 
-    def process(self, data, rules):
-        self.data = data
-        self.weights.begin(data)
-        order = np.arange(len(data), dtype=np.int32)
-        self.end_chunk(len(order), self.weights.process(data, order))
+    def _process(self, segments):
+        self.weights.begin(self.data)
+        return sum(self.weights.process(self.data, order) for _, order in segments)
+
+    def _copied(self):
+        return {"weights": self.weights.without_dual()}
+
+    def resume(self, run, same_samples):
+        super().resume(run, same_samples)
+        run.weights.begin(run.data)
 
 
 class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
@@ -139,14 +152,15 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
         return options._replace(new_weights=new_weights)
 
     def phases(self, run):
-        state = run.weights
-        try:
-            yield Phase(solver=EpochSolver(None, state, "rules"))
-        finally:
-            state.release()
+        yield Phase(solver=EpochSolver(None, run.weights, "rules"))
 
     def online_rules(self, sqradius):
         """There are none."""
 
     def _stream(self, n_features):
         return OwnLoopStream(self.new_state(n_features, 0), None, self._theta)
+
+    def _stream_after(self, run, samples):
+        stream = OwnLoopStream(run.weights.without_dual(), None, run.theta)
+        stream.go_on_from(run, self.warm_start)
+        return stream

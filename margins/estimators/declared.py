@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import textwrap
 from dataclasses import dataclass
 from typing import Any, dataclass_transform
 
@@ -17,7 +18,11 @@ coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
 intercept_ : ndarray of float64, shape (1,) or (n_classes,)
 classes_ : ndarray, shape (n_classes,)
 certificates_ : list of Certificate
-    What is proven about each binary problem, in the feature space of the kernel.
+    What is proven about each binary problem, in the feature space of the kernel. Empty after
+    `partial_fit`, whose samples are not kept.
+upper_bounds_ : list of float
+    Only after `partial_fit`: for each binary problem, a bound that no margin of all samples so far,
+    those of a fit before included, exceeds; inf before the first update.
 dual_coef_ : ndarray of float64, shape (1, n_samples) or (n_classes, n_samples)
     With ``kernel="linear"``: the dual variables alpha_k >= 0, scaled to be feasible (with C < inf,
     or where the algorithm keeps them). `coef_` is proportional to the sum of alpha_k y_k x_k, and
@@ -64,5 +69,9 @@ class Declared:
             text = inspect.cleandoc(cls.__doc__)
             # numpydoc's order: See Also and Examples follow the attributes.
             head, tail = (*re.split(r"\n\n(?=(?:See Also|Examples)\n-)", text, maxsplit=1), "")[:2]
+            # Of algorithms with streams: what these keep.
+            kept = getattr(cls, "_kept", None)
+            if kept is not None:
+                head += "\n\n" + textwrap.fill(f"**Kept** between chunks and fits: {kept}", 100)
             sections = [head, describe_parameters(cls), ATTRIBUTES.strip(), tail]
             cls.__doc__ = "\n\n".join(filter(None, sections))

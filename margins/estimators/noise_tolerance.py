@@ -17,15 +17,17 @@ Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algo
 """
 
 import math
+from contextlib import contextmanager
 from typing import Literal, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from margins.data.binary_data import of_each, stack_rows
+from margins.data.binary_data import of_each
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.estimators.online import OnlineMixin
+from margins.estimators.votes import OfVotes, VotedModel
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
 from margins.rules import (
     Additive,
@@ -54,7 +56,7 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
     )
     ABOUT_SCALING = (
         "Square root of C, by eta times which an update moves the threshold. None: C is the mean of "
-        "K(x, x) over the training set, for a stream over its first chunk. 0: the threshold stays."
+        "K(x, x) over the training set, in a stream 1. 0: the threshold stays."
     )
     SCALINGS = optional(Interval(0, 1e60))
     ABOUT_SHUFFLE = (
@@ -87,8 +89,9 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         "Averaging or selection over iterates: the last hypothesis; the longest survivor; the votes of "
         "all, each weighted by its number of correct predictions; their average; the pocket with "
         "ratchet, the longest survivor that also classifies more training samples correctly than the "
-        "one before; or the votes of the tail of hypotheses with the fewest errors on samples held out "
-        "(our definition). With votes the certificate is that of the last hypothesis.",
+        "one before (in a stream: without ratchet); or the votes of the tail of hypotheses with the "
+        "fewest errors on samples held out (our definition). With votes the certificate is that of the "
+        "last hypothesis.",
         default="last",
     )
     weighting: Literal["votes", "accesses"] = parameter(
@@ -110,8 +113,19 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         default=100,
     )
 
+    _kept = (
+        "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
+        "the dual variables; averages, the survivor or the mistakes with their votes; the units. Dual "
+        "variables, for the lambda-trick and the alpha-bound, only with ``warm_start=True``: in a "
+        "stream every sample is new."
+    )
     # No separating hyperplane, which zero rows would rule out, is required.
     _takes_zero_rows = True
+    support_ = OfVotes("support")
+    support_vectors_ = OfVotes("support_vectors")
+    mistakes_ = OfVotes("mistakes")
+    votes_ = OfVotes("votes")
+
     # True: a fit warns if it does not end with an epoch without updates.
     _warns = False
 
@@ -133,6 +147,8 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         return self.lam > 0 or self.alpha_bound < math.inf
 
     def _prepare_scales(self, sqnorms):
+        if self._resumed is not None:
+            return  # the model has its units
         if not self.fit_intercept:
             self.sqrho_ = 0.0
         elif self.intercept_scaling is None:
@@ -209,81 +225,100 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
             return
         self._first_theta = self._theta  # eta may have changed when votes are counted
         support = np.unique(np.concatenate([run.averaging.mistakes for run in runs]))
-        mistakes = [np.searchsorted(support, run.averaging.mistakes).astype(np.int32) for run in runs]
-        votes = [run.averaging.votes for run in runs]
-        if hasattr(self, "votes_"):  # of earlier chunks
-            before = self.support_, self.support_vectors_, self._support_codes
-            n_before = len(self.support_)
-            self._set_support(samples, support)
-            self.support_ = np.concatenate([before[0], self.support_])
-            self.support_vectors_ = stack_rows(before[1], self.support_vectors_)
-            self._support_codes = np.concatenate([before[2], samples.codes[support]])
-            self.mistakes_ = [
-                np.concatenate([old, np.int32(n_before) + new])
-                for old, new in zip(self.mistakes_, mistakes, strict=True)
-            ]
-            # The current hypothesis has collected more votes.
-            self.votes_ = [
-                np.concatenate([old[:-1], new]) for old, new in zip(self.votes_, votes, strict=True)
-            ]
-        else:
-            self._set_support(samples, support)
-            self._support_codes = samples.codes[support]
-            self.mistakes_, self.votes_ = mistakes, votes
+        more = (
+            samples.X[:0, :0] if self._is_precomputed else samples.X[support],
+            samples.kept[support] + (0 if self._resumed is None else self._resumed.n_seen),
+            samples.codes[support],
+            [np.searchsorted(support, run.averaging.mistakes).astype(np.int32) for run in runs],
+            [run.averaging.votes for run in runs],
+        )
+        if getattr(self, "_voted_model", None) is None:
+            self._voted_model = VotedModel(*more)
+        else:  # of earlier chunks
+            self._voted_model.extend(*more)
         if self.averaging == "tail":
             self._choose_tails(runs, samples)
 
+    @contextmanager
+    def _model_restored_on_error(self, streams):
+        model = getattr(self, "_voted_model", None)
+        size = None if model is None else model.size
+        with super()._model_restored_on_error(streams):
+            try:
+                yield
+            except BaseException:
+                if model is not None:
+                    model.cut(size)
+                raise
+
+    def _forget(self):
+        super()._forget()
+        if self._resumed is None:
+            self._voted_model = None
+
     def _choose_tails(self, runs, samples):
         """Keep only the votes of the tail of hypotheses with the fewest errors on held-out samples."""
+        model = self._voted_model
+        # Of a precomputed X both rows and columns are selected.
+        support = np.searchsorted(samples.kept, model.support)
         for index, run in enumerate(runs):
             held_out = run.orders.held_out
             truth = run.data.signs[held_out]
-            errors = np.zeros(len(self.votes_[index]), dtype=np.int64)
-            X = samples.X[held_out]
-            support = np.searchsorted(
-                samples.kept, self.support_
-            )  # of a precomputed X both rows and columns are selected
-            for batch, products in self.kernel_.blocks(X, self.support_vectors_, support):
-                errors += tail_errors(
-                    products,
-                    *self._list_of_mistakes(index),
-                    np.ascontiguousarray(truth[batch]),
-                )
-            self.votes_[index][: int(np.argmin(errors))] = 0  # of equals, the longest tail
+            errors = np.zeros(len(model.votes[index]), dtype=np.int64)
+            lists = self._lists_of_mistakes()[index]
+            for batch, products in self.kernel_.blocks(
+                samples.X[held_out], model.support_vectors, support
+            ):
+                errors += tail_errors(products, *lists, np.ascontiguousarray(truth[batch]))
+            model.keep_tail(index, int(np.argmin(errors)))  # of equals, the longest tail
 
-    def _list_of_mistakes(self, index):
-        """The arguments of `count_votes` after the products, for one binary problem."""
-        positive = self._support_codes == positive_codes(len(self.classes_))[index]
-        labels = np.where(positive, 1.0, -1.0)
-        return self.mistakes_[index], labels, self.votes_[index], self._first_theta, self.sqrho_
+    def _lists_of_mistakes(self):
+        """The arguments of `count_votes` after the products, for each binary problem."""
+        model, codes = self._voted_model, positive_codes(len(self.classes_))
+        return [
+            (mistakes, model.labels(code), votes, self._first_theta, self.sqrho_)
+            for code, (mistakes, votes) in zip(codes, model.lists, strict=True)
+        ]
 
     def _scores(self, X):
-        if not hasattr(self, "votes_"):
+        if getattr(self, "_voted_model", None) is None:
             return super()._scores(X)
-        scores = np.empty((X.shape[0], len(self.votes_)))
-        for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):
-            for index in range(len(self.votes_)):
-                scores[batch, index] = count_votes(products, *self._list_of_mistakes(index))
+        lists = self._lists_of_mistakes()  # before the rows: another thread may add to both
+        vectors, support = self.support_vectors_, self.support_
+        scores = np.empty((X.shape[0], len(lists)))
+        for batch, products in self.kernel_.blocks(X, vectors, support):
+            for index, one in enumerate(lists):
+                scores[batch, index] = count_votes(products, *one)
         return scores
 
-    def _stream(self, n_features):
-        self._stream_averaging = self.averaging, self.weighting
-        return super()._stream(n_features)
+    @property
+    def _needs_same_samples(self):
+        return self.averaging == "pocket"  # the ratchet counts over them
+
+    def _collect(self, runs, samples):
+        super()._collect(runs, samples)
+        self._model_averaging = self.averaging, self.weighting
 
     def _check_stream(self):
         super()._check_stream()
-        if (
-            getattr(self, "_streams", None)
-            and (self.averaging, self.weighting) != self._stream_averaging
-        ):
-            raise ValueError(
-                f"averaging and weighting of {type(self).__name__} must stay {self._stream_averaging} "
-                f"until the end of the stream. Got {(self.averaging, self.weighting)}."
-            )
+        self._check_averaging("partial_fit", "in a stream", getattr(self, "_streams", None))
+
+    def _check_warm_start(self, streams):
+        super()._check_warm_start(streams)
+        self._check_averaging("fit", "with warm_start=True", streams)
+
+    def _check_averaging(self, method, where, streams):
+        """Raise ValueError if the model cannot go on with this averaging."""
+        given, name = (self.averaging, self.weighting), type(self).__name__
         if self.averaging == "tail":
             raise ValueError(
-                f"averaging of {type(self).__name__}.partial_fit must not be 'tail', which is chosen on "
-                "samples held out of a training set. Got 'tail'."
+                f"averaging of {name}.{method} must not be 'tail' {where}, which is chosen on samples "
+                "held out of a training set. Got 'tail'."
+            )
+        if streams is not None and given != self._model_averaging:
+            raise ValueError(
+                f"averaging and weighting of {name}.{method} must stay {self._model_averaging} until "
+                f"the end of the stream. Got {given}."
             )
 
     def _warn(self, runs):
@@ -296,7 +331,7 @@ class NoiseTolerantClassifier(AveragingClassifier):
 
     ABOUT_THETA = (
         "The threshold before the first update, and the unit of tau. None: the mean of K(x, x) over the "
-        "training set, for a stream over its first chunk."
+        "training set, in a stream 1."
     )
     THETAS = optional(Interval(0, 1e60))
 
@@ -317,7 +352,8 @@ class NoiseTolerantClassifier(AveragingClassifier):
 
     def _prepare_scales(self, sqnorms):
         super()._prepare_scales(sqnorms)
-        self.theta_init_ = float(np.mean(sqnorms) if self.theta_init is None else self.theta_init)
+        if self._resumed is None:
+            self.theta_init_ = float(np.mean(sqnorms) if self.theta_init is None else self.theta_init)
 
     @property
     def _theta(self):

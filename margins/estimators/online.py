@@ -1,100 +1,58 @@
-"""Streams: learning from samples that are accessed once, in chunks, and not kept.
+"""Streams and warm starts: training that goes on from a model.
 
 An algorithm with streams defines their rules (`online_rules`). A chunk is one epoch in the order given;
-between chunks only weight vectors and averages are kept. The result is bit for bit the same for any
-division into chunks.
+between chunks the state of a `Stream` is kept. The result is bit for bit the same for any division into
+chunks. A fit leaves such a state, too: `partial_fit` goes on from it, and so does the next `fit` with
+``warm_start=True``. docs/streams.md lists what each algorithm keeps.
 """
 
 import math
-import time
-from dataclasses import dataclass, field
-from typing import Self
+from contextlib import contextmanager
+from typing import NamedTuple, Self
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
-from margins._activeset import ActiveSets
 from margins._update import Averaging, Rules, WeightVector
 from margins.certificate import Certificate
-from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
+from margins.data._binary_data import SMALLEST_SQNORM
+from margins.data.binary_data import augmented_sqnorms, csr_arrays, make_binary_data, rows_of
 from margins.data.types import MatrixLike
 from margins.data.validation import check_labels, validate_chunk
 from margins.estimators._typed import available_if
 from margins.estimators.base import restored_on_error
+from margins.estimators.declared import Declared
+from margins.estimators.exclusive import exclusive
 from margins.estimators.messages import rule_errors_named
 from margins.estimators.multiclass import positive_codes
+from margins.estimators.stream import Stream, segments_of
 from margins.kernels import LINEAR
-from margins.rules import MistakeHistory, RuleError
-from margins.solvers.base import PhaseRecord
-from margins.solvers.driver import Epoch
+from margins.parameters import BOOLEAN, parameter
+from margins.rules import RuleError
 
 
-@dataclass
-class Stream:
-    """One binary problem of a stream, between two chunks.
+class _Resumed(NamedTuple):
+    """What a fit with ``warm_start=True`` goes on from: that of the last fit or chunk."""
 
-    Attributes that it shares with `margins.solvers.driver.Run` have the same names.
-    """
-
-    weights: WeightVector
-    averaging: Averaging | None
-    theta: float
-    data: object = None
-    history: list = field(default_factory=list)
-    n_epochs: int = 0
-    n_accesses: int = 0
-    seconds: float = 0.0
-    converged: bool = False
-    keep_dual = False
-
-    @property
-    def phases(self):
-        """A stream is one phase: list of PhaseRecord."""
-        return [
-            PhaseRecord("rules", self.n_epochs, self.weights.n_updates, self.n_accesses, self.seconds)
-        ]
-
-    @property
-    def hypothesis(self):
-        if self.averaging is None:
-            return self.weights
-        return self.averaging.hypothesis(self.weights, self.data)
-
-    @property
-    def primal_scale(self):
-        """1: functional margin 1 would need another pass over the samples."""
-        return 1.0
-
-    @property
-    def certificate(self):
-        """The bound |a| / S of the margin of all samples so far; no margin achieved is known."""
-        weights = self.weights
-        dual = 0.5 * weights.dual_sum**2 / weights.sqnorm if weights.sqnorm > 0 else 0.0
-        return Certificate.from_bounds(math.inf, dual, weights.n_updates, -math.inf)
-
-    def process(self, data, rules):
-        """Process the samples of a chunk, in order."""
-        self.data = data
-        if isinstance(self.averaging, MistakeHistory):
-            self.averaging.forget()  # the model has the mistakes of the chunk before
-        sets = ActiveSets((), len(data))
-        order = np.arange(len(data), dtype=np.int32)
-        n_changed = sets.full_epoch(data, self.weights, rules, order, None, self.averaging)
-        self.end_chunk(len(order), n_changed + sets.n_rejected)
-
-    def end_chunk(self, n_accesses, n_mistakes):
-        """Record a chunk."""
-        self.n_epochs += 1
-        self.n_accesses += n_accesses
-        self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
-
-    def __getstate__(self):
-        return {**self.__dict__, "data": None}  # the caller's arrays
+    streams: list
+    classes: np.ndarray
+    n_features: int
+    n_seen: int
+    digest: str | None
 
 
-class OnlineMixin:
-    """`partial_fit` for an algorithm that defines `online_rules`."""
+class OnlineMixin(Declared):
+    """`partial_fit` and `warm_start` for an algorithm that defines `online_rules`."""
+
+    warm_start: bool = parameter(
+        BOOLEAN,
+        "True: `fit` goes on from the model of the last fit or chunk, if there is one. With dual "
+        "variables or an accuracy to prove, which are about the samples, only with the same X and y.",
+        default=False,
+    )
 
     def online_rules(self, sqradius: float) -> Rules:
         """The rules of a stream.
@@ -102,7 +60,8 @@ class OnlineMixin:
         Parameters
         ----------
         sqradius : float
-            R^2, the largest squared norm of a sample of the first chunk.
+            R^2, the largest squared norm of a sample so far, bias and slack term included: of the
+            stream, and of the fit that it goes on from.
 
         Returns
         -------
@@ -114,8 +73,17 @@ class OnlineMixin:
         """Averaging or selection over iterates, given the weight vector before the first sample."""
         return None
 
+    # What the docstring of an algorithm says of its state.
+    _kept = (
+        "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
+        "the dual variables; the longest sample so far. Dual variables only with ``warm_start=True``."
+    )
     # False: the parameters need more than one pass, so there is no `partial_fit`.
     _online = True
+    # True: a fit compares or proves something about its own samples, so a warm start needs these again.
+    _needs_same_samples = False
+    # During a fit with a warm start: _Resumed.
+    _resumed = None
 
     @available_if(lambda self: self._online)
     def partial_fit(
@@ -125,10 +93,15 @@ class OnlineMixin:
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Process the samples once, in order, continuing from the last call.
+        """Process the samples once, in order, going on from the last call of `partial_fit` or `fit`.
 
-        The result does not depend on the division into chunks, unless a parameter depends on the first
-        chunk. The first call, and the first after `fit`, begins a new stream.
+        The result is the same for any division into chunks. Where `fit` computes a unit from the
+        training set, R, theta_init or intercept_scaling, a stream uses the longest sample so far for R,
+        and 1 for the others; after a fit, those of the fit. A clone begins a new stream.
+
+        Afterwards `certificates_` is an empty list, since a margin achieved would need another pass.
+        `upper_bounds_` has, for each binary problem, the bound |a| / S, which no margin of all samples
+        so far exceeds.
 
         Parameters
         ----------
@@ -148,24 +121,29 @@ class OnlineMixin:
         ValueError
             If a parameter or the data are not allowed, if `classes` are missing or change, or with a
             kernel: a stream keeps no samples to evaluate it on. The stream is then unchanged.
+        RuntimeError
+            If the estimator is in use by another thread.
         margins.rules.RuleError
             If a rule returns a number that is not finite. The model stays; the next call begins a new
             stream.
+        KeyboardInterrupt
+            On Ctrl-C. The stream is then as before the call.
         """
         self._check_parameters()  # type: ignore[attr-defined]  # of the classifier
         self._check_stream()
-        try:
-            with restored_on_error(self):
-                self._partial_fit(X, y, classes, sample_weight)
-        except RuleError:
-            self._streams = None  # their weight vectors may be NaN
-            raise
+        with exclusive(self, "partial_fit"):
+            try:
+                with restored_on_error(self):
+                    self._partial_fit(X, y, classes, sample_weight)
+            except RuleError:
+                self._streams = None  # their weight vectors may be NaN
+                raise
         return self
 
     def _partial_fit(self, X, y, classes, sample_weight):
         streams = getattr(self, "_streams", None)
         if streams is None and classes is not None:
-            self.__dict__.pop("classes_", None)  # a fit's
+            self.__dict__.pop("classes_", None)  # of a stream that a rule has ended
         X, y = validate_chunk(self, X, y, is_first=streams is None)
         if classes is not None:
             check_labels(classes, f"classes of {type(self).__name__}.partial_fit")
@@ -175,37 +153,157 @@ class OnlineMixin:
         if len(samples.kept) == 0:
             raise ValueError("X of partial_fit must have a sample of positive weight. Got none.")
         rows = rows_of(samples.X)
-        sqnorms = rows.sqnorms()
         if streams is None:
-            self._prepare_scales(sqnorms)
+            self._prepare_scales(np.ones(1))  # no chunk decides the units
         sqrho = self._sqrho
-        sqnorms = augmented_sqnorms(sqnorms, sqrho, hard_margin=False)
+        sqnorms = augmented_sqnorms(rows.sqnorms(), sqrho, hard_margin=False)
         diag = self._loss(self._penalties(samples.weight)).diag
         positives = positive_codes(len(self.classes_))
         if streams is None:  # no error is raised from here on
             self._forget()
             self.kernel_ = LINEAR
-            self._sqradius = float(np.max(sqnorms + diag))
             self._streams = streams = [self._stream(rows.n_features) for _ in positives]
-        rules = self.online_rules(self._sqradius)
-        for stream, code in zip(streams, positives, strict=True):
-            positive = samples.codes == code
-            data = make_binary_data(rows, sqnorms, positive, sqrho, diag, math.inf)
-            begin = time.perf_counter()
-            with rule_errors_named(self, samples.kept):
-                self._process_chunk(stream, data, rules, samples)
-            stream.seconds += time.perf_counter() - begin
-        self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
-        self._n_seen += samples.n_samples
+        segments, self._sqradius = segments_of(sqnorms + diag, self._sqradius, self._rules_of)
+        with self._model_restored_on_error(streams):
+            for stream, code in zip(streams, positives, strict=True):
+                data = make_binary_data(rows, sqnorms, samples.codes == code, sqrho, diag, math.inf)
+                with rule_errors_named(self, samples.kept):
+                    self._process_chunk(stream, data, segments, samples)
+            self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
+            self._n_seen += samples.n_samples
+            self._digest = None
 
-    def _process_chunk(self, stream, data, rules, samples):
+    @contextmanager
+    def _model_restored_on_error(self, streams):
+        """Restore what a chunk changes in place, if it is interrupted."""
+        saved = [stream.saved() for stream in streams]
+        try:
+            yield
+        except BaseException:
+            for stream, state in zip(streams, saved, strict=True):
+                stream.restore(state)
+            raise
+
+    def _rules_of(self, sqradius):
+        """The rules of a stream; zero rows alone are no unit."""
+        return self.online_rules(sqradius if sqradius >= SMALLEST_SQNORM else 1.0)
+
+    def _process_chunk(self, stream, data, segments, samples):
         """Process the samples of a chunk in one binary problem."""
-        stream.process(data, rules)
+        stream.process(data, segments)
+
+    # What a fit leaves, and what a warm start begins from.
+
+    def _begin_fit(self):
+        streams = self.__dict__.pop("_streams", None)
+        if self.warm_start:
+            self._check_warm_start(streams)
+            if streams is not None:
+                self._resumed = _Resumed(
+                    streams, self.classes_, self.n_features_in_, self._n_seen, self._digest
+                )
+
+    def _run_maker(self, samples, fit):
+        resumed = self._resumed
+        if resumed is not None:
+            self._check_resumed(samples)
+        make = super()._run_maker(samples, fit)
+        if resumed is None:
+            return make
+        same_samples = self._digest == resumed.digest
+
+        def resume(index, seed):
+            run = make(index, seed)
+            resumed.streams[index].resume(run, same_samples)
+            return run
+
+        return resume
+
+    def _check_resumed(self, samples):
+        """Raise ValueError unless these samples may go on from the last model."""
+        name, resumed = type(self).__name__, self._resumed
+        if not np.array_equal(self.classes_, resumed.classes) or (
+            samples.X.shape[1] != resumed.n_features
+        ):
+            raise ValueError(
+                f"X and y of {name}.fit must have the features and classes of the last fit, with "
+                f"warm_start=True: {resumed.n_features} features, classes {resumed.classes.tolist()}. "
+                f"Got {samples.X.shape[1]} features, classes {self.classes_.tolist()}."
+            )
+        self._digest = _digest_of(samples)
+        if self._digest == resumed.digest:
+            return
+        if self._needs_same_samples or self._accuracy is not None or self._leaves_dual:
+            raise ValueError(
+                f"X and y of {name}.fit must be those of the last fit, with warm_start=True, because "
+                "its dual variables or its accuracy are about these samples. Got other samples, or "
+                "another storage of them. Use partial_fit, or warm_start=False."
+            )
+
+    def _check_warm_start(self, streams):
+        """Raise ValueError for parameters that a warm start, from these streams, does not allow."""
+        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+            raise ValueError(
+                f"warm_start of {type(self).__name__}.fit must be False with a kernel other than "
+                f"'linear': the products with its samples are not kept. Got kernel={self.kernel!r}."
+            )
+
+    def _collect(self, runs, samples):
+        if isinstance(runs[0], Stream):
+            self._collect_streams(runs, samples)
+            return
+        resumed = self._resumed
+        if resumed is not None and self._digest != resumed.digest:
+            # The sum that a bound divides by has other samples in it.
+            for run in runs:
+                proven = run.certificate
+                run.certificate = Certificate.from_bounds(
+                    proven.primal, 0.0, proven.n_updates, proven.margin
+                )
+        super()._collect(runs, samples)
+        self.__dict__.pop("_resumed", None)
+        if self.kernel_ != LINEAR:
+            return
+        if self.warm_start and resumed is None:
+            self._digest = _digest_of(samples)
+        self._streams = [self._stream_after(run, samples) for run in runs]
+        self._sqradius = max(run.sqradius for run in runs)
+        self._n_seen = samples.n_samples + (0 if resumed is None else resumed.n_seen)
+
+    def _collect_streams(self, streams, samples):
+        """Set the fitted attributes after a chunk."""
+        self._collect_model(streams, samples)
+        self.certificates_ = []
+        self.upper_bounds_ = [stream.upper_bound for stream in streams]
+        self.learning_curve_ = [stream.history for stream in streams]
+        self.phases_ = [stream.phases for stream in streams]
+        self.solver_ = "rules"
+        self.n_iter_ = max(stream.n_epochs for stream in streams)
+        self.n_updates_ = sum(stream.weights.n_updates for stream in streams)
+        self.n_accesses_ = sum(stream.n_accesses for stream in streams)
+        self.converged_ = False
 
     def _forget(self):
         super()._forget()
-        self._streams = None
-        self._n_seen = 0
+        self.__dict__.pop("upper_bounds_", None)
+        self._streams, self._n_seen, self._sqradius = None, 0, 0.0
+        if self._resumed is None:
+            self._digest = None
+
+    def _stream(self, n_features):
+        """The state of one binary problem before the first sample: Stream."""
+        weights = WeightVector(n_features)
+        averaging = self.online_averaging(weights)
+        if averaging is not None:
+            averaging = averaging.for_stream()
+        return Stream(weights, averaging, self._theta)
+
+    def _stream_after(self, run, samples):
+        """The state of one binary problem after a fit: Stream."""
+        averaging = None if run.averaging is None else run.averaging.for_stream()
+        stream = Stream(run.weights.without_dual(), averaging, run.theta)
+        stream.go_on_from(run, self.warm_start)
+        return stream
 
     def _codes(self, y):
         """Indices of labels in `classes_`: ndarray of int, shape (m,)."""
@@ -223,19 +321,29 @@ class OnlineMixin:
             )
         return codes
 
-    def _stream(self, n_features):
-        weights = WeightVector(n_features)
-        return Stream(weights, self.online_averaging(weights), self._theta)
-
     def _check_stream(self):
-        """Raise ValueError for parameters that streams do not allow."""
+        """Raise ValueError for parameters, or a fitted model, that streams do not allow."""
+        name = type(self).__name__
         if not (isinstance(self.kernel, str) and self.kernel == "linear"):
             raise ValueError(
-                f"kernel of {type(self).__name__}.partial_fit must be 'linear': a stream keeps no "
+                f"kernel of {name}.partial_fit must be 'linear': a stream keeps no "
                 f"samples to evaluate a kernel on. Got {self.kernel!r}."
+            )
+        fitted = getattr(self, "kernel_", LINEAR)
+        if fitted != LINEAR:
+            raise ValueError(
+                f"kernel of {name}.partial_fit must be 'linear', also that of the model it goes on "
+                f"from. Got one fitted with kernel={fitted.label}; a clone begins a new stream."
             )
         if isinstance(self.class_weight, str):
             raise ValueError(
-                f"class_weight of {type(self).__name__}.partial_fit must be a mapping or None: the "
+                f"class_weight of {name}.partial_fit must be a mapping or None: the "
                 f"balance of a stream is not known before its end. Got {self.class_weight!r}."
             )
+
+
+def _digest_of(samples):
+    """A digest of samples and labels, by which the same ones are recognised: str."""
+    X = samples.X
+    arrays = (*csr_arrays(X), X.shape) if sparse.issparse(X) else X
+    return joblib.hash((arrays, samples.codes))

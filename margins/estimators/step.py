@@ -13,8 +13,8 @@ from margins.parameters import Interval, optional, parameter
 from margins.solvers.base import Phase
 
 ABOUT_RADIUS = (
-    "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its first "
-    "chunk. 1: step sizes in the paper's units."
+    "R. None: the norm of the longest sample, bias and slack term included; in a stream, of the longest "
+    "so far. 1: step sizes in the paper's units."
 )
 RADII = optional(Interval(1e-60, 1e60))
 

@@ -20,6 +20,13 @@ cdef class Averaging:
     def reserve(self, Py_ssize_t n_updates):
         """Allocate memory for so many updates: during a pass nothing can be allocated."""
 
+    def for_stream(self):
+        """The averaging that goes on over other samples, each accessed once: Averaging.
+
+        Subclasses that keep dual variables, or indices of samples, return a copy without these.
+        """
+        return self
+
     def hypothesis(self, WeightVector a, BinaryData data):
         """The weight vector of the model, given the current one, `a`: WeightVector."""
         return a

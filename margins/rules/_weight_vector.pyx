@@ -42,6 +42,10 @@ cdef class WeightVector:
         """An equal weight vector that shares no array with this one."""
         return _restore(np.array(self.v), None if self.beta is None else np.array(self.beta), self.state)
 
+    def without_dual(self):
+        """A copy that keeps no dual variables, for samples of which each is accessed once."""
+        return _restore(np.array(self.v), None, self.state)
+
     def over(self, BinaryData data not None):
         """A new weight vector with the same dual variables, for these samples as rows of another matrix."""
         result = _restore(np.zeros(data.rows.n_features), np.array(self.beta), self.state)
@@ -202,8 +206,9 @@ cdef class WeightVector:
 
 def _restore(v, beta, State state):
     cdef WeightVector a = WeightVector.__new__(WeightVector)
-    a.v = v
-    a.beta = beta
+    # Copied where read-only: a pickle may be memory-mapped.
+    a.v = np.require(v, requirements="W")
+    a.beta = None if beta is None else np.require(beta, requirements="W")
     a.state = state
     return a
 

@@ -46,6 +46,11 @@ cdef class LongestSurvivor(Averaging):
     def __setstate__(self, state):
         self.longest, self.n_right, self.n_accesses = state
 
+    def for_stream(self):
+        cdef LongestSurvivor result = LongestSurvivor(self.kept.without_dual())
+        result.longest, result.n_right, result.n_accesses = self.longest, self.n_right, self.n_accesses
+        return result
+
     cdef bint _prefers(self, BinaryData data, WeightVector a) noexcept nogil:
         """Is the hypothesis in force better than the one kept? If so, it is about to be kept."""
         if self.n_right > self.longest:
@@ -71,7 +76,8 @@ cdef class Pocket(LongestSurvivor):
 
     When the run of the hypothesis in force exceeds the run of the one in the pocket, it is tried on all
     samples. It replaces the one in the pocket if it classifies more of them correctly, and its run, as
-    long as it is then, becomes the one to exceed.
+    long as it is then, becomes the one to exceed. A stream keeps no samples to count over: there it goes
+    on as `LongestSurvivor`, the pocket without ratchet.
 
     Parameters
     ----------
@@ -148,6 +154,12 @@ cdef class Average(Averaging):
 
     def __setstate__(self, state):
         self.lag, self.total, self.n_right, self.n_accesses = state
+
+    def for_stream(self):
+        cdef Average result = Average(self.lag.without_dual(), self.weighting)
+        result.lag, result.total = self.lag.without_dual(), self.total
+        result.n_right, result.n_accesses = self.n_right, self.n_accesses
+        return result
 
     cdef double _weight(self) noexcept nogil:
         return self.n_accesses if self.by_accesses else self.n_right
@@ -293,6 +305,11 @@ cdef class MistakeHistory(Averaging):
     def forget(self):
         """Begin a new list with the hypothesis in force; its vote so far stays."""
         self.n_mistakes = 0
+
+    def for_stream(self):
+        result = MistakeHistory()
+        result.n_right, result.n_accesses = self.n_right, self.n_accesses
+        return result
 
     def __reduce__(self):
         return type(self), (), (self.mistakes, self.votes, self.n_right, self.n_accesses)

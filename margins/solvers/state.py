@@ -173,6 +173,11 @@ class RunState:
         self.weights.clear()
         self._primal, self._is_certified = None, False
 
+    def resume(self, weights, averaging):
+        """Begin from the weights of an earlier run, and its averaging, in place of 0."""
+        self.weights = weights
+        self.averaging = self._averaging = averaging
+
     def rescale(self, factor):
         """Multiply the weight vector and its dual variables by `factor` > 0."""
         self.weights.rescale(factor)

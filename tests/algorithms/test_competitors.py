@@ -338,7 +338,7 @@ def test_stream_gives_the_same_in_whatever_chunks_it_comes(name, params):
     for rows in np.array_split(np.arange(len(y)), 7):
         parts.partial_fit(X[rows], y[rows], classes=[-1, 1])
     np.testing.assert_array_equal(whole.coef_, parts.coef_)
-    assert whole.certificates_ == parts.certificates_
+    assert whole.upper_bounds_ == parts.upper_bounds_
     assert whole.n_updates_ > 1
 
 

@@ -236,7 +236,7 @@ def test_stream_is_the_same_in_whatever_chunks_bit_for_bit(name, averaging):
         parts.partial_fit(X[rows], y[rows], [-1, 1])
     assert_array_equal(parts.coef_, whole.coef_)
     assert_array_equal(parts.intercept_, whole.intercept_)
-    assert parts.certificates_ == whole.certificates_
+    assert parts.upper_bounds_ == whole.upper_bounds_
 
 
 def test_zero_row_has_a_loss_that_nothing_takes_away():

@@ -222,8 +222,7 @@ def test_stream_in_any_chunks_is_the_replay(variant, C, layout):
         assert_array_equal(classifier.cache_[0], replay.cache)
         assert_array_equal(np.append(classifier.coef_[0], classifier.intercept_[0]), replay.w[:4])
         assert classifier.n_updates_ == replay.n_changes
-        (certificate,) = classifier.certificates_
-        assert certificate.upper_bound == pytest.approx(np.linalg.norm(replay.w) / len(replay.cache))
+        assert classifier.upper_bounds_[0] == pytest.approx(np.linalg.norm(replay.w) / len(replay.cache))
 
 
 @each_variant
@@ -239,7 +238,7 @@ def test_chunks_of_real_values_are_one_pass_bit_for_bit(variant, layout):
     assert_array_equal(parts.coef_, whole.coef_)
     for one, other in zip(parts.cache_, whole.cache_, strict=True):
         assert_array_equal(one, other)
-    assert parts.certificates_ == whole.certificates_
+    assert parts.upper_bounds_ == whole.upper_bounds_
 
 
 def test_stream_keeps_the_rows_of_its_members_only():

@@ -119,7 +119,7 @@ def test_pickled_stream_goes_on_like_the_stream(name, n_classes):
 
 @quiet
 @pytest.mark.parametrize("name", ONLINE)
-def test_fit_forgets_the_stream_and_a_stream_forgets_the_fit(name):
+def test_fit_forgets_the_stream_and_a_stream_goes_on_from_the_fit(name):
     X, y = clouds(n_classes=3)
     Z, z = clouds(n_features=3, seed=1)
     z = np.array(["ham", "spam"])[z]
@@ -127,8 +127,15 @@ def test_fit_forgets_the_stream_and_a_stream_forgets_the_fit(name):
     again = stream(make(name, random_state=0), X, y).fit(Z, z)
     assert_same_fit(again, fresh)
     assert_array_equal(again.decision_function(Z), fresh.decision_function(Z))
-    # What comes now begins a stream of its own, and not where either has ended.
-    assert_same_fit(stream(again, X, y), stream(make(name), X, y))
+    # What comes now is of the classes and features of the fit, and goes on from it.
+    with pytest.raises(ValueError, match="features"):
+        again.partial_fit(X, np.array(["ham", "spam"])[y % 2])
+    assert_same_fit(again, fresh)
+    for part, labels in chunks(Z, z):
+        again.partial_fit(part, labels)
+        fresh.partial_fit(part, labels)
+    assert_same_fit(again, fresh)
+    assert_same_fit(stream(clone(again), X, y), stream(make(name), X, y))
 
 
 @quiet
@@ -136,8 +143,9 @@ def test_fit_forgets_the_stream_and_a_stream_forgets_the_fit(name):
 def test_stream_after_a_fit_has_its_classes_if_none_are_given(name):
     X, y = clouds(n_classes=3)
     classifier = make(name, random_state=0).fit(X, y)
-    fresh = make(name, random_state=0).partial_fit(X, y, classes=[0, 1, 2])
-    assert_same_fit(classifier.partial_fit(X, y), fresh)
+    given = make(name, random_state=0).fit(X, y).partial_fit(X, y, classes=[0, 1, 2])
+    assert_same_fit(classifier.partial_fit(X, y), given)
+    assert_array_equal(classifier.classes_, [0, 1, 2])
 
 
 @pytest.mark.parametrize("name", ONLINE)
@@ -167,7 +175,7 @@ def test_chunks_may_lack_classes_and_differ_in_layout(name):
         assert_allclose(mixed.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9)
     else:
         assert_array_equal(mixed.decision_function(X), plain.decision_function(X))
-        assert mixed.certificates_ == plain.certificates_
+        assert mixed.upper_bounds_ == plain.upper_bounds_
     assert mixed.learning_curve_ == plain.learning_curve_
 
 
@@ -182,7 +190,7 @@ def test_row_of_weight_zero_is_left_out_of_a_stream(name):
         rows = rows[kept[rows]]
         left_out.partial_fit(X[rows], y[rows], classes=[0, 1, 2], sample_weight=weight[rows])
     assert_array_equal(zero.decision_function(X), left_out.decision_function(X))
-    assert zero.certificates_ == left_out.certificates_
+    assert zero.upper_bounds_ == left_out.upper_bounds_
     if name in VOTING:
         assert_array_equal(zero.support_vectors_, X[zero.support_])
 

@@ -21,9 +21,6 @@ from margins.testing import algorithm_checks, check_algorithm
 
 SAMPLED = ["averaged-perceptron", "pdm"]  # all of them in tests/estimators/test_scikit_learn.py
 HARD_MARGIN = {"pfm": {"C": math.inf, "gamma": 0.1}}  # needs a margin there
-EXPECTED = {
-    "pocket": {"check_partial_fit": "The ratchet counts over the samples at hand: those of a chunk."}
-}
 
 
 def checks_of_all():
@@ -31,7 +28,7 @@ def checks_of_all():
         for params in ({}, HARD_MARGIN.get(name)):
             if params is None:
                 continue
-            for check, arguments in algorithm_checks(name, EXPECTED.get(name), **params):
+            for check, arguments in algorithm_checks(name, **params):
                 if check.__name__ != "check_scikit_learn" or name in SAMPLED:
                     kind = " with C=inf" if params else ""
                     yield pytest.param(check, arguments, id=f"{name}{kind}, {check.__name__}")

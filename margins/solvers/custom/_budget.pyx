@@ -213,7 +213,7 @@ cdef class Cache(SampleLoop):
 
 def _restore(size, generator, members, n_accesses):
     cdef Cache cache = Cache(size, generator)
-    cache._members = members
+    cache._members = np.array(members)  # writable: a pickle may be memory-mapped
     cache.n_members = len(members)
     cache.n_accesses = n_accesses
     return cache

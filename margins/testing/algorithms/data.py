@@ -82,8 +82,7 @@ def check_partial_fit(algorithm, params):
     if not hasattr(make(algorithm, params), "partial_fit"):
         return
     rng = np.random.default_rng(0)
-    # All of equal norm: values that are set by the first chunk do not depend on its size.
-    X = rng.choice([-1.0, 1.0], size=(40, 6))
+    X = rng.choice([-1.0, 1.0, 2.0], size=(40, 6))
     y = np.where(X @ [3, 2, 1, 1, 1, 0.5] + rng.normal(size=40) > 0, 1, 0)
     whole = make(algorithm, params).partial_fit(X, y, classes=[0, 1])
     for size in (1, 7, 20):

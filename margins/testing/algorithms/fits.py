@@ -32,8 +32,10 @@ def make(algorithm, params, **needed):
 
 
 def state_of(classifier):
-    """All attributes that a fit has set."""
-    return {key: value for key, value in vars(classifier).items() if key.endswith("_")}
+    """All attributes that a fit has set, those included that the class computes."""
+    names = {*vars(classifier), *dir(type(classifier))}
+    found = sorted(name for name in names if name.endswith("_") and not name.startswith("_"))
+    return {name: getattr(classifier, name) for name in found if hasattr(classifier, name)}
 
 
 def difference(one, other):

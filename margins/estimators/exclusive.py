@@ -1,0 +1,44 @@
+"""One thread at a time in the training of one estimator.
+
+Compiled loops release the GIL and write to the state of a fit, so two of them in one estimator would
+write to the same memory. No lock is held: nothing blocks, and a forked process inherits none.
+"""
+
+import os
+import threading
+from contextlib import contextmanager
+
+# What trains an estimator: (thread, object of the call), by the identity of the estimator.
+_OWNERS: dict[int, tuple[int, object]] = {}
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_OWNERS.clear)  # the other threads are not in the child
+
+
+@contextmanager
+def exclusive(estimator, method):
+    """Mark an estimator as in use while the body runs.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+    method : str
+        The name of the method, for the error.
+
+    Raises
+    ------
+    RuntimeError
+        If it is in use already.
+    """
+    call = threading.get_ident(), object()
+    owner = _OWNERS.setdefault(id(estimator), call)  # atomic
+    if owner is not call:
+        who = "a call that has not ended" if owner[0] == call[0] else "another thread"
+        raise RuntimeError(
+            f"{type(estimator).__name__}.{method} must be called by one thread at a time: this "
+            f"estimator is in use by {who}."
+        )
+    try:
+        yield
+    finally:
+        _OWNERS.pop(id(estimator), None)

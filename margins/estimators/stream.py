@@ -1,0 +1,232 @@
+"""What is kept of a model between two chunks of a stream, and between a fit and what goes on from it.
+
+A weight vector, its counters and the averaging over its iterates: all that further updates read. The
+samples are not kept, so neither are dual variables: a sample of a later chunk is another sample, with a
+slack term and a dual variable of its own.
+"""
+
+import copy
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from margins._activeset import ActiveSets
+from margins._update import Averaging, WeightVector
+from margins.rules import Average, LongestSurvivor, MistakeHistory, Pocket
+from margins.solvers.base import PhaseRecord
+from margins.solvers.custom._budget import Cache
+from margins.solvers.driver import Epoch
+
+
+@dataclass
+class Stream:
+    """One binary problem of a stream, between two chunks.
+
+    Attributes that it shares with `margins.solvers.driver.Run` have the same names.
+
+    Attributes
+    ----------
+    weights : WeightVector
+        Without dual variables.
+    averaging : Averaging or None
+    theta : float
+        As of a run.
+    primal_scale : float
+        The factor from the hypothesis to `coef_`: that of the fit that it goes on from, else 1, since
+        functional margin 1 would need another pass over the samples.
+    earlier : list of PhaseRecord
+        The phases of that fit.
+    counts : tuple of int
+        Epochs, updates and accesses before the first chunk.
+    of_fit : tuple of (WeightVector, Averaging or None), or None
+        The state of that fit with what is about its samples, for a warm start over the same ones.
+    """
+
+    weights: WeightVector
+    averaging: Averaging | None
+    theta: float
+    data: object = None
+    history: list = field(default_factory=list)
+    n_epochs: int = 0
+    n_accesses: int = 0
+    seconds: float = 0.0
+    primal_scale: float = 1.0
+    earlier: list = field(default_factory=list)
+    counts: tuple = (0, 0, 0)
+    of_fit: tuple | None = None
+    converged = False
+    keep_dual = False
+
+    def go_on_from(self, run, warm_start):
+        """Take over the counters and the scale of a run that has ended.
+
+        Parameters
+        ----------
+        run : margins.solvers.driver.Run
+        warm_start : bool
+            True: keep what is about its samples, too.
+        """
+        self.history, self.earlier = list(run.history), list(run.phases)
+        self.n_epochs, self.n_accesses = run.n_epochs, run.n_accesses
+        self.counts = run.n_epochs, run.weights.n_updates, run.n_accesses
+        if math.isfinite(run.primal_scale) and run.primal_scale > 0:
+            self.primal_scale = run.primal_scale
+        if warm_start:
+            averaging = run.averaging
+            if isinstance(averaging, MistakeHistory):
+                averaging = averaging.for_stream()  # the model has its mistakes
+            self.of_fit = copy.deepcopy((run.weights, averaging))
+
+    @property
+    def phases(self):
+        """The phases of the fit before, and the stream as one more: list of PhaseRecord."""
+        total = self.n_epochs, self.weights.n_updates, self.n_accesses
+        counts = (now - before for now, before in zip(total, self.counts, strict=True))
+        return [*self.earlier, PhaseRecord("rules", *counts, self.seconds)]
+
+    @property
+    def hypothesis(self):
+        if self.averaging is None:
+            return self.weights
+        return self.averaging.hypothesis(self.weights, self.data)
+
+    @property
+    def upper_bound(self):
+        """|a| / S, which no margin of all samples so far exceeds; inf before the first update."""
+        total = self.weights.dual_sum
+        return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf
+
+    def process(self, data, segments):
+        """Process the samples of a chunk, in order.
+
+        Parameters
+        ----------
+        data : BinaryData
+        segments : list of (Rules, ndarray of int32)
+            Samples that follow one another, and the rules by which they are processed.
+        """
+        begin = time.perf_counter()
+        self.data, self.of_fit = data, None
+        n_mistakes = self._process(segments)
+        self.n_epochs += 1
+        self.n_accesses += sum(len(order) for _, order in segments)
+        self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
+        self.seconds += time.perf_counter() - begin
+
+    def _process(self, segments):
+        """Process the samples of `data`: the number of mistakes."""
+        if isinstance(self.averaging, MistakeHistory):
+            self.averaging.forget()  # the model has the mistakes of the chunk before
+        sets, n_mistakes = ActiveSets((), len(self.data)), 0
+        for rules, order in segments:
+            n_changed = sets.full_epoch(self.data, self.weights, rules, order, None, self.averaging)
+            n_mistakes += n_changed + sets.n_rejected
+        return n_mistakes
+
+    def saved(self):
+        """The state before a chunk, for `restore`: dict. Of the history, its length: it only grows."""
+        return {**vars(self), **self._copied(), "history": len(self.history)}
+
+    def _copied(self):
+        """Copies of what a chunk changes in place: dict."""
+        averaging = None if self.averaging is None else self.averaging.for_stream()
+        return {"weights": self.weights.without_dual(), "averaging": averaging}
+
+    def restore(self, saved):
+        """Return to a state saved before a chunk that was interrupted."""
+        history = self.history
+        del history[saved["history"] :]
+        vars(self).update(saved, history=history)
+
+    def resume(self, run, same_samples):
+        """Make a new run begin where the last fit or chunk has ended.
+
+        Parameters
+        ----------
+        run : margins.solvers.driver.Run
+        same_samples : bool
+            True: its samples are those of the last fit, whose dual variables are then kept.
+        """
+        is_of_fit = same_samples and self.of_fit is not None
+        state = self.of_fit if is_of_fit else (self.weights, self.averaging)
+        weights, averaging = copy.deepcopy(state)
+        if isinstance(averaging, MistakeHistory):
+            averaging.forget()
+        run.resume(weights, averaging)
+        if is_of_fit:
+            weights.recompute(run.data)  # C may be another one now
+
+    def __getstate__(self):
+        state = {key: as_plain(value) for key, value in vars(self).items()}
+        return {**state, "data": None}  # the caller's arrays
+
+    def __setstate__(self, state):
+        vars(self).update({key: from_plain(value) for key, value in state.items()})
+
+
+# Compiled objects of a state, and what makes them from their arguments.
+_COMPILED = {
+    "WeightVector": (WeightVector, WeightVector(1).__reduce__()[0]),
+    "LongestSurvivor": (LongestSurvivor, LongestSurvivor),
+    "Pocket": (Pocket, Pocket),
+    "Average": (Average, Average),
+    "MistakeHistory": (MistakeHistory, MistakeHistory),
+    "Cache": (Cache, Cache().__reduce__()[0]),
+}
+
+
+def as_plain(value):
+    """A compiled object, or a tuple of them, as arrays, numbers and dicts.
+
+    Files that run no code have no compiled objects.
+    """
+    if type(value) is tuple:
+        return tuple(map(as_plain, value))
+    for name, (kind, _) in _COMPILED.items():
+        if type(value) is kind:
+            _, arguments, *state = value.__reduce__()
+            return {"compiled": name, "arguments": as_plain(arguments), "state": as_plain(tuple(state))}
+    return value
+
+
+def from_plain(value):
+    """The inverse of `as_plain`."""
+    if type(value) is tuple:
+        return tuple(map(from_plain, value))
+    if not (isinstance(value, dict) and "compiled" in value):
+        return value
+    result = _COMPILED[value["compiled"]][1](*from_plain(value["arguments"]))
+    for state in from_plain(value["state"]):
+        result.__setstate__(state)
+    return result
+
+
+def segments_of(sqnorms, largest, rules_of):
+    """Divide a chunk where the longest sample so far changes, so that no division into chunks matters.
+
+    Parameters
+    ----------
+    sqnorms : ndarray of float64, shape (m,)
+        Squared norms, bias and slack terms included.
+    largest : float
+        The largest one of the stream before.
+    rules_of : callable
+        ``rules_of(sqradius)`` makes the rules.
+
+    Returns
+    -------
+    segments : list of (Rules, ndarray of int32)
+    largest : float
+        The largest squared norm now.
+    """
+    order = np.arange(len(sqnorms), dtype=np.int32)
+    running = np.maximum(np.maximum.accumulate(sqnorms), largest)
+    starts = [0, *(np.flatnonzero(np.diff(running)) + 1).tolist()]
+    ends = [*starts[1:], len(order)]
+    segments = [
+        (rules_of(float(running[start])), order[start:end])
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return segments, float(running[-1])

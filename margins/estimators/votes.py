@@ -1,0 +1,224 @@
+"""The model of the voted perceptron: the mistakes that its hypotheses are made of, and their votes.
+
+A stream adds to it chunk by chunk. Arrays have spare capacity, so that adding one mistake takes constant
+time on average; what is given out is a view of the part in use, which never changes.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from margins.data.binary_data import csr_arrays
+
+
+class GrowingArray:
+    """An array that grows along its first axis.
+
+    Parameters
+    ----------
+    values : ndarray
+        The first elements; copied when more are added.
+    """
+
+    def __init__(self, values):
+        self._buffer, self._n = values, len(values)
+
+    def __len__(self):
+        return self._n
+
+    @property
+    def values(self):
+        """The elements so far: ndarray, read-only in effect."""
+        return self._buffer[: self._n]
+
+    def extend(self, values):
+        """Add elements, converted to a common type."""
+        dtype = np.result_type(self._buffer.dtype, values.dtype)
+        needed = self._n + len(values)
+        if needed > len(self._buffer) or dtype != self._buffer.dtype:
+            buffer = np.empty((needed + needed // 2, *self._buffer.shape[1:]), dtype=dtype)
+            buffer[: self._n] = self.values
+            self._buffer = buffer
+        self._buffer[self._n : needed] = values
+        self._n = needed
+
+    def cut(self, n):
+        """Remove all elements but the first n."""
+        self._buffer, self._n = self._buffer[:n], n  # no capacity: views of what is removed stay
+
+    def __getstate__(self):
+        return {"_buffer": self.values, "_n": self._n}
+
+
+class GrowingRows:
+    """Rows of a dense array or of a CSR matrix, to which more are added.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix, shape (n, d)
+    """
+
+    def __init__(self, X):
+        self._is_array, self._n_features = isinstance(X, sparse.sparray), X.shape[1]
+        self._parts = [GrowingArray(part) for part in _parts_of(X)]
+
+    @property
+    def _is_sparse(self):
+        return len(self._parts) == 3
+
+    @property
+    def matrix(self):
+        """The rows so far: ndarray or CSR matrix, of the first type that was sparse, if any was."""
+        if not self._is_sparse:
+            return self._parts[0].values
+        starts = self._parts[2].values
+        data, columns = (part.values[: starts[-1]] for part in self._parts[:2])
+        kind = sparse.csr_array if self._is_array else sparse.csr_matrix
+        return kind((data, columns, starts), shape=(len(starts) - 1, self._n_features))
+
+    def extend(self, X):
+        """Add rows."""
+        if sparse.issparse(X) and not self._is_sparse:
+            self.__init__(type(X)(self.matrix))
+        if not self._is_sparse:
+            self._parts[0].extend(X)
+            return
+        data, columns, starts = _parts_of(X if sparse.issparse(X) else sparse.csr_array(X))
+        begin = self._parts[2].values[-1]
+        self._parts[0].extend(data)
+        self._parts[1].extend(columns)
+        self._parts[2].extend(begin + starts[1:])
+
+    def cut(self, n):
+        """Remove all rows but the first n."""
+        if not self._is_sparse:
+            self._parts[0].cut(n)
+            return
+        data, columns, starts = self._parts
+        starts.cut(n + 1)
+        for part in (data, columns):
+            part.cut(int(starts.values[-1]))
+
+
+def _parts_of(X):
+    if not sparse.issparse(X):
+        return (X,)
+    data, columns, starts = csr_arrays(X)
+    return data[: starts[-1]], columns[: starts[-1]], starts
+
+
+class VotedModel:
+    """The mistakes and votes of all binary problems.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix, shape (n_support, d)
+        The distinct samples that were mistakes.
+    indices, codes : ndarray of int, shape (n_support,)
+        Their indices in the training set, and their classes.
+    mistakes : list of ndarray of int32, shape (n_mistakes,)
+        For each binary problem, the mistakes in order: rows of X.
+    votes : list of ndarray of int64, shape (n_mistakes + 1,)
+        The votes of its hypotheses.
+    """
+
+    def __init__(self, X, indices, codes, mistakes, votes):
+        self._rows = GrowingRows(X)
+        self._indices, self._codes = GrowingArray(indices), GrowingArray(codes)
+        self._mistakes = [GrowingArray(part) for part in mistakes]
+        self._ended = [GrowingArray(part[:-1]) for part in votes]
+        self._current = [part[-1] for part in votes]  # the votes of the hypotheses in force
+
+    def extend(self, X, indices, codes, mistakes, votes):
+        """Add the mistakes of more samples.
+
+        Parameters
+        ----------
+        X, indices, codes, mistakes, votes
+            As above. The first of `votes` is that of the hypothesis in force, in full.
+        """
+        n_before = len(self._indices)
+        if len(indices):
+            # Rows before the mistakes that refer to them: another thread may be predicting.
+            self._rows.extend(X)
+            self._codes.extend(codes)
+            self._indices.extend(indices)
+        for index, (more, counts) in enumerate(zip(mistakes, votes, strict=True)):
+            if len(more):
+                self._ended[index].extend(counts[:-1])
+                self._mistakes[index].extend(np.int32(n_before) + more)
+            self._current[index] = counts[-1]
+
+    @property
+    def size(self):
+        """How much it holds, for `cut`: tuple."""
+        return len(self._indices), [len(part) for part in self._mistakes], list(self._current)
+
+    def cut(self, size):
+        """Remove what was added since it had this size."""
+        n_support, n_mistakes, self._current = size
+        self._rows.cut(n_support)
+        for part in (self._indices, self._codes):
+            part.cut(n_support)
+        for part in (self._mistakes, self._ended):
+            for array, n in zip(part, n_mistakes, strict=True):
+                array.cut(n)
+
+    def keep_tail(self, index, first):
+        """Remove the votes of the hypotheses of a binary problem before the `first`."""
+        votes = self.votes[index]
+        votes[:first] = 0
+        self._ended[index], self._current[index] = GrowingArray(votes[:-1]), votes[-1]
+
+    @property
+    def support(self):
+        return self._indices.values
+
+    @property
+    def support_vectors(self):
+        return self._rows.matrix
+
+    @property
+    def mistakes(self):
+        return [part.values for part in self._mistakes]
+
+    @property
+    def votes(self):
+        pairs = zip(self._ended, self._current, strict=True)
+        return [np.append(ended.values, current) for ended, current in pairs]
+
+    @property
+    def lists(self):
+        """Mistakes and votes of each binary problem, of one length: list of (ndarray, ndarray)."""
+        result = []
+        for mistakes, ended, current in zip(self._mistakes, self._ended, self._current, strict=True):
+            done = mistakes.values
+            result.append((done, np.append(ended.values[: len(done)], current)))
+        return result
+
+    def labels(self, code):
+        """The labels of the support in the binary problem of a class: ndarray of float64."""
+        return np.where(self._codes.values == code, 1.0, -1.0)
+
+
+class OfVotes:
+    """An attribute of a classifier that its voted model has, where the fit has set none itself.
+
+    Parameters
+    ----------
+    name : str
+        Of the attribute of `VotedModel`.
+    """
+
+    def __init__(self, name):
+        self._name = name
+
+    def __set_name__(self, owner, name):
+        self._public = name
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self
+        model = vars(estimator).get("_voted_model")
+        if model is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._public!r}")
+        return getattr(model, self._name)
