@@ -19,6 +19,7 @@ from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.losses.base import NOTHING
+from margins.losses.rounding import returned_point
 from margins.solvers.base import Phase, PhaseRecord, Problem, Solver, solver_path
 from margins.tuning import TUNING
 
@@ -187,6 +188,7 @@ class Run:
         self._n_accesses_summed = 0  # before the weight vector was last summed
         self._primal = None  # of the last epoch, if its solver has found one
         self._is_certified = False  # the hypothesis as it is
+        self._is_restated = False  # its coefficients as they are rounded
         self._check_gap = True
 
     @property
@@ -287,7 +289,7 @@ class Run:
         self.certificate = Certificate.from_bounds(
             bounds.primal, self._best_dual, weights.n_updates, bounds.margin
         )
-        self._is_certified = True
+        self._is_certified, self._is_restated = True, False
 
     # The loop.
 
@@ -412,6 +414,8 @@ class Run:
             self.certify()
             if self.finished and self._leave_rounding():
                 self.certify()
+            if self.finished:
+                self._certify_as_returned()
         mistakes = self._n_changed + self._n_rejected
         self.history.append(
             Epoch(
@@ -441,6 +445,7 @@ class Run:
             self._correct_rounding()
         if self._leave_rounding() or not self._is_certified:
             self.certify()
+        self._certify_as_returned()
         if not self._check_gap:  # an observer ended the run after an epoch without a certificate
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
             if self.finished:
@@ -451,6 +456,28 @@ class Run:
                 self.message = self.standstill or "the algorithm ended before its accuracy was proven"
         if self._watch is not None:
             self._watch.end()
+
+    def _certify_as_returned(self):
+        """State the primal value of the rounded coefficients, where rounding makes a difference."""
+        if self._is_restated:
+            return
+        self._is_restated = True
+        point = returned_point(
+            self.loss,
+            self.data,
+            self.hypothesis,
+            scale=self.primal_scale,
+            theta=self.theta,
+            products=self.products,
+            primal=self.certificate.primal,
+            n_accesses=self.n_accesses - self._n_accesses_summed,
+        )
+        if point is None:
+            return
+        self.primal_scale = point.scale
+        self.certificate = Certificate.from_bounds(
+            point.primal, self._best_dual, self.weights.n_updates, point.margin
+        )
 
     def _note_standstill(self):
         """Tell an epoch that could change nothing from one that had nothing to change."""
