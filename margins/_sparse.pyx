@@ -109,16 +109,22 @@ cdef class Rows:
 
     def has_nonzeros(self, Py_ssize_t least):
         """True if so many numbers are not 0; counts no further, and none twice. Not for kernels."""
+        return self.n_stored >= least and self._count(least) >= least
+
+    def n_nonzeros(self):
+        """How many numbers are not 0, the same in every storage; none is counted twice. Not for kernels."""
+        return self._count(self.n_stored + 1)
+
+    def _count(self, Py_ssize_t least):
+        """The non-zeros of the first rows, as many rows as hold `least` of them, or of all."""
         cdef Py_ssize_t k, total
-        if self.n_stored < least:
-            return False
         k, total = self.counted
         with nogil:
             while k < self.n_rows and total < least:
                 total += n_nonzero(self, k)
                 k += 1
         self.counted = k, total   # one object: threads that count at the same time leave one of their counts
-        return total >= least
+        return total
 
     def sqnorms(self):
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""

@@ -19,6 +19,10 @@ from margins.tuning import TUNING
 
 PERMUTATION = TUNING.permutation
 
+# The size of data is that of CSR with float64 and int32, whatever their storage: orders, and so results,
+# do not depend on it.
+BYTES_PER_NONZERO = 12
+
 
 class Orders:
     """The orders in which a run accesses its samples.
@@ -205,8 +209,11 @@ def in_blocks(generator, n, rows_per_chunk, size=None):
 
 
 def rows_per_chunk(rows):
-    """The number of rows in a chunk; 1: permute without blocks."""
-    if rows.nbytes < PERMUTATION.min_bytes:
+    """The number of rows in a chunk, the same in every storage; 1: permute without blocks."""
+    if rows.is_kernel or BYTES_PER_NONZERO * rows.n_stored < PERMUTATION.min_bytes:
         return 1
-    rows_of_chunk = PERMUTATION.chunk_bytes * rows.n_rows // rows.nbytes
+    n_bytes = BYTES_PER_NONZERO * rows.n_nonzeros()
+    if n_bytes < PERMUTATION.min_bytes:
+        return 1
+    rows_of_chunk = PERMUTATION.chunk_bytes * rows.n_rows // n_bytes
     return min(max(rows_of_chunk, 1), PERMUTATION.block_samples // 16)

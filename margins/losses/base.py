@@ -122,6 +122,45 @@ class Loss(ABC):
         float
         """
 
+    def value_of_slacks(self, slacks):
+        """The sum of the losses, given ``1 - w.y_k`` with the digits that w.y_k may have lost."""
+        return self.value(1 - slacks)
+
+    def objective(self, slacks, sqnorm):
+        """The primal objective, and the directional margin if it is not 1 / sqrt(2 primal).
+
+        Parameters
+        ----------
+        slacks : ndarray of float64, shape (m,)
+            1 - w.y_k.
+        sqnorm : float
+            |w|^2, bias included.
+
+        Returns
+        -------
+        primal : float
+        margin : float or None
+        """
+        return 0.5 * sqnorm + self.value_of_slacks(slacks), None
+
+    def max_sensitivity(self, n_samples, error, primal):
+        """An upper bound of `sensitivity`, if no w.y_k changes by more than `error`; inf: unknown."""
+        return math.inf
+
+    def sensitivity(self, margins, errors, primal):
+        """By what share of `primal` the objective may change if each w.y_k changes by `errors`.
+
+        Parameters
+        ----------
+        margins, errors : ndarrays of float64, shape (m,)
+        primal : float
+
+        Returns
+        -------
+        float
+        """
+        return (self.value(margins - errors) - self.value(margins + errors)) / primal
+
     def required_gap(self, eps):
         """The relative duality gap that proves accuracy `eps`."""
         return eps

@@ -31,6 +31,21 @@ class HardMargin(MaximumMarginLoss):
         """0 if every functional margin is at least 1, else inf."""
         return 0.0 if np.min(margins) >= 1 else math.inf
 
+    def objective(self, slacks, sqnorm):
+        """See `Loss.objective`: that of the multiple whose smallest functional margin is 1."""
+        smallest = 1 - float(slacks.max())
+        margin = smallest / math.sqrt(sqnorm)
+        return (0.5 / margin / margin if margin > 0 else math.inf), margin
+
+    def max_sensitivity(self, n_samples, error, primal):
+        """See `Loss.max_sensitivity`: the smallest w.y_k is 1."""
+        return 8 * error
+
+    def sensitivity(self, margins, errors, primal):
+        """See `Loss.sensitivity`."""
+        change = np.min(margins + errors) - np.min(margins - errors)
+        return 2 * float(change) / float(margins.min())
+
     def bounds(self, products, sqnorm, weights):
         """See `Loss.bounds`."""
         return margin_bounds(products, sqnorm, weights)

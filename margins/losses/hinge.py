@@ -38,6 +38,14 @@ class Hinge(Loss):
         """The sum of C_k max(0, 1 - w.y_k)."""
         return float(np.sum(self.C * np.maximum(1 - margins, 0)))
 
+    def value_of_slacks(self, slacks):
+        """See `Loss.value_of_slacks`."""
+        return float(np.sum(self.C * np.maximum(slacks, 0)))
+
+    def max_sensitivity(self, n_samples, error, primal):
+        """See `Loss.max_sensitivity`."""
+        return 2 * float(np.sum(of_each(self.C, n_samples))) * error / primal
+
     def bounds(self, products, sqnorm, weights):
         """See `Loss.bounds`."""
         C = of_each(self.C, len(products))

@@ -1,5 +1,7 @@
 """The squared hinge loss: the 2-norm soft margin, LinearSVC's default problem."""
 
+import math
+
 import numpy as np
 
 from margins.data.binary_data import of_each
@@ -37,6 +39,15 @@ class SquaredHinge(MaximumMarginLoss):
     def value(self, margins):
         """The sum of C_k max(0, 1 - w.y_k)^2."""
         return float(np.sum(self.C * np.maximum(1 - margins, 0) ** 2))
+
+    def value_of_slacks(self, slacks):
+        """See `Loss.value_of_slacks`."""
+        return float(np.sum(self.C * np.maximum(slacks, 0) ** 2))
+
+    def max_sensitivity(self, n_samples, error, primal):
+        """See `Loss.max_sensitivity`: by Cauchy and Schwarz, as the sum of C s^2 is at most `primal`."""
+        share = math.sqrt(float(np.sum(of_each(self.C, n_samples))) / primal) * error
+        return 4 * share + 2 * share * share
 
     def bounds(self, products, sqnorm, weights):
         """See `Loss.bounds`. The slacks are the best ones for w, not those of the dual variables."""

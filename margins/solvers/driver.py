@@ -107,6 +107,8 @@ class Run(RunState):
         self.certify()
         if self.finished and self._leave_rounding():
             self.certify()
+        if self.finished:
+            self.certify_as_returned()
         return True
 
     def _ends_run(self, phase, solver):
@@ -167,6 +169,7 @@ class Run(RunState):
             self._correct_rounding()
         if self._leave_rounding() or not self._is_certified:
             self.certify()
+        self.certify_as_returned()
         if not self._checks_gap:  # an observer ended the run after an epoch without a certificate
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
             if self.finished:

@@ -17,7 +17,7 @@ class Rounding:
     """The rounding of the weight vector of a run, for solvers that require its correction."""
 
     def __init__(self):
-        self._n_accesses_summed = 0  # accesses before the weight vector was last summed
+        self.n_accesses_summed = 0  # accesses before the weight vector was last summed
 
     def correct(self, run):
         """Sum the weight vector again, where a proof could depend on what updates have rounded off.
@@ -32,7 +32,7 @@ class Rounding:
 
     def correct_kernel_sums(self, run):
         """Sum the rows of a kernel again, before a proof is final: True if they were not just summed."""
-        if not run.data.rows.is_kernel or self._n_accesses_summed == run.n_accesses:
+        if not run.data.rows.is_kernel or self.n_accesses_summed == run.n_accesses:
             return False
         self._sum(run)
         return True
@@ -43,7 +43,7 @@ class Rounding:
         Each rounds a, and its dual variable, which may have been as large as its upper bound, or as its
         diagonal allows in an `a` of this length.
         """
-        data, n_accesses = run.data, run.n_accesses - self._n_accesses_summed
+        data, n_accesses = run.data, run.n_accesses - self.n_accesses_summed
         length = math.sqrt(run.weights.sqnorm)
         if length == 0:
             return math.inf
@@ -53,4 +53,4 @@ class Rounding:
 
     def _sum(self, run):
         run.weights.sum_afresh(run.data)
-        self._n_accesses_summed = run.n_accesses
+        self.n_accesses_summed = run.n_accesses

@@ -9,6 +9,7 @@ from margins.certificate import Certificate
 from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
+from margins.losses.rounding import returned_point
 from margins.solvers.base import EpochReport, PhaseRecord, Problem, Solver, solver_path
 from margins.solvers.certification import bounds_of
 from margins.solvers.history import Epoch
@@ -102,6 +103,7 @@ class RunState:
         self.primal_scale = self.dual_scale = 1.0
         self._best_dual = 0.0
         self._is_certified = False  # the hypothesis as it is
+        self._is_as_returned = False  # the certificate is of coefficients as they are rounded
         self.history: list[Epoch] = []
         self.phases: list[PhaseRecord] = []
         self.solver: Solver | None = None
@@ -216,7 +218,29 @@ class RunState:
         self.certificate = Certificate.from_bounds(
             bounds.primal, self._best_dual, self.weights.n_updates, bounds.margin
         )
-        self._is_certified = True
+        self._is_certified, self._is_as_returned = True, False
+
+    def certify_as_returned(self):
+        """State the primal value of the rounded coefficients, where rounding makes a difference."""
+        if self._is_as_returned:
+            return
+        self._is_as_returned = True
+        n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
+        point = returned_point(
+            self.loss,
+            self.data,
+            self.hypothesis,
+            scale=self.primal_scale,
+            theta=self.theta,
+            products=self.products,
+            primal=self.certificate.primal,
+            n_accesses=self.n_accesses - n_summed,
+        )
+        if point is not None:
+            self.primal_scale = point.scale
+            self.certificate = Certificate.from_bounds(
+                point.primal, self._best_dual, self.weights.n_updates, point.margin
+            )
 
     def _forget_dual_unless(self, sqnorm):
         """Forget the best dual value, unless the weight vector had this squared norm all the time."""

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import oracles
 import pytest
+from sample_problems import ALL_LAYOUTS, integers
+from scipy import sparse
 
 import margins
 from margins.data import permutations
@@ -96,15 +98,44 @@ def test_orders_differ():
     assert np.mean(first == second) < 0.01
 
 
+def large_from(monkeypatch, n_nonzeros):
+    """Data with so many non-zeros go in blocks."""
+    tuning = replace(permutations.PERMUTATION, min_bytes=12 * n_nonzeros)
+    monkeypatch.setattr(permutations, "PERMUTATION", tuning)
+
+
 def test_only_large_data_of_short_rows_go_in_blocks(monkeypatch):
-    X = np.zeros((1000, 4))
+    X = np.ones((1000, 4))
     assert rows_per_chunk(rows_of(X)) == 1
-    monkeypatch.setattr(
-        permutations, "PERMUTATION", replace(permutations.PERMUTATION, min_bytes=X.nbytes)
+    large_from(monkeypatch, n_nonzeros=4000)
+    assert rows_per_chunk(rows_of(X)) == permutations.PERMUTATION.chunk_bytes // 48
+    assert rows_per_chunk(rows_of(np.ones((4, 1 << 14)))) == 1
+    assert rows_per_chunk(rows_of(np.ones((1 << 16, 1)))) == TILE // 16
+
+
+@pytest.mark.parametrize("layout", ALL_LAYOUTS)
+def test_orders_do_not_depend_on_storage(layout, monkeypatch):
+    X, _ = integers(m=500, d=7)
+    large_from(monkeypatch, n_nonzeros=100)
+    rows = rows_of(ALL_LAYOUTS[layout](X))
+    assert rows.n_nonzeros() == np.count_nonzero(X)
+    assert 1 < rows_per_chunk(rows) == rows_per_chunk(rows_of(X)) < TILE // 16
+    orders, expected = (Orders(500, r, seed=0, proven=True) for r in (rows, rows_of(X)))
+    np.testing.assert_array_equal(orders.next(), expected.next())
+
+
+@pytest.mark.parametrize("name", ["pdm", "mpu"])
+def test_storage_does_not_change_how_large_data_are_trained(name, monkeypatch):
+    X, y = integers(m=3000, d=40, ones=True)
+    X[:, 10:] *= X[:, :30] * (np.arange(3000) % 2)[:, np.newaxis]
+    # CSR is smaller than this, dense rows are larger.
+    assert 4 * np.count_nonzero(X) < 12 * np.count_nonzero(X) < 8 * X.size
+    large_from(monkeypatch, n_nonzeros=np.count_nonzero(X) + 1)
+    dense, csr = (
+        margins.get(name)(eps=0.5, random_state=0).fit(matrix, y) for matrix in (X, sparse.csr_array(X))
     )
-    assert rows_per_chunk(rows_of(X)) == permutations.PERMUTATION.chunk_bytes // 32
-    assert rows_per_chunk(rows_of(np.zeros((4, 1 << 14)))) == 1
-    assert rows_per_chunk(rows_of(np.zeros((1 << 16, 1)))) == TILE // 16
+    assert dense.n_updates_ == csr.n_updates_
+    np.testing.assert_array_equal(dense.coef_, csr.coef_)
 
 
 @pytest.mark.parametrize("chunk", [1, 7])

@@ -1,0 +1,74 @@
+"""Certificates of adversarial problems, by exact arithmetic: a sample of what the script tries."""
+
+import math
+from fractions import Fraction
+
+import attack_certificates as attack
+import numpy as np
+import pytest
+
+# Samples whose slacks are differences of nearly equal numbers, with a large C, a long row, or both; and
+# sums of kernel rows.
+ROUNDED = (187, 348, 496, 855, 875, 1158, 1343, 1641, 1834, 2348, 2566, 2774, 2938, 3016, 3127, 3134)
+
+
+@pytest.mark.parametrize("begin", range(0, 60, 20))
+def test_no_bound_of_a_sample_of_adversarial_problems_is_false(begin):
+    pytest.importorskip("clarabel")
+    for index in range(begin, begin + 20):
+        _, faults = attack.check(index)
+        assert faults == []
+
+
+@pytest.mark.slow
+def test_no_bound_of_many_adversarial_problems_is_false():
+    pytest.importorskip("clarabel")
+    assert attack.main(["--begin", "60", "--count", "1500"]) == 0
+
+
+@pytest.mark.parametrize("index", ROUNDED)
+def test_the_primal_value_is_that_of_the_rounded_coefficients(index):
+    _, faults = attack.check(index, use_reference=False)
+    assert faults == []
+
+
+def test_a_false_bound_is_found():
+    problem = attack.problem_of(0)
+    attempt = next(a for a in attack.attempts_of(problem, 0) if a.classifier is not None)
+    classifier = attempt.classifier
+    exact = attempt.problem.objective(attempt.problem.model_of(classifier))
+    assert attack.faults_of(attempt, [exact]) == []
+    classifier.certificates_ = [
+        attack.margins.certificate.Certificate.from_bounds(2 * float(exact), 1.5 * float(exact), 1)
+    ]
+    found = " ".join(attack.faults_of(attempt, [exact]))
+    assert "primal" in found and "dual" in found and "upper_bound" in found
+
+
+def test_a_range_of_problems_is_the_same_whatever_came_before(capsys):
+    assert attack.main(["--begin", "5", "--count", "2", "--no-reference"]) == 0
+    first = capsys.readouterr().out.rpartition("false: 0")[0]
+    assert attack.main(["--begin", "5", "--count", "2", "--no-reference"]) == 0
+    assert capsys.readouterr().out.rpartition("false: 0")[0] == first
+
+
+def test_objective_of_a_kernel_is_that_of_its_features():
+    problem = attack.Problem(
+        np.array([[1.0, 2.0], [3.0, -1.0]]),
+        np.array([1, -1]),
+        None,
+        1.0,
+        2.0,
+        "squared_hinge",
+        "precomputed",
+    )
+    linear = attack.Problem(problem.X, problem.y, None, 1.0, 2.0, "squared_hinge", "linear")
+    weights, bias = [Fraction(1, 3), Fraction(-1, 5)], Fraction(1, 7)
+    combination = [
+        sum(a * row[j] for a, row in zip(weights, [(1, 2), (3, -1)], strict=True)) for j in (0, 1)
+    ]
+    assert problem.objective((weights, bias)) == linear.objective((combination, bias))
+    assert problem.objective(([0, 0], Fraction(0))) == 2
+    hard = attack.Problem(problem.X, problem.y, None, math.inf, 0.0, "squared_hinge", "linear")
+    assert hard.objective(([Fraction(-1), Fraction(1)], Fraction(0))) == 1  # products 1 and 4
+    assert hard.objective(([Fraction(1), Fraction(1)], Fraction(0))) == math.inf
