@@ -69,11 +69,11 @@ def test_whole_rows_among_others_are_read_as_dense_ones(value, index):
     X = sparse.csr_array(dense)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     rows = rows_of(X)
-    assert rows.whole == 7
+    assert rows.n_dense_row == 7
     v = rng.standard_normal(7)
     # To the last bit, in the same order: another matrix, of one more column, has no whole rows.
     wider = rows_of(sparse.csr_array((X.data, X.indices, X.indptr), shape=(6, 8)))
-    assert wider.whole == -1
+    assert wider.n_dense_row == -1
     for k in range(6):
         assert rows.py_dot(k, v) == wider.py_dot(k, np.append(v, 99))
         w, w_wider = v.copy(), np.append(v, 99)
@@ -88,7 +88,7 @@ def test_rows_of_all_columns_in_another_order_are_no_whole_ones():
         X.indices[3:6] = [0, 2, 1]
         X.has_canonical_format = flag  # who writes to `indices` may leave the flag as it was
         rows = rows_of(X)
-        assert rows.whole == -1
+        assert rows.n_dense_row == -1
         assert rows.py_dot(1, np.array([1.0, 10, 100])) == 4 + 500 + 60
 
 

@@ -13,7 +13,7 @@ from margins.parameters import Interval, OneOf, parameter
 
 
 class AlmaState(State):
-    """theta = scale * (v, beta_k Delta_k) and the powers of v, with w = g(theta)."""
+    """theta = scale * (v, beta_k Delta_k), and the powers of v; w = g(theta)."""
 
     def __init__(self, n_features, n_samples, p, eps):
         self.p, self.eps = p, eps
@@ -44,7 +44,7 @@ class AlmaState(State):
         self.norms = largest * np.sum((parts / largest) ** self.p, axis=0) ** (1 / self.p)
 
     def process(self, data, order):
-        return _alma.present(
+        return _alma.process(
             data, order, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars
         )
 
@@ -83,8 +83,8 @@ class AlmaState(State):
         return int(self._scalar(_alma.UPDATES))
 
     def normalised_certificate(self, data=None):
-        """The certificate of samples / |sample|_p; with None, of those of the stream so far."""
-        # Both bounds hold at any time: weak duality, and the bound of the number of updates.
+        """The certificate of the normalised samples; with None, of those of the stream so far."""
+        # Both hold at any time: weak duality, and the bound that the number of updates implies.
         bound = math.sqrt(8 * (self.p - 1) / (self.n_updates + 1)) / self.eps
         total = self._scalar(_alma.SHARE_SUM)
         bound = min(bound, self.norm / total) if total > 0 else bound
@@ -104,19 +104,19 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     Samples are divided by their p-norms and added up; a link function maps the sum to the weight vector,
     whose q-norm is bounded, ``1/p + 1/q = 1``. With ``p=2`` both are the Euclidean norm; with p near
-    2 ln(n_features) q is near 1, and irrelevant features cost little. On separable data (all data, with
-    C < inf) it ends, after an epoch without updates at the latest, and then has ``1 - eps`` of the
-    maximum margin *of the normalised samples in that norm*, which a fit proves:
+    2 ln(n_features), q is near 1, and irrelevant features have little influence. On separable data (on
+    all data if C < inf) it ends, at the latest after an epoch without updates, with at least ``1 - eps``
+    of the maximum margin *of the normalised samples in that norm*, which the fit proves:
 
-    - `normalised_certificates_`: a list of Certificate, about the samples divided by their p-norms
-      (bias and slack terms included), so without a unit. `margin` is the least product of such a
-      sample with w / |w|_q, `upper_bound` is at least that of any w; `primal` and `dual` only restate
-      them. `fraction` is at least ``1 - eps`` if the fit has converged.
-    - `certificates_`: as of all classifiers, about the samples as they are, in the 2-norm and in units
-      of X. Valid and comparable, but not what the algorithm optimises; `fraction` may be small.
+    - `normalised_certificates_`: a list of Certificate for the samples divided by their p-norms (bias
+      and slack terms included), hence without units. `margin` is the smallest product of such a sample
+      with w / |w|_q, `upper_bound` a bound of it for every w; `primal` and `dual` restate the two.
+      `fraction` is at least ``1 - eps`` if the fit has converged.
+    - `certificates_`: as for all classifiers, for the original samples, in the 2-norm and in units of X.
+      Valid and comparable, but not what the algorithm optimises; `fraction` may be small.
 
-    `dual_coef_`, with a finite C, belongs to `certificates_`; `coef_` is proportional to the sum of
-    alpha_k y_k x_k only with ``p=2``.
+    `dual_coef_`, available with a finite C, belongs to `certificates_`; `coef_` is proportional to the
+    sum of alpha_k y_k x_k only with ``p=2``.
 
     **Source**: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Theorem 3.
 
@@ -133,8 +133,8 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     )
     eps: float = parameter(
         Interval(0, 1, "right"),
-        "Accuracy, the paper's alpha: the margin of the normalised samples in the q-norm is to be at "
-        "least 1 - eps of its maximum. The number of updates grows as 1 / eps**2.",
+        "Accuracy, the paper's alpha: the fit ends with at least 1 - eps of the maximum margin of the "
+        "normalised samples in the q-norm. The number of updates grows as 1 / eps**2.",
         default=0.5,
     )
 
@@ -149,7 +149,7 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         return AlmaState(n_features, n_samples, float(self.p), float(self.eps))
 
     def phases(self, run):
-        # The margin may be proven while samples are still within the threshold.
+        # The accuracy may be proven while samples still violate the threshold.
         until = self._proves if self.stop == "certificate" else None
         for phase in super().phases(run):
             yield phase._replace(until=until)

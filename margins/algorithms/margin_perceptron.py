@@ -11,7 +11,7 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """The perceptron with margin: add every sample whose product ``a.y`` is at most b.
 
     On separable data it ends after at most ``(R**2 + 2 b) / gamma**2`` updates with more than
-    ``b / (R**2 + 2 b)`` of the maximum margin: up to one half, however large b.
+    ``b / (R**2 + 2 b)`` of the maximum margin, which tends to one half as b grows.
 
     **Source**: Duda & Hart (1973); Panagiotakopoulos & Tsampouka (2010), (11) and (17) without
     unlearning.
@@ -27,7 +27,7 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, bias and slack term included; for a stream, of its "
+        "R. None: the largest norm of a sample, bias and slack term included; for a stream, in its "
         "first chunk.",
         default=None,
     )

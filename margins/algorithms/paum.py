@@ -25,7 +25,7 @@ class UnevenMarginPerceptron(AveragingClassifier):
 
     tau_positive: float = parameter(
         Interval(0, 1e60),
-        "Margin of positive samples, in units of R**2, R the largest |x|.",
+        "Margin of positive samples, in units of R**2, where R is the largest |x|.",
         default=1.0,
     )
     tau_negative: float = parameter(
@@ -36,7 +36,7 @@ class UnevenMarginPerceptron(AveragingClassifier):
     )
     intercept_scaling: float | None = parameter(
         AveragingClassifier.SCALINGS,
-        "An update moves the threshold by its square. None: R, for a stream that of its first chunk.",
+        "An update moves the threshold by its square. None: R; for a stream, that of its first chunk.",
         default=None,
     )
 

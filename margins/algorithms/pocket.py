@@ -8,8 +8,9 @@ class PocketPerceptron(NoiseTolerantClassifier):
     """The pocket algorithm with ratchet: a longer survivor must also classify better.
 
     A hypothesis that survives longer than the one in the pocket replaces it only if it classifies more
-    training samples correctly. ``longest-survivor`` is the pocket without the ratchet. In a stream these
-    samples are those of the chunk, so the result depends on the chunks, as of no other algorithm.
+    training samples correctly. ``longest-survivor`` is the pocket without the ratchet. In a stream the
+    training samples are those of the current chunk, so, unlike with all other algorithms, the result
+    depends on the division into chunks.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 

@@ -33,7 +33,7 @@ cdef bint record_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresh
         value = thresholds.learn[1]
     elif not thresholds.unlearn[0] > -INFINITY:
         value = thresholds.unlearn[0]
-    return record(tally, ILL_THRESHOLD, k, value)
+    return record(tally, INVALID_THRESHOLD, k, value)
 
 
 cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nogil:
@@ -43,7 +43,7 @@ cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nog
         value = step.add
     elif not fabs(step.shrink) < INFINITY:
         value = step.shrink
-    return record(tally, ILL_STEP, k, value)
+    return record(tally, INVALID_STEP, k, value)
 
 
 cdef class Condition:
@@ -161,8 +161,9 @@ cdef class Shrink:
 cdef class Update:
     """How much of a misclassified sample is added. The base class: nothing (0 repetitions).
 
-    A misclassified sample below the upper bound of its dual variable must be added: a full epoch that
-    changes nothing is no convergence while there is one. `Step.rounded` says that only rounding is left.
+    A misclassified sample below the upper bound of its dual variable must be added: as long as there is
+    one, a full epoch without changes does not count as convergence. `Step.rounded` marks a step that
+    would be a rounding error.
     """
 
     @property
@@ -195,7 +196,7 @@ def _require_abi_of(type rule):
         if found != ABI:
             raise ImportError(
                 f"Rule {ancestor.__name__} of {module} must be compiled against version {ABI} of the "
-                f"binary interface of margins. Got {found}. The module says which by "
+                f"binary interface of margins. Got {found}. The module states its version by "
                 "`margins_abi = require_abi()`, cimported from margins._update."
             )
 

@@ -1,13 +1,13 @@
-"""Conditions: which samples are misclassified? Those with ``p = a.y_k <= threshold``."""
+"""Conditions: a sample is misclassified if ``p = a.y_k <= threshold``."""
 
 from libc.math cimport INFINITY, sqrt
 from margins.rules._base cimport Condition, Shrink, State, Thresholds, Sample
 
 
 cdef class FixedThreshold(Condition):
-    """Demand a fixed functional margin: ``p <= b``.
+    """Require a fixed functional margin: ``p <= b``.
 
-    The margin of the solution exceeds ``b / (R**2 + 2 b)`` of the maximum, up to one half.
+    The margin of the solution exceeds ``b / (R**2 + 2 b)`` of the maximum, which is less than one half.
 
     Source: the classical perceptron with margin; Panagiotakopoulos & Tsampouka (2010), equation (11)
     without unlearning.
@@ -29,7 +29,7 @@ cdef class FixedThreshold(Condition):
 
 
 cdef class Mistake(FixedThreshold):
-    """A sample is misclassified when its score has the wrong sign or none: ``p <= 0``.
+    """Require the correct sign of the score: ``p <= 0`` is a mistake.
 
     Source: Rosenblatt's perceptron; Novikoff (1962).
     """
@@ -42,10 +42,10 @@ cdef class Mistake(FixedThreshold):
 
 
 cdef class UnevenThreshold(Condition):
-    """Demand a functional margin of its own for each label: ``p <= negative`` or ``p <= positive``.
+    """Require a different functional margin for each label: ``p <= negative`` or ``p <= positive``.
 
-    A score ``w.x - theta`` instead of ``w.x`` is the same: it adds theta to what is demanded of
-    positive samples, and subtracts it from what is demanded of negative ones.
+    A score ``w.x - theta`` instead of ``w.x`` has the same effect: it adds theta to the threshold of
+    positive samples, and subtracts it from that of negative ones.
 
     Source: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002), the perceptron with uneven margins;
     Khardon & Wachman (2007), Figure 2, for the threshold.
@@ -72,7 +72,7 @@ cdef class UnevenThreshold(Condition):
 
 
 cdef class ShrunkThreshold(Condition):
-    """Demand a functional margin after the shrink that an update brings: ``factor * p <= b``.
+    """Require a functional margin after the shrink of an update: ``factor * p <= b``.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ cdef class ShrunkThreshold(Condition):
 
 
 cdef class FixedMargin(Condition):
-    """Demand a fixed directional margin beta: ``p <= beta |a|``.
+    """Require a fixed directional margin beta: ``p <= beta |a|``.
 
-    Ends only if beta is below the maximum margin.
+    Convergence requires that beta is below the maximum margin.
 
     Source: Panagiotakopoulos & Tsampouka (2011), condition (7); the Margin Perceptron(gamma) of the
     lecture on linear separators with beta = (1 - eps) gamma.
@@ -127,12 +127,12 @@ cdef class FixedMargin(Condition):
     cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
         cdef double p = sample.product, N = sample.sqnorm, square = self.beta * self.beta
         if N <= square:
-            return INFINITY  # a margin beta > |y_k| cannot be had, however often y_k is added
+            return INFINITY  # no number of additions of y_k gives a margin beta >= |y_k|
         return (-p + self.beta * sqrt(max((N * state.sqnorm - p * p) / (N - square), 0))) / N
 
 
 cdef class DynamicMargin(Condition):
-    """Demand a fixed fraction of the best margin still possible: ``p <= (1 - eps) |a|**2 / t``.
+    """Require a fixed fraction of the upper bound of the margin: ``p <= (1 - eps) |a|**2 / t``.
 
     After t updates ``|a| / t`` bounds the maximum margin from above, so a solution without
     misclassified samples has at least ``1 - eps`` of it.
@@ -150,7 +150,7 @@ cdef class DynamicMargin(Condition):
 
     cdef double threshold(self, const State* state) noexcept nogil:
         if state.t == 0:
-            return 0  # |a| / 0 bounds nothing: the first access is a plain perceptron step
+            return 0  # no bound before the first update, which is that of the perceptron
         return (1 - self.eps) * state.sqnorm / state.t
 
     cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:

@@ -1,10 +1,10 @@
-"""Decays: shrinks that every access brings, with or without an update."""
+"""Decays: shrinks at every sample, with or without an update."""
 
 from margins.rules._base cimport Shrink, State
 
 
 cdef class ConstantDecay(Shrink):
-    """Shrink by the same factor, ``1 - lam``, at every access.
+    """Shrink by the same factor, ``1 - lam``, at every sample.
 
     Source: Kivinen, Smola & Williamson (2004), NORMA, with lam for their eta lambda.
     """
@@ -29,7 +29,7 @@ cdef class ConstantDecay(Shrink):
 
 
 cdef class HarmonicDecay(Shrink):
-    """Shrink by ``t / (t + 1)`` at the access after t others: of t, each weighs one t-th.
+    """Shrink by ``t / (t + 1)`` at sample t + 1: after t samples each has the weight 1 / t.
 
     Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos: ``1 - eta_t lam`` with eta_t = 1 / (lam t).
     """

@@ -20,7 +20,7 @@ cdef class PowerThreshold(Condition):
 
 
 cdef class UpdatePower(PowerThreshold):
-    """Demand a functional margin that grows with the updates: ``p <= b * t**(1 - exponent)``.
+    """Require a functional margin that grows with the updates: ``p <= b * t**(1 - exponent)``.
 
     ``exponent`` 1: the fixed threshold b.
 
@@ -32,7 +32,7 @@ cdef class UpdatePower(PowerThreshold):
 
 
 cdef class LengthPower(PowerThreshold):
-    """Demand a functional margin that grows with the weight vector: ``p <= b * |a|**(1 - exponent)``.
+    """Require a functional margin that grows with the weight vector: ``p <= b * |a|**(1 - exponent)``.
 
     ``exponent`` 1: the fixed threshold b; ``exponent`` 0: the fixed margin b.
 
@@ -50,7 +50,7 @@ cdef inline double _power(double b, double base, double power) noexcept nogil:
 
 
 cdef class FallingMargin(Condition):
-    """Demand a directional margin that falls with the updates: ``p <= beta * t**-exponent * |a|``.
+    """Require a directional margin that decreases with the updates: ``p <= beta * t**-exponent * |a|``.
 
     Source: Tsampouka & Shawe-Taylor (2006, 2007), the condition of CRAMMA and of MICRA.
     """

@@ -477,7 +477,7 @@ class Run:
         if self._n_accesses_summed == self.n_accesses:  # just now
             return False
         before = self.weights.sqnorm
-        self.weights.sum_afresh(self.data)
+        self.weights.recompute_sum(self.data)
         self._n_accesses_summed = self.n_accesses
         self._forget_dual_unless(before)
         return True
@@ -494,7 +494,7 @@ class Run:
             return
         limit = TUNING.driver.negligible_rounding * self.loss.required_gap(self.eps)
         if not self._rounded_off() <= limit:
-            self.weights.sum_afresh(self.data)
+            self.weights.recompute_sum(self.data)
             self._n_accesses_summed = self.n_accesses
 
     def _rounded_off(self):
