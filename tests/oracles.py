@@ -176,7 +176,7 @@ class MPVS(Rule):
 
 @dataclass
 class Access:
-    """What a membership may ask: how the sample was found, and what the access changed."""
+    """What memberships depend on: the state of the sample before and after its access."""
 
     sample: int
     p: float

@@ -36,7 +36,7 @@ ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
 STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
 UNSCALED = [*NOISE_TOLERANT, "servedio-average", *STEPS]
 UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
-# Nobody asks these for a separating hyperplane, so they do not say that there is none.
+# These do not require a separating hyperplane, so they do not warn if there is none.
 SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
 WARNING = [name for name in NAMES if name not in SILENT]
 SLACK = 1e-9  # relative, of the truths and of what is recomputed
@@ -295,7 +295,7 @@ def test_certificate_of_every_averaging_is_true(problem, max_iter, averaging, op
 
 @quiet
 @pytest.mark.parametrize("name", NOISE_TOLERANT)
-def test_nothing_is_stated_of_a_threshold_that_is_no_weight(name):
+def test_threshold_that_is_no_weight_has_no_certificate(name):
     # Neither through the origin, nor through that of a space with one more feature.
     X, y = np.array([[2.0, 1.0], [-1.0, -2.0], [3.0, 2.0]]), np.array([1, -1, 1])
     declared = {field.name for field in dataclasses.fields(ALGORITHMS[name])}
@@ -311,8 +311,8 @@ def test_nothing_is_stated_of_a_threshold_that_is_no_weight(name):
 @pytest.mark.parametrize("name", ONLINE)
 @examples(30)
 @given(problem=problems(), n_chunks=st.integers(1, 3))
-def test_certificate_of_a_stream_is_true_of_all_that_has_come(name, problem, n_chunks):
-    # How far apart the classes are nobody knows any more; that no margin is larger than |a| / S, yes.
+def test_certificate_of_a_stream_is_true_for_all_samples_so_far(name, problem, n_chunks):
+    # The margin of past samples is unknown; that no margin exceeds |a| / S is still proven.
     params = {"gamma": 0.1} if name == "pfm" and problem.hard else {}
     classifier = ALGORITHMS[name](**problem.params, **params)
     weight = np.ones(len(problem.y)) if problem.weight is None else problem.weight
@@ -349,8 +349,8 @@ def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(
 @given(
     problem=problems(), max_iter=st.integers(1, 12), stop=st.sampled_from(["certificate", "clean-pass"])
 )
-def test_certificate_is_true_between_the_stages_of_a_run(problem, max_iter, stop):
-    # A large accuracy before the run makes many short stages, of which any may be the last one.
+def test_certificate_is_true_between_the_phases_of_a_run(problem, max_iter, stop):
+    # A large accuracy before the run causes many short phases, each of which may be the last one.
     params = {"max_iter": max_iter, "stop": stop, "eps": 1e-4}
     assert_true(problem, problem.fit("mpu", before_run=0.9, **params))
     assert_true(problem, problem.fit("mpcs", b=0.01, **params))
@@ -439,7 +439,7 @@ def test_every_accuracy_of_the_hinge_loss_is_reached_without_a_warning(eps, C):
 
 @pytest.mark.parametrize("before_run", [1.0, 0.99, 0.5, 0.001])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_accuracy_before_the_run_is_only_where_the_run_starts(loss, before_run):
+def test_accuracy_before_the_run_sets_only_the_start(loss, before_run):
     rng = np.random.default_rng(3)
     y = np.where(np.arange(20) % 2, 1, -1)
     problem = Problem(rng.normal(size=(20, 3)) + np.outer(y, [2.0, 1.0, 0.0]), y, loss=loss)
@@ -455,7 +455,7 @@ def test_accuracy_before_the_run_is_only_where_the_run_starts(loss, before_run):
 @pytest.mark.parametrize("name", STOPPING)
 @examples(40)
 @given(problem=problems(separable=True), eps=accuracies)
-def test_clean_pass_states_the_margin_with_each_slack_at_its_best(name, problem, eps):
+def test_pass_without_updates_states_the_margin_with_the_best_slacks(name, problem, eps):
     classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=60)
     (certificate,) = classifier.certificates_
     best = 1 / math.sqrt(2 * problem.objective(problem.weights(classifier)))
@@ -470,7 +470,7 @@ def test_clean_pass_states_the_margin_with_each_slack_at_its_best(name, problem,
 @pytest.mark.parametrize("name", ["pdm", "pdm-succ"])
 @examples(100)
 @given(problem=problems(separable=True), eps=st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.01]))
-def test_dynamic_margin_after_a_clean_pass_is_the_theorems(name, problem, eps):
+def test_dynamic_margin_after_a_pass_without_updates_is_that_of_the_theorem(name, problem, eps):
     # Theorem 3.2: it ends, and not short of its accuracy by more than rounding.
     classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=2000)
     assert classifier.n_iter_ == 2000 or classifier.converged_
@@ -482,7 +482,7 @@ def test_dynamic_margin_after_a_clean_pass_is_the_theorems(name, problem, eps):
 @pytest.mark.parametrize("name", ["perceptron", "margin-perceptron", "pfm"])
 @examples(40)
 @given(problem=problems())
-def test_algorithm_without_accuracy_converges_with_a_clean_pass_only(name, problem):
+def test_algorithm_without_accuracy_converges_only_with_a_pass_without_updates(name, problem):
     gamma = 0.5 * problem.maximum_margin or 1e-3
     classifier = problem.fit(name, max_iter=100, **({"gamma": gamma} if name == "pfm" else {}))
     if classifier.converged_ and problem.hard:
@@ -492,7 +492,7 @@ def test_algorithm_without_accuracy_converges_with_a_clean_pass_only(name, probl
         # (1 - eps) gamma of a gamma that the data have: a quarter of the maximum.
         assert classifier.certificates_[0].margin >= 0.25 * problem.maximum_margin * (1 - SLACK)
     elif name == "pfm" and problem.maximum_margin == 0:
-        # Told of a margin that inseparable data do not have, it may prove that they do not.
+        # Given a margin that inseparable data do not have, it may prove that they do not.
         assert classifier.n_iter_ == 100 or classifier.certificates_[0].upper_bound < 0.5 * gamma
     elif not classifier.converged_:
         assert classifier.n_iter_ == 100
@@ -508,7 +508,7 @@ def test_fixed_margin_given_a_margin_that_the_data_have_converges_without_a_warn
         assert classifier.certificates_[0].margin >= 0.9 * gamma
 
 
-def test_fixed_margin_beyond_the_maximum_ends_with_the_proof_that_it_is():
+def test_fixed_margin_beyond_the_maximum_ends_with_a_proof_of_infeasibility():
     rng = np.random.default_rng(0)
     y = np.where(np.arange(40) % 2, 1, -1)
     problem = Problem(rng.normal(size=(40, 3)) + np.outer(y, [4.0, 2.0, 0.0]), y, C=math.inf)
@@ -566,7 +566,7 @@ def test_inseparable_data_end_at_max_iter_with_a_warning_that_states_the_certifi
 @pytest.mark.parametrize("max_iter", [1, 2, 7, 30])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("name", SILENT)
-def test_inseparable_data_are_no_reason_for_a_warning_where_noise_is_expected(
+def test_inseparable_data_raise_no_warning_in_noise_tolerant_algorithms(
     name, fit_intercept, max_iter
 ):
     X, y = crossed()
@@ -574,7 +574,7 @@ def test_inseparable_data_are_no_reason_for_a_warning_where_noise_is_expected(
     classifier = problem.fit(name, max_iter=max_iter)
     (certificate,) = classifier.certificates_
     assert certificate.margin <= 0 and certificate.primal == math.inf
-    # An epoch without updates ends the run, though mistakes be refused or given an offset.
+    # An epoch without updates ends the run, even if mistakes are rejected or have an offset.
     assert classifier.converged_ or classifier.n_iter_ == max_iter
     assert_true(problem, classifier)
 
@@ -589,7 +589,7 @@ def test_inseparable_data_end_likewise_if_the_loss_is_called_hinge():
 
 @pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
 @pytest.mark.parametrize("name", PROVING)
-def test_warning_with_a_finite_C_does_not_ask_for_one(name, stop):
+def test_warning_with_a_finite_C_does_not_suggest_one(name, stop):
     X, y = crossed()
     problem = Problem(X, y, C=100.0)
     # By rules: one epoch of Newton steps is enough for data as small.
@@ -637,7 +637,7 @@ def test_weight_vector_that_cancels_to_zero_is_no_proof_and_no_error(name):
     given_margin=st.booleans(),
 )
 @example(margin=0.1, excess=1.0, given_margin=True)
-def test_rounding_at_the_optimum_never_proves_more_than_everything(margin, excess, given_margin):
+def test_rounding_at_the_optimum_never_gives_a_fraction_above_1(margin, excess, given_margin):
     primal = 0.5 / margin**2
     certificate = Certificate.from_bounds(primal, primal * excess, 7, margin if given_margin else None)
     assert certificate.fraction <= 1

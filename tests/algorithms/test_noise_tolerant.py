@@ -41,7 +41,7 @@ AVERAGINGS = LINEAR_AVERAGINGS | {
     "voted": {"averaging": "voted"},
     "tail": {"averaging": "tail", "validation_fraction": 0.25},
 }
-# What is a mean or a maximum over the training set is not said where samples are held out.
+# With held-out samples, means and maxima over the training set are not defined by the papers.
 OF_ALL_SAMPLES = {key: value for key, value in AVERAGINGS.items() if key != "tail"}
 # These need no sample after its access.
 ONLINE = {key: value for key, value in OF_ALL_SAMPLES.items() if key != "pocket"}
@@ -117,7 +117,7 @@ def hypothesis_of(trace, classifier):
 def assert_replays(classifier, problems, queries, rows=None, err_msg=""):
     """All that the fit has found is the oracle's, bit for bit.
 
-    queries   what the classifier is asked
+    queries   the points that are predicted
     rows      the same in the oracle's terms, if they differ: rows of the Gram matrix
     """
     rows = queries if rows is None else rows
@@ -136,7 +136,7 @@ def assert_replays(classifier, problems, queries, rows=None, err_msg=""):
     expected = expected[0] if len(expected) == 1 else np.column_stack(expected)
     scores = classifier.decision_function(queries)
     assert scores.dtype == np.float64
-    if classifier.averaging == "averaged":  # a mean is no whole number: sums of its products are rounded
+    if classifier.averaging == "averaged":  # a mean is not an integer: sums of its products are rounded
         assert_allclose(scores, expected, rtol=1e-12, atol=1e-11, err_msg=err_msg)
     else:
         assert_array_equal(scores, expected, err_msg=err_msg)
@@ -239,7 +239,7 @@ def queries_of(X, seed, n_rows=12):
 
 @st.composite
 def problems_of_three(draw):
-    """X (m, d) of small integers and labels of three classes, all of them present."""
+    """X (m, d) of small integers and labels of three classes, each of which occurs."""
     X, _ = draw(sample_problems.problems(max_samples=9))
     X = np.vstack([X, X[:1] - 1])
     y = np.array(draw(st.lists(st.integers(0, 2), min_size=len(X), max_size=len(X))))
@@ -248,7 +248,7 @@ def problems_of_three(draw):
 
 
 def without_zero_rows(X):
-    """The package refuses them where there is nothing to learn from them."""
+    """The package rejects them if nothing can be learned from them."""
     X = X.copy()
     X[~X.any(axis=1), 0] = 1
     return X
@@ -331,7 +331,7 @@ def test_an_early_end_gives_the_result_of_all_epochs(averaging, alpha_bound, pro
 
 
 @some(AVERAGINGS)
-def test_votes_of_epochs_left_out_are_whole_at_any_number(averaging):
+def test_votes_of_skipped_epochs_are_integers(averaging):
     X, y = np.array([[2.0], [-1.0], [3.0], [-2.0]]), np.array([1, -1, 1, -1])
     few, many = (
         perceptron(**averaging, shuffle="never", max_iter=max_iter).fit(X, y) for max_iter in (50, 10**9)
@@ -407,7 +407,7 @@ def test_only_the_ratio_of_eta_to_theta_init_matters(averaging, problem, seed, f
     X, y = problem
     params = {"tau": 0.5, "intercept_scaling": 2.0, "max_iter": 7, "random_state": seed, **averaging}
     one = perceptron(eta=1.0, theta_init=4.0, lam=1.0, **params).fit(X, y)
-    # The offset of the lambda-trick does not know eta: it is scaled as well.
+    # The offset of the lambda-trick does not depend on eta, so it is scaled as well.
     other = perceptron(eta=factor, theta_init=4.0 * factor, lam=factor, **params).fit(X, y)
     assert other.n_updates_ == one.n_updates_
     queries = queries_of(X, seed)
@@ -432,7 +432,7 @@ PRESETS = {
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_are_perceptrons_of_other_defaults(name):
+def test_presets_are_perceptrons_with_other_defaults(name):
     expected = perceptron().get_params() | KW | PRESETS[name]
     assert margins.get(name)().get_params() == expected
 
@@ -492,7 +492,7 @@ def test_uneven_margins_step_by_the_squared_radius():
 
 
 @pytest.mark.parametrize("more", [(0.5, 0.0), (0.0, 0.5)])
-def test_uneven_margins_keep_the_margin_they_promise(more):
+def test_uneven_margins_reach_the_guaranteed_margin(more):
     # The margin of class j is at least gamma tau_j / (sqrt(8) (R^2 + max tau)), tau not in units.
     X, y = clouds(distance=0.0, seed=2)
     X[:, 0] = np.where(y == 1, 1, -1) * (1 + np.abs(X[:, 0])) + 0.5  # gamma >= 1, along this axis
@@ -545,7 +545,7 @@ def test_every_layout_gives_the_same_fit(averaging, layout, problem, seed):
     params = {**WHOLE, **averaging, "tau": 0.5, "lam": 1.0, "max_iter": 7, "random_state": seed}
     expected = perceptron(**params).fit(X, y)
     classifier = perceptron(**params).fit(make(X), y)
-    # A mean is no whole number: how its products are rounded depends on the layout.
+    # A mean is not an integer: the rounding of its products depends on the layout.
     averaged = averaging["averaging"] == "averaged"
     assert_same_fit(classifier, expected, besides=["certificates_"] if averaged else [])
     queries = queries_of(X, seed)
@@ -580,7 +580,7 @@ def test_threads_change_nothing(averaging):
 
 
 @some(AVERAGINGS)
-def test_many_rows_are_all_answered(averaging):
+def test_predictions_for_many_rows_are_complete(averaging):
     rng = np.random.default_rng(0)
     X = rng.integers(-4, 5, (60, 7)).astype(float)
     y = rng.choice([-1, 1], 60)
@@ -626,7 +626,7 @@ def test_pickled_classifier_is_the_same_classifier(averaging, n_classes, kernel)
 
 
 @some(AVERAGINGS)
-def test_clone_is_untrained_and_trains_to_the_same_classifier(averaging):
+def test_clone_is_unfitted_and_fits_the_same_classifier(averaging):
     X, y = clouds()
     classifier = perceptron(**KW, **averaging, random_state=5).fit(X, y)
     copy = clone(classifier)
@@ -636,7 +636,7 @@ def test_clone_is_untrained_and_trains_to_the_same_classifier(averaging):
 
 @pytest.mark.parametrize("later", AVERAGINGS)
 @some(AVERAGINGS)
-def test_second_fit_forgets_the_first(averaging, later):
+def test_second_fit_does_not_depend_on_the_first(averaging, later):
     X, y = clouds(n_classes=3)
     Z, z = clouds(n_features=3, seed=1)
     later = {"weighting": "votes"} | AVERAGINGS[later]
@@ -699,7 +699,7 @@ def test_chunks_of_real_values_are_one_pass_bit_for_bit(averaging, n_classes, la
         assert_same_online(in_chunks(perceptron(**params), X, y, n_chunks), whole, X)
 
 
-def test_partial_fit_refuses_what_does_not_go_on():
+def test_partial_fit_rejects_changes_to_a_stream():
     X, y = clouds(n_classes=3)
     classifier = perceptron().partial_fit(X[:10], y[:10], classes=[0, 1, 2])
     with pytest.raises(ValueError):
@@ -736,14 +736,14 @@ def test_linear_kernel_is_the_primal_run(averaging, options, problem, seed):
     rows = queries @ X.T
     assert_replays(by_call, problems, queries, rows)
     assert_replays(by_gram, problems, rows)
-    for dual, asked in ((by_call, queries), (by_gram, rows)):
+    for dual, points in ((by_call, queries), (by_gram, rows)):
         assert not hasattr(dual, "coef_")
         assert dual.n_updates_ == primal.n_updates_
         scores = primal.decision_function(queries)
         if averaging["averaging"] == "averaged":
-            assert_allclose(dual.decision_function(asked), scores, rtol=1e-12, atol=1e-11)
+            assert_allclose(dual.decision_function(points), scores, rtol=1e-12, atol=1e-11)
         else:
-            assert_array_equal(dual.decision_function(asked), scores)
+            assert_array_equal(dual.decision_function(points), scores)
         if hasattr(primal, "votes_"):
             assert_array_equal(dual.votes_[0], primal.votes_[0])
             assert_array_equal(dual.mistakes_[0], primal.mistakes_[0])
@@ -901,7 +901,7 @@ def test_an_uneven_margin_not_allowed_is_named(name, value):
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_a_margin_in_units_of_nothing_is_refused(fit_intercept):
+def test_a_margin_in_units_of_a_zero_theta_init_is_rejected(fit_intercept):
     X, y = clouds()
     classifier = perceptron(tau=0.5, theta_init=0.0, fit_intercept=fit_intercept)
     both = r"(?s)(?=.*\btau\b)(?=.*\btheta_init\b)"

@@ -1,6 +1,6 @@
 """The theorems' bounds against the oracles, and the oracles against what theory says of them.
 
-A bound that random data cannot come near to is also held against the slowest growth of the weight
+A bound that random data do not approach is also compared with the slowest growth of the weight
 vector that its proof allows, where a wrong constant shows.
 """
 
@@ -173,7 +173,7 @@ ALGORITHMS = [
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @examples(200)
 @given(problem=separable(), schedule=schedules, data=st.data())
-def test_run_converges_within_the_bound_to_the_promised_fraction(algorithm, problem, schedule, data):
+def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, problem, schedule, data):
     rule, updates, fraction = algorithm(problem, data.draw)
     trace = oracles.run(problem.data, rule, problem.orders(), **schedule)
     assert trace.converged
@@ -227,7 +227,7 @@ def test_soft_unlearning_stays_within_its_updates_and_its_gap(problem, schedule,
 
 @examples(25)
 @given(problem=noisy(), C=st.sampled_from([0.01, 0.05]), eps=st.sampled_from([0.3, 1.0]))
-def test_soft_unlearning_parameters_reach_the_wanted_gap(problem, C, eps):
+def test_soft_unlearning_parameters_reach_the_required_gap(problem, C, eps):
     delta_b = 1.5 * problem.R**2
     upper, b = bounds.soft_unlearning_parameters(C, delta_b, eps)
     assert upper / b == pytest.approx(C, rel=1e-15)
@@ -522,7 +522,7 @@ def test_constant_shrinking_lambda_inverts_kappa(kappa, b, gamma):
     )
 
 
-def test_constant_shrinking_restarted_from_its_margin_climbs_as_promised():
+def test_constant_shrinking_restarted_from_its_margin_improves_as_guaranteed():
     fraction, climbed = 0.0, []
     for _ in range(3):
         b = 1e12
@@ -534,7 +534,7 @@ def test_constant_shrinking_restarted_from_its_margin_climbs_as_promised():
 
 @examples(50)
 @given(eps=st.floats(0.01, 1), r=st.floats(1, 100))
-def test_constant_shrinking_parameters_attain_the_accuracy_within_the_promised_updates(eps, r):
+def test_constant_shrinking_parameters_attain_the_accuracy_within_the_bound_on_updates(eps, r):
     lam, b = bounds.constant_shrinking_parameters(r, 1.0, eps)
     assert bounds.constant_shrinking_kappa(r, 1.0, b, lam) == pytest.approx(1 - eps, abs=1e-12)
     fraction = bounds.constant_shrinking_fraction(r, 1.0, b, lam)
@@ -657,7 +657,7 @@ def test_ranges_name_every_argument_and_the_docstring_repeats_them(bound):
 
 
 @pytest.mark.parametrize(("bound", "name"), parameters())
-def test_arguments_outside_of_their_range_are_refused(bound, name):
+def test_arguments_outside_of_their_range_are_rejected(bound, name):
     low, high, with_low, with_high = ends(bound, name)
     kind = inspect.signature(bound).parameters[name].annotation
     for value in (low - 1 if with_low else low, high + 1 if with_high else high):
@@ -681,7 +681,7 @@ def test_arguments_at_the_included_ends_of_their_range_are_accepted(bound, name)
 
 @pytest.mark.parametrize(("bound", "name"), parameters())
 @pytest.mark.parametrize("value", ["3", None, [3.0], 1j])
-def test_arguments_that_are_no_numbers_are_refused(bound, name, value):
+def test_arguments_that_are_no_numbers_are_rejected(bound, name, value):
     kind = inspect.signature(bound).parameters[name].annotation.__name__
     with pytest.raises(TypeError) as refusal:
         bound(**{**valid_arguments(bound), name: value})
@@ -690,12 +690,12 @@ def test_arguments_that_are_no_numbers_are_refused(bound, name, value):
 
 
 @pytest.mark.parametrize(("bound", "name"), parameters())
-def test_nan_is_refused(bound, name):
+def test_nan_is_rejected(bound, name):
     with pytest.raises((ValueError, TypeError), match=f"^{name} of {bound.__name__} must be"):
         bound(**{**valid_arguments(bound), name: math.nan})
 
 
-def test_refusal_names_argument_function_range_and_value():
+def test_error_names_argument_function_range_and_value():
     with pytest.raises(ValueError) as refusal:
         bounds.fixed_margin_updates(2.0, 3, 0.5)
     assert str(refusal.value) == "gamma of fixed_margin_updates must be in (0, R]. Got 3.0."
@@ -707,7 +707,7 @@ def test_refusal_names_argument_function_range_and_value():
 @pytest.mark.parametrize(
     "bound", [bounds.constant_shrinking_updates, bounds.constant_shrinking_fraction]
 )
-def test_shrinking_too_strong_to_converge_is_refused(bound):
+def test_shrinking_too_strong_to_converge_is_rejected(bound):
     with pytest.raises(ValueError) as refusal:
         bound(2.0, 1.0, 1.5, 0.25)  # 2 gamma**2 / (R**2 + 2 b + gamma**2) is 1/4, too
     assert str(refusal.value) == f"lam of {bound.__name__} must be in [0, 0.25). Got 0.25."
@@ -828,7 +828,7 @@ def test_updates_do_not_depend_on_the_unit_of_length(problem, schedule, z):
         assert trace.updates == other.updates
 
 
-def test_samples_are_reflected_augmented_and_extended():
+def test_samples_are_reflected_and_augmented_with_bias_and_slack_terms():
     data = oracles.data_of([[1, 2], [3, 4]], [1, -1], rho=5, delta2=[4, 9])
     assert data.tolist() == [[1, 2, 5, 2, 0], [-3, -4, -5, 0, -3]]
     assert oracles.data_of([[1, 2]], [-1], rho=None).tolist() == [[-1, -2]]
@@ -861,7 +861,7 @@ def test_multiple_update_repeats_until_the_condition_is_violated():
     assert single_first == [(0, 1), (0, 3)]
 
 
-def test_unlearning_takes_samples_away_that_others_made_superfluous():
+def test_unlearning_removes_samples_that_others_made_superfluous():
     def updates(data, rule):
         return oracles.run(np.array(data), rule, [(1, 0)] * 9, multiple=True).updates
 
@@ -914,7 +914,7 @@ def test_active_sets_of_all_samples_repeat_the_order(problem, counts):
     assert nested.updates == flat.updates
 
 
-def test_memberships_look_at_the_access():
+def test_memberships_depend_on_the_access():
     def access(p=3.0, before=0.0, after=0.0, multiplicity=0):
         return oracles.Access(0, p, 2.0, before, after, multiplicity)
 
@@ -940,7 +940,7 @@ def test_continued_run_is_one_run(problem, split):
     assert start.n_updates == before
 
 
-def test_endless_runs_give_up(monkeypatch):
+def test_runs_without_convergence_end_at_the_limit(monkeypatch):
     monkeypatch.setattr(oracles, "PATIENCE", 100)
     with pytest.raises(RuntimeError, match="without an end in sight"):
         oracles.run(np.zeros((1, 1)), oracles.Perceptron(), [[0]], multiple=True)

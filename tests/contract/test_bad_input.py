@@ -1,4 +1,4 @@
-"""What must not be given is refused by a sentence, before any work; what may be given is right."""
+"""Invalid input is rejected with a message, before any work; results for valid input are correct."""
 
 import dataclasses
 import fractions
@@ -30,7 +30,7 @@ STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
 UNSCALED = [*NOISE_TOLERANT, "servedio-average", *STEPS]
 UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 ENDLESS = [*STEPS, "pegasos"]  # no end of their own that anybody expects
-# The others are asked for a separating hyperplane, and so is the classical perceptron.
+# The others require a separating hyperplane, and so does the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
 VOTING = ["voted-perceptron"]  # no coef_, no intercept_
 LINEAR = ["alma", "second-order-perceptron"]  # no other kernel
@@ -40,7 +40,7 @@ each_algorithm = pytest.mark.parametrize("name", NAMES)
 
 
 def make(name, **params):
-    """The algorithm, told a margin to demand if it cannot do without."""
+    """The algorithm, with a margin if it requires one."""
     algorithm = ALGORITHMS[name]
     if name == "pfm" and math.isinf(params.get("C", 1)):
         params.setdefault("gamma", 0.1)
@@ -135,7 +135,7 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("name", "field"), PARAMETERS)
-def test_wrong_parameter_is_refused_by_a_sentence_before_any_work(name, field):
+def test_wrong_parameter_is_rejected_with_a_message_before_any_work(name, field):
     allowed = field.metadata["allowed"]
     wrong = [value for value in candidates(allowed) if not allows(allowed, value)]
     assert len(wrong) >= 10
@@ -149,7 +149,7 @@ def test_wrong_parameter_is_refused_by_a_sentence_before_any_work(name, field):
 
 
 @pytest.mark.parametrize(("name", "field"), PARAMETERS)
-def test_allowed_parameter_is_not_refused(name, field):
+def test_allowed_parameter_is_not_rejected(name, field):
     allowed = field.metadata["allowed"]
     right = [value for value in candidates(allowed) if allows(allowed, value)]
     assert len(right) >= 2 or name in LINEAR
@@ -169,7 +169,7 @@ def beside(parameter, name):
         return {"theta_init": 1.0}
     if parameter == "theta_init":
         return {"tau": 0.0}
-    if parameter in OF_KERNELS and name not in ("pfm", *LINEAR):  # whose gamma is a margin
+    if parameter in OF_KERNELS and name not in ("pfm", *LINEAR):  # its gamma is a margin
         return {"kernel": "rbf" if parameter == "gamma" else "poly"}
     return {"averaging": "tail"} if parameter == "validation_fraction" else {}
 
@@ -210,14 +210,14 @@ def beside(parameter, name):
         ),
     ],
 )
-def test_sentences_read_as_they_should(name, params, sentence):
+def test_messages_are_those_expected(name, params, sentence):
     with pytest.raises(ValueError) as refusal:
         ALGORITHMS[name](**params).fit(None, None)
     assert str(refusal.value) == sentence
 
 
 @each_algorithm
-def test_zero_jobs_are_refused_before_any_work(name):
+def test_zero_jobs_are_rejected_before_any_work(name):
     with pytest.raises(ValueError, match=rf"^n_jobs of {own_name(name)} must be .*\. Got 0\.$"):
         make(name, n_jobs=0).fit(None, None)
 
@@ -241,7 +241,7 @@ def test_parameters_may_be_numpy_scalars():
 
 
 @pytest.mark.parametrize("C", [1.0, math.inf])
-def test_fixed_margin_without_gamma_is_refused_where_nothing_ensures_a_margin(C):
+def test_fixed_margin_without_gamma_is_rejected_if_no_margin_is_ensured(C):
     X, y = small()
     classifier = ALGORITHMS["pfm"](C=C, random_state=0)
     if C == 1:
@@ -258,7 +258,7 @@ def test_fixed_margin_without_gamma_is_refused_where_nothing_ensures_a_margin(C)
 
 @each_algorithm
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_none_are_refused(name, number):
+def test_nan_and_infinity_are_rejected(name, number):
     X, y = small()
     X[3, 1] = number
     for given in (X, sparse.csr_array(X), X.astype(np.float32), np.asfortranarray(X), X.tolist()):
@@ -267,7 +267,7 @@ def test_numbers_that_are_none_are_refused(name, number):
 
 
 @each_algorithm
-def test_shapes_that_are_no_problem_are_refused(name):
+def test_invalid_shapes_are_rejected(name):
     X, y = small()
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
         make(name).fit(X[0], y)
@@ -288,7 +288,7 @@ def test_shapes_that_are_no_problem_are_refused(name):
 
 
 @each_algorithm
-def test_kinds_of_numbers_that_are_not_real_are_refused(name):
+def test_kinds_of_numbers_that_are_not_real_are_rejected(name):
     X, y = small()
     with pytest.raises(ValueError, match="Complex data not supported"):
         make(name).fit(X + 0j, y)
@@ -300,7 +300,7 @@ def test_kinds_of_numbers_that_are_not_real_are_refused(name):
 
 @each_algorithm
 @pytest.mark.parametrize("label", [0, -1, 3.0, "spam", False])
-def test_one_class_is_refused_by_its_label(name, label):
+def test_one_class_is_rejected_by_its_label(name, label):
     X, _ = small()
     with pytest.raises(ValueError) as refusal:
         make(name).fit(X, np.full(len(X), label))
@@ -310,7 +310,7 @@ def test_one_class_is_refused_by_its_label(name, label):
 
 
 @each_algorithm
-def test_targets_that_are_no_classes_are_refused(name):
+def test_invalid_targets_are_rejected(name):
     X, y = small()
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         make(name).fit(X, y + 0.5 * X[:, 0])
@@ -338,7 +338,7 @@ def test_other_sparse_formats_are_converted(name, kind, container):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in UNSCALED])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_zero_row_is_refused_where_no_margin_can_exist(name, container):
+def test_zero_row_is_rejected_where_no_margin_can_exist(name, container):
     X, y = small()
     X[5] = 0
     X = container(X)
@@ -349,7 +349,7 @@ def test_zero_row_is_refused_where_no_margin_can_exist(name, container):
 @quiet
 @pytest.mark.parametrize("name", UNSCALED)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_zero_row_is_taken_by_who_is_asked_for_no_separating_hyperplane(name, container):
+def test_zero_row_is_accepted_by_algorithms_without_a_separability_requirement(name, container):
     X, y = small()
     X[5] = 0
     classifier = make(name, C=math.inf, fit_intercept=False, max_iter=20).fit(container(X), y)
@@ -401,7 +401,7 @@ def test_matrix_of_zeros_leaves_the_bias(name):
 
 
 @each_algorithm
-def test_sample_weights_that_are_none_are_refused(name):
+def test_invalid_sample_weights_are_rejected(name):
     X, y = small()
     weight = np.ones(len(y))
     weight[[4, 7]] = -1, -2.5
@@ -424,7 +424,7 @@ def test_sample_weights_that_are_none_are_refused(name):
 
 @each_algorithm
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_class_without_a_positive_weight_is_refused_by_its_label(name, n_classes):
+def test_class_without_a_positive_weight_is_rejected_by_its_label(name, n_classes):
     X, y = small(n_classes=n_classes)
     labels = np.array(["ham", "spam", "zebra"])[:n_classes]
     with pytest.raises(ValueError) as refusal:
@@ -443,7 +443,7 @@ def test_class_without_a_positive_weight_is_refused_by_its_label(name, n_classes
 
 @each_algorithm
 @pytest.mark.parametrize("number", [-1, -1e-300, np.nan, np.inf])
-def test_class_weights_that_are_none_are_refused(name, number):
+def test_invalid_class_weights_are_rejected(name, number):
     X, y = small()
     sentence = rf"^class_weight of {own_name(name)} must be in \[0, inf\)"
     with pytest.raises(ValueError, match=sentence + rf".*\. Got {float(number)}"):
@@ -451,7 +451,7 @@ def test_class_weights_that_are_none_are_refused(name, number):
 
 
 @each_algorithm
-def test_class_weight_of_an_unknown_class_is_refused(name):
+def test_class_weight_of_an_unknown_class_is_rejected(name):
     X, y = small()
     for class_weight in ({0: 1.0, 7: 2.0}, {7: 2.0}, {"0": 1.0, "1": 2.0}):
         with pytest.raises(ValueError, match="class"):
@@ -486,7 +486,7 @@ def assert_same_model(one, other, X):
 
 
 @each_algorithm
-def test_prediction_before_a_fit_is_refused(name):
+def test_prediction_before_a_fit_is_rejected(name):
     X, _ = small()
     for method in ("predict", "decision_function"):
         with pytest.raises(NotFittedError, match=own_name(name)):
@@ -495,7 +495,7 @@ def test_prediction_before_a_fit_is_refused(name):
 
 @quiet
 @each_algorithm
-def test_prediction_of_what_was_not_trained_for_is_refused(name):
+def test_prediction_for_invalid_input_is_rejected(name):
     X, y = small()
     classifier = make(name).fit(X, y)
     for method in (classifier.predict, classifier.decision_function):
@@ -559,7 +559,7 @@ def assert_same_but_for_units(other, plain, X, z, exact):
 @each_algorithm
 @pytest.mark.parametrize("scale", [1e65, 1e160, 1e200, 1e305])
 @pytest.mark.parametrize("C", [1.0, math.inf])
-def test_row_too_long_for_double_arithmetic_is_refused(name, scale, C):
+def test_row_too_long_for_double_arithmetic_is_rejected(name, scale, C):
     X, y = small()
     X[7] *= scale
     for given in (X, sparse.csr_array(X), np.asfortranarray(X)):
@@ -572,10 +572,10 @@ def test_row_too_long_for_double_arithmetic_is_refused(name, scale, C):
 @pytest.mark.parametrize("scale", [1e-30, 1e-60, 1e-100, 1e-160, 1e-200, 1e-310])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("C", [1.0, math.inf])
-def test_rows_however_short_are_refused_or_certified_truly(name, scale, C, fit_intercept):
+def test_rows_of_any_small_length_are_rejected_or_certified_correctly(name, scale, C, fit_intercept):
     X, y = small(distance=6)
     ordinary = ALGORITHMS["mpu"](C=math.inf, fit_intercept=False, random_state=0).fit(X, y)
-    had = ordinary.certificates_[0].margin * scale  # also with a bias or private coordinates
+    had = ordinary.certificates_[0].margin * scale  # also with a bias or slack terms
     params = {"gamma": 0.1 * had} if name == "pfm" and math.isinf(C) else {}
     classifier = make(name, C=C, fit_intercept=fit_intercept, max_iter=5, **params)
     try:
@@ -607,7 +607,7 @@ def test_rows_however_short_are_refused_or_certified_truly(name, scale, C, fit_i
 
 
 def outcome(classifier, X, y, *weight):
-    """A sentence, or a sound certificate: nothing in between."""
+    """Either an error message or a valid certificate."""
     try:
         classifier.fit(X, y, *weight)
     except ValueError as refusal:
@@ -623,7 +623,7 @@ def outcome(classifier, X, y, *weight):
 @quiet
 @each_algorithm
 @pytest.mark.parametrize("C", [1e-320, 1e-300, 1e-200, 1e-100, 1e-20])
-def test_penalty_however_small_is_refused_or_right(name, C):
+def test_penalty_of_any_small_size_is_rejected_or_correct(name, C):
     X, y = small()
     result = outcome(make(name, C=C, max_iter=50), X, y)
     if isinstance(result, str):
@@ -638,7 +638,7 @@ def test_penalty_however_small_is_refused_or_right(name, C):
 @quiet
 @each_algorithm
 @pytest.mark.parametrize("C", [1e10, 1e20, 1e30, 1e100, 1e300])
-def test_penalty_however_large_is_refused_or_the_hard_margin(name, C):
+def test_penalty_of_any_large_size_is_rejected_or_the_hard_margin(name, C):
     X, y = small(distance=6)
     hard = ALGORITHMS["mpu"](C=math.inf, eps=1e-6, random_state=0).fit(X, y).certificates_[0]
     given = {"gamma": 0.5 * hard.margin} if name == "pfm" else {}
@@ -661,7 +661,7 @@ def test_penalty_however_large_is_refused_or_the_hard_margin(name, C):
 @pytest.mark.parametrize(
     ("C", "weight"), [(1e300, 1e300), (1e-200, 1e-200), (1.0, 1e-320), (1.0, 1e-200)]
 )
-def test_weights_that_leave_the_range_of_a_double_are_refused_or_right(name, C, weight):
+def test_weights_that_leave_the_range_of_a_double_are_rejected_or_correct(name, C, weight):
     X, y = small()
     result = outcome(make(name, C=C, max_iter=50), X, y, np.full(len(y), weight))
     if isinstance(result, str):
@@ -675,7 +675,7 @@ def test_weights_that_leave_the_range_of_a_double_are_refused_or_right(name, C, 
 @each_algorithm
 @pytest.mark.parametrize("rho", [1e-200, 1e-30, 1e30, 1e60, 1e100, 1e160, 1e300])
 @pytest.mark.parametrize("C", [1.0, math.inf])
-def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
+def test_intercept_scaling_of_any_size_is_rejected_or_correct(name, rho, C):
     X, y = small(distance=6)
     given = {"gamma": 1e-3} if name == "pfm" and math.isinf(C) else {}
     result = outcome(make(name, C=C, intercept_scaling=rho, max_iter=20, **given), X, y)
@@ -689,7 +689,7 @@ def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
         assert result.upper_bound >= origin.certificates_[0].margin * (1 - 1e-9)
 
 
-def test_an_int_beyond_every_double_is_refused_by_a_sentence():
+def test_an_int_beyond_every_double_is_rejected_with_a_message():
     X, y = small()
     with pytest.raises(ValueError, match=r"^C of DynamicMarginPerceptron must be in .* Got 1000"):
         ALGORITHMS["pdm"](C=10**400).fit(X, y)
@@ -711,7 +711,7 @@ OWN_NUMBERS = [
 @quiet
 @pytest.mark.parametrize("C", [1.0, math.inf])
 @pytest.mark.parametrize(("name", "field", "interval"), OWN_NUMBERS)
-def test_number_at_the_end_of_its_interval_is_refused_or_sound(name, field, interval, C):
+def test_number_at_the_end_of_its_interval_is_rejected_or_correct(name, field, interval, C):
     X, y = small()
     ends = [end for end in (interval.low, interval.high) if math.isfinite(end)]
     numbers = ends + [np.nextafter(end, other).item() for end in ends for other in (-math.inf, math.inf)]
@@ -730,7 +730,7 @@ def test_number_at_the_end_of_its_interval_is_refused_or_sound(name, field, inte
 
 
 @quiet
-def test_refused_fit_leaves_an_earlier_one_as_it_was():
+def test_rejected_fit_leaves_the_previous_one_unchanged():
     X, y = small()
     classifier = make("pdm").fit(X, y)
     before = classifier.coef_.copy(), classifier.classes_.copy()

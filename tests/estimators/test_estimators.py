@@ -32,14 +32,14 @@ VOTING = ["voted-perceptron"]  # the model is a list of mistakes: no coef_, no i
 BUDGET = [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
 WHITENING = "second-order-perceptron"  # predicts with a matrix times the sum of the samples
 LINEAR = ["alma", WHITENING]  # no other kernel, and sums are rounded
-AVERAGE = "servedio-average"  # asks neither how it predicts nor for an order
+AVERAGE = "servedio-average"  # depends neither on predictions nor on the order
 
 # What these problems are about is not how long a fit takes or whether it proves its accuracy.
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def make(name, **params):
-    """The algorithm, told a margin to demand if it cannot do without."""
+    """The algorithm, with a margin if it requires one."""
     algorithm = ALGORITHMS[name]
     if name == "pfm" and math.isinf(params.get("C", 1)):
         params.setdefault("gamma", 0.1)
@@ -176,7 +176,7 @@ def test_pickled_classifier_is_the_same_classifier(name):
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-def test_clone_is_untrained_and_trains_to_the_same_classifier(name):
+def test_clone_is_unfitted_and_fits_the_same_classifier(name):
     X, y = clouds()
     classifier = make(name, C=3.0, random_state=5).fit(X, y)
     copy = clone(classifier)
@@ -225,7 +225,7 @@ def test_fit_returns_self_and_leaves_the_parameters_alone(name):
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-def test_second_fit_forgets_the_first(name):
+def test_second_fit_does_not_depend_on_the_first(name):
     X, y = clouds(n_classes=3, distance=6)
     again = make(name, C=1.0, random_state=0, max_iter=50).fit(X, y)
     hard = {"C": math.inf, **({"gamma": 0.1} if name == "pfm" else {})}
@@ -240,7 +240,7 @@ def test_second_fit_forgets_the_first(name):
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-def test_number_of_jobs_changes_not_one_bit(name):
+def test_number_of_jobs_does_not_change_results(name):
     X, y = clouds(n_classes=4, n_samples=120)
     alone = make(name, n_jobs=1, random_state=3, max_iter=30).fit(X, y)
     assert alone.decision_function(X).shape == (120, 4)
@@ -260,14 +260,14 @@ def test_fit_ignores_a_process_backend_that_surrounds_it():
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-def test_random_state_decides_the_result(name):
+def test_random_state_determines_the_result(name):
     X, y = clouds(n_classes=3)
     params = {"max_iter": 30, **by_rules(name)}
     one = make(name, random_state=7, **params).fit(X, y)
     assert_same_fit(make(name, random_state=7, **params).fit(X, y), one)
     generator = np.random.RandomState(7)
     assert_same_fit(make(name, random_state=generator, **params).fit(X, y), one)
-    # A generator goes on; and each seed gives an order of its own.
+    # A generator continues, and each seed gives another order.
     for random_state in (generator, 8):
         other = make(name, random_state=random_state, **params).fit(X, y)
         if name == AVERAGE:  # a sum has no order but that of its roundings
@@ -657,7 +657,7 @@ def test_balanced_counts_samples_by_their_weight(name):
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-def test_weights_mean_nothing_to_the_hard_margin(name):
+def test_weights_have_no_effect_on_the_hard_margin(name):
     X, y = clouds(distance=6)
     weight = np.random.default_rng(2).uniform(0.5, 2, len(y))
     plain = make(name, C=math.inf, random_state=0).fit(X, y)
@@ -675,7 +675,7 @@ def test_separable_clouds_are_separated_without_a_warning(name):
     for C in (1.0, math.inf):
         classifier = make(name, C=C, random_state=0).fit(X, y)
         assert classifier.converged_ or name in ENDLESS
-        if name != AVERAGE:  # which promises a good hyperplane, not one that makes no mistake
+        if name != AVERAGE:  # which does not guarantee a separating hyperplane
             assert classifier.score(X, y) == 1
 
 
@@ -700,7 +700,7 @@ def test_warning_names_the_class_without_a_proof(name, stop):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_only_who_is_asked_for_a_separating_hyperplane_warns_that_there_is_none(name):
+def test_only_algorithms_that_require_separability_warn_without_it(name):
     X, y = clouds(n_classes=3, distance=0.1)
     classifier = make(name, C=math.inf, max_iter=3, random_state=0)
     with warnings.catch_warnings(record=True) as caught:
@@ -744,7 +744,7 @@ def test_stream_begins_with_its_classes(name):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_what_does_not_belong_to_a_stream_is_refused_and_leaves_it_as_it_was(name):
+def test_invalid_chunk_is_rejected_and_leaves_the_stream_unchanged(name):
     X, y = clouds(n_classes=3)
     y = np.array(["ant", "bee", "cat"])[y]
     classifier = make(name, class_weight={"cat": 2.0}).partial_fit(X[:30], y[:30], classes=np.unique(y))
@@ -777,7 +777,7 @@ def test_what_does_not_belong_to_a_stream_is_refused_and_leaves_it_as_it_was(nam
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_refused_first_chunk_begins_no_stream(name):
+def test_rejected_first_chunk_begins_no_stream(name):
     X, y = clouds(n_classes=3)
     long = X.copy()
     long[3] *= 1e200
@@ -790,7 +790,7 @@ def test_refused_first_chunk_begins_no_stream(name):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_what_no_stream_can_do_is_refused(name):
+def test_options_without_streams_are_rejected(name):
     X, y = clouds()
     given = {"class_weight": "balanced"}
     if name not in LINEAR:
@@ -807,7 +807,7 @@ def test_what_no_stream_can_do_is_refused(name):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", ONLINE)
-def test_pickled_stream_goes_on_like_the_stream(name, n_classes):
+def test_pickled_stream_continues_like_the_stream(name, n_classes):
     X, y = clouds(n_classes=n_classes, n_samples=90, distance=0.5)
     classifier = make(name)
     copies = []
@@ -845,7 +845,7 @@ def test_stream_after_a_fit_has_its_classes_if_none_are_given(name):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_clone_of_a_stream_is_untrained(name):
+def test_clone_of_a_stream_is_unfitted(name):
     X, y = clouds()
     copy = clone(stream(make(name), X, y))
     assert not state(copy)
@@ -867,7 +867,7 @@ def test_chunks_may_lack_classes_and_differ_in_layout(name):
         mixed.partial_fit(given, labels, classes=[0, 1, 2])
     if name in VOTING:
         assert_array_equal(mixed.support_vectors_.toarray(), plain.support_vectors_)
-    if name in [*LINEAR, "aggressive-romma"]:  # whose sums are rounded
+    if name in [*LINEAR, "aggressive-romma"]:  # their sums are rounded
         assert_allclose(mixed.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-9)
     else:
         assert_array_equal(mixed.decision_function(X), plain.decision_function(X))
@@ -892,7 +892,7 @@ def test_row_of_weight_zero_is_left_out_of_a_stream(name):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_chunk_of_no_weight_is_refused_by_a_sentence_and_leaves_the_stream_as_it_was(name):
+def test_chunk_of_no_weight_is_rejected_and_leaves_the_stream_unchanged(name):
     X, y = clouds(n_classes=3)
     classifier = make(name, class_weight={1: 0.0}).partial_fit(X, y, classes=[0, 1, 2])
     untouched = pickle.loads(pickle.dumps(classifier))

@@ -101,7 +101,7 @@ def test_models_are_bit_for_bit_those_of_separate_fits(n_classes, shuffle):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_every_averaging_sees_the_hypotheses_of_a_separate_fit(n_classes):
+def test_every_averaging_gets_the_hypotheses_of_a_separate_fit(n_classes):
     settings = [
         {"tau": tau, "alpha_bound": bound, "lam": lam} | averaging
         for tau, bound, lam, averaging in product([0.0, 0.5], [math.inf, 5, 2], [0.0, 0.5], AVERAGINGS)
@@ -111,7 +111,7 @@ def test_every_averaging_sees_the_hypotheses_of_a_separate_fit(n_classes):
 
 @pytest.mark.parametrize("data", [separable_data, integer_data])
 @pytest.mark.parametrize("averaging", AVERAGINGS, ids=lambda averaging: "-".join(averaging.values()))
-def test_the_epochs_after_a_clean_one_count(data, averaging):
+def test_epochs_after_one_without_updates_count(data, averaging):
     assert_alike(pam(max_iter=60, **averaging), GRID, *data())
 
 
@@ -134,13 +134,13 @@ def test_rows_of_ones_need_no_values():
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_all_of_the_family_train_in_lockstep(name):
+def test_all_supported_algorithms_train_in_lockstep(name):
     classifier = margins.get(name)(max_iter=8, random_state=0)
     settings = [{}] + [{"eta": eta, "alpha_bound": bound} for eta in (0.3, 2.0) for bound in (2, 4)]
     assert_alike(classifier, settings, *real_data(3))
 
 
-def test_the_family_is_all_that_is_like_it():
+def test_lockstep_supports_exactly_the_noise_tolerant_perceptrons():
     names = [
         name for name in margins.available() if not reason_against(margins.get(name)(random_state=0), [])
     ]
@@ -179,7 +179,7 @@ def test_every_option_is_that_of_a_fit(option):
         assert_alike(pam(), [setting | option for setting in SOME] + SOME, X, y, points)
 
 
-def test_settings_of_different_orders_and_samples_may_come_together():
+def test_settings_with_different_orders_and_samples_may_be_combined():
     settings = [
         {"random_state": seed, "shuffle": shuffle, "max_iter": max_iter, "class_weight": weight}
         for seed, shuffle, max_iter, weight in product(
@@ -210,7 +210,7 @@ def test_no_settings_no_results():
     assert scores_in_lockstep(pam(), [], *real_data()) == []
 
 
-def test_the_classifier_is_left_as_it_was():
+def test_the_classifier_is_not_changed():
     classifier = pam()
     before = dict(vars(classifier))
     scores_in_lockstep(classifier, SOME, *real_data())
@@ -233,7 +233,7 @@ def columns_of_epochs(monkeypatch, classifier, settings):
     return columns
 
 
-def test_settings_that_differ_in_the_averaging_train_once(monkeypatch):
+def test_settings_that_differ_only_in_the_averaging_train_once(monkeypatch):
     assert columns_of_epochs(monkeypatch, pam(max_iter=3), AVERAGINGS) == [1, 1, 1]
 
 
@@ -283,19 +283,19 @@ def test_subclasses_may_have_thresholds_of_their_own():
         (pam(), [{}, {"averaging": "tail"}], "averaging='tail'"),
     ],
 )
-def test_the_reason_against_is_said(classifier, settings, reason):
+def test_the_reason_against_lockstep_is_stated(classifier, settings, reason):
     assert reason in reason_against(classifier, settings)
     with pytest.raises(ValueError, match="cannot be trained in lockstep"):
         scores_in_lockstep(classifier, settings, *real_data())
 
 
-def test_callbacks_are_a_reason_against():
+def test_callbacks_exclude_lockstep():
     callback = pytest.importorskip("sklearn.callback")
     classifier = pam().set_callbacks(callback.ScoringMonitor(scoring="accuracy"))
     assert reason_against(classifier, [{}]) == "callbacks are set"
 
 
-def test_a_setting_may_take_the_reason_away():
+def test_a_setting_may_remove_the_reason_against_lockstep():
     assert reason_against(pam(C=1.0, random_state=None), [{"C": math.inf, "random_state": 0}]) is None
 
 
@@ -319,7 +319,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_a_fit_refuses_is_refused_in_the_same_words(case):
+def test_lockstep_raises_the_errors_of_a_fit(case):
     settings, X, y, points, weight = BAD[case]
     with pytest.raises(ValueError) as expected:
         list(one_by_one(pam(), settings, X, y, points, weight))

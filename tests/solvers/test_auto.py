@@ -106,7 +106,7 @@ def test_a_subsample_is_announced_with_its_size():
     assert "subsample" not in first.purpose
 
 
-def test_phases_that_may_be_left_out_say_when():
+def test_phases_that_may_be_skipped_state_the_condition():
     by_purpose = {
         phase.purpose: phase.condition for phase in plan(dense(3000, 100, "hinge"), 0.01).phases
     }
@@ -121,7 +121,7 @@ def test_phases_that_may_be_left_out_say_when():
 @pytest.mark.parametrize("solver", auto.SOLVERS)
 @pytest.mark.parametrize("loss", OF)
 @pytest.mark.parametrize("make", [lambda loss: dense(100, 3, loss), over_kernel])
-def test_a_solver_is_planned_as_named_or_says_why_not(make, loss, solver):
+def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
     problem = make(loss)
     hard, is_kernel = loss == "hard margin", problem.is_kernel
     why_not = None
@@ -151,7 +151,7 @@ def test_a_solver_is_planned_as_named_or_says_why_not(make, loss, solver):
         ("conjugate", {"C": math.inf}, "the hard margin"),
     ],
 )
-def test_estimators_refuse_solvers_that_cannot_serve(solver, params, why_not):
+def test_estimators_reject_solvers_that_are_not_applicable(solver, params, why_not):
     X, y = clouds()
     for call in ("fit", "explain"):
         classifier = Auto(solver=solver, **params)
@@ -164,7 +164,7 @@ def test_estimators_refuse_solvers_that_cannot_serve(solver, params, why_not):
 @pytest.mark.parametrize("C", [1.0, math.inf])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @each_loss
-def test_every_solver_that_serves_proves_the_same_optimum(loss, kernel, C):
+def test_every_applicable_solver_proves_the_same_optimum(loss, kernel, C):
     X, y = clouds(m=60, d=30)
     params = {"loss": loss, "kernel": kernel, "C": C, "eps": 1e-3, "max_iter": 5000, "random_state": 0}
     explanation = Auto(**params).explain(X, y)
@@ -236,7 +236,7 @@ def test_dense_samples_of_more_than_a_few_features_are_added_in_blocks():
     assert adds_in_blocks(Problem(data_of(X.toarray() + 1, alternating(600)), SquaredHinge(1.0)))
 
 
-def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
+def test_newton_steps_are_applicable_with_a_small_hessian_or_many_samples():
     X, y = np.ones((20, 4)), alternating(20)
     few = np.eye(12, 4)  # 3 times the features
     for loss in (SquaredHinge(1.0), Hinge(1.0)):
@@ -260,7 +260,7 @@ def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
         ((10, 10_000), 0.1, False),
     ],
 )
-def test_few_samples_of_many_stored_elements_pay_for_a_gram_matrix(shape, density, expected):
+def test_few_samples_with_many_stored_elements_use_a_gram_matrix(shape, density, expected):
     X = np.ones(shape) if density == 1 else sparse.random_array(shape, density=density, rng=0).tocsr()
     assert auto.gram_pays(X) is expected
     other = tuning_with(gram={"min_ratio": math.inf if expected else 0, "min_density": 0.0})
@@ -276,7 +276,7 @@ def test_costs_grow_with_the_accuracy():
 
 
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
-def test_non_zeros_are_counted_whatever_is_stored(layout):
+def test_non_zeros_are_counted_in_every_storage(layout):
     for X, _ in (integers(), integers(ones=True)):
         rows, count = rows_of(ALL_LAYOUTS[layout](X)), np.count_nonzero(X)
         # What has been counted is kept from one question to the next.
@@ -288,7 +288,7 @@ def test_non_zeros_are_counted_whatever_is_stored(layout):
 
 
 @each_loss
-def test_steps_that_take_long_are_given_up_without_a_hessian(loss):
+def test_steps_by_hessian_vector_products_end_at_their_cost_limit(loss):
     rng = np.random.default_rng(0)
     X = sparse.csr_array((np.ones(8000), rng.integers(0, 300, 8000), np.arange(0, 8001, 8)), (1000, 300))
     X.sum_duplicates()
@@ -299,7 +299,7 @@ def test_steps_that_take_long_are_given_up_without_a_hessian(loss):
 
 
 @each_loss
-def test_many_samples_of_many_features_are_settled_without_a_hessian(loss, monkeypatch):
+def test_many_samples_of_many_features_are_solved_without_a_hessian(loss, monkeypatch):
     kinds = []
     monkeypatch.setattr(
         newton,
@@ -326,15 +326,15 @@ def test_many_samples_of_many_features_are_settled_without_a_hessian(loss, monke
 
 
 def _with_steps_counted(monkeypatch):
-    """Epochs of Newton steps, appended as they are played."""
-    played, play = [], NewtonSolver.epoch
+    """Epochs of Newton steps, appended when they run."""
+    epochs, epoch = [], NewtonSolver.epoch
 
     def counted(self, run):
-        played.append(run.n_epochs)
-        return play(self, run)
+        epochs.append(run.n_epochs)
+        return epoch(self, run)
 
     monkeypatch.setattr(NewtonSolver, "epoch", counted)
-    return played
+    return epochs
 
 
 @quiet
@@ -348,15 +348,15 @@ def _with_steps_counted(monkeypatch):
         (5, 1e3, True),  # not separable: samples of five dimensions, labelled at random
     ],
 )
-def test_few_samples_are_left_to_accesses_unless_these_are_outpaced(loss, rank, C, steps, monkeypatch):
-    played = _with_steps_counted(monkeypatch)
+def test_few_samples_are_solved_by_rules_up_to_a_cost_limit(loss, rank, C, steps, monkeypatch):
+    epochs = _with_steps_counted(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(360, 350))
     X = X if rank == 350 else X[:, :rank] @ X[:rank] / math.sqrt(rank)
     y = rng.choice([-1, 1], 360)
     fit = Auto(loss=loss, C=C, eps=1e-3, random_state=0).fit(X, y)
     assert fit.converged_
-    assert bool(played) is steps
+    assert bool(epochs) is steps
     assert fit.solver_.endswith("newton" if steps else "conjugate")
     if steps:
         slow = Auto(loss=loss, C=C, eps=1e-3, random_state=0, solver="unlearning", max_iter=100).fit(
@@ -366,14 +366,14 @@ def test_few_samples_are_left_to_accesses_unless_these_are_outpaced(loss, rank, 
 
 
 @pytest.mark.parametrize(("C", "steps"), [(1e-4, False), (1.0, True)])
-def test_what_accesses_have_nearly_settled_is_left_to_them(C, steps, monkeypatch):
-    played = _with_steps_counted(monkeypatch)
+def test_rules_continue_after_they_have_nearly_converged(C, steps, monkeypatch):
+    epochs = _with_steps_counted(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 200))
     y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)
     fit = Auto(C=C, eps=1e-3, random_state=0).fit(X, y)
     assert fit.converged_
-    assert bool(played) is steps
+    assert bool(epochs) is steps
 
 
 @pytest.mark.parametrize("solver", ["auto", *auto.SOLVERS])
@@ -412,7 +412,7 @@ def test_papers_algorithms_have_counts_of_their_own():
 
 
 @pytest.mark.parametrize(("loss", "most"), [("squared_hinge", 2500), ("hinge", 20_000)])
-def test_of_a_smooth_loss_a_part_is_visited_before_steps(loss, most):
+def test_a_part_of_the_samples_is_processed_before_steps_on_a_smooth_loss(loss, most):
     X, y = integers(m=20_000, d=20)
     fit = Auto(loss=loss, eps=1e-6, random_state=0).fit(X, y)
     assert fit.converged_
@@ -449,7 +449,7 @@ def test_explanations_say_what_is_planned_and_what_it_costs():
         assert f"  {name} " in text
 
 
-def test_explanations_say_why_a_candidate_cannot_serve():
+def test_explanations_say_why_a_candidate_is_not_applicable():
     X, y = clouds()
     hard = Auto(C=math.inf).explain(X, y)
     assert hard.loss == "hard margin"

@@ -90,12 +90,12 @@ class Oracle:
         return direction @ self.kernel @ direction - inner @ np.linalg.solve(gram, inner)
 
 
-def follow(data, X, y, history, delta2, upper, target, over_all=(), anew=()):
-    """The weight vector after steps, which the oracle replays, passes having added these changes.
+def follow(data, X, y, history, delta2, upper, target, over_all=(), restarts=()):
+    """The weight vector after steps, which the oracle repeats, if passes have added these changes.
 
-    What would leave the bounds stays at them. The first pass is over all samples, and so is the one
-    after each whose number is in `over_all`; of the others' changes only those of the working_set count.
-    Those whose number is in `anew`, too, are followed by no step, and by no moves.
+    Dual variables stay within their bounds. The first pass is over all samples, and so is the one after
+    each with a number in `over_all`; in other passes only changes of the working set count. Passes with
+    a number in `restarts`, too, are followed by no step and clear the search directions.
     """
     weights = weights_of(data, np.array(history[0], dtype=float))
     steps = ConjugateSteps(data, weights, target)
@@ -114,7 +114,7 @@ def follow(data, X, y, history, delta2, upper, target, over_all=(), anew=()):
         is_first = False
         if number in over_all:
             working_set = None
-            is_first = number in anew
+            is_first = number in restarts
             steps.begin(is_first)  # takes the step
             if is_first:
                 goes_on, oracle.moves = False, []
@@ -150,7 +150,7 @@ def three():
 
 
 @pytest.mark.parametrize("delta2", [0.0, 0.5])
-def test_gap_found_is_what_each_sample_lacked(delta2):
+def test_estimated_gap_is_the_sum_over_samples(delta2):
     generator = np.random.default_rng(0)
     X, y = generator.normal(size=(20, 4)), np.where(generator.random(20) < 0.5, 1, -1)
     upper, target = 1e9 if delta2 else 3.0, 10.0
@@ -162,7 +162,7 @@ def test_gap_found_is_what_each_sample_lacked(delta2):
     weights.assign(data, now)
     steps.working_set()
     lacked = (now - before) * ((signed(X, y) ** 2).sum(axis=1) + delta2)
-    # The primal value less the dual one where each alpha_k is as it is and a.y_k lacks so much.
+    # Primal minus dual value, given each alpha_k and by how much a.y_k violates its condition.
     linear = upper * np.maximum(lacked, 0) - lacked * now
     gaps = lacked**2 / (2 * delta2) if delta2 else linear
     assert estimated_gap(data, weights, before, target) == pytest.approx(gaps.sum() / target**2)
@@ -177,7 +177,7 @@ class Content(ConjugateSteps):
         return 0.0
 
 
-def test_epochs_without_anything_left_to_gain_have_no_passes_of_their_own(monkeypatch):
+def test_epochs_without_a_gap_have_no_passes_over_the_working_set(monkeypatch):
     monkeypatch.setattr(margins.solvers.conjugate, "ConjugateSteps", Content)
     monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
     X = np.random.default_rng(0).normal(size=(50, 70))
@@ -190,9 +190,9 @@ def test_no_epoch_ends_with_a_step(monkeypatch, tuned):
     calls = []
 
     class Steps(ConjugateSteps):
-        def begin(self, anew):
-            super().begin(anew)
-            calls.append("anew" if anew else "begin")
+        def begin(self, restart):
+            super().begin(restart)
+            calls.append("restart" if restart else "begin")
 
         def gap(self):
             calls.append("gap")
@@ -207,17 +207,17 @@ def test_no_epoch_ends_with_a_step(monkeypatch, tuned):
     X = np.random.default_rng(0).normal(size=(60, 10))
     Auto(solver="conjugate", C=1e3, eps=1e-3, random_state=0, max_iter=1000).fit(X, np.arange(60) % 2)
     # A step is followed by a pass, over the working set or all samples; every pass comes after one,
-    # but those that begin anew.
+    # but those that restart.
     after_steps = {after for before, after in itertools.pairwise(calls) if before == "step"}
     assert after_steps == {"gap", "begin"}
-    assert calls[0] == "anew"
-    assert calls.count("step") == calls.count("gap") - calls.count("anew")
-    assert min(calls.count("begin"), calls.count("anew")) > 3
+    assert calls[0] == "restart"
+    assert calls.count("step") == calls.count("gap") - calls.count("restart")
+    assert min(calls.count("begin"), calls.count("restart")) > 3
     assert calls[-1] == "gap"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_steps_find_in_few_passes_where_these_are_heading(layout):
+def test_steps_reach_the_limit_of_passes_in_few_passes(layout):
     X, y = np.array([[3.0, 1, 1], [1, 3, 1], [1, 1, 3]]), np.array([1, 1, 1])
     data = data_of(LAYOUTS[layout](X), y, RHO, 0.5)
     kernel = signed(X, y) @ signed(X, y).T + 0.5 * np.eye(3)
@@ -256,10 +256,10 @@ def test_steps_are_those_of_the_oracle(data):
         data.draw(st.lists(st.lists(numbers, min_size=m, max_size=m), min_size=n_passes + 1, max_size=6))
     )[: n_passes + 1]
     history[0] = np.abs(history[0])
-    over_all, anew = data.draw(st.sets(st.integers(1, 6))), data.draw(st.sets(st.integers(1, 6)))
+    over_all, restarts = data.draw(st.sets(st.integers(1, 6))), data.draw(st.sets(st.integers(1, 6)))
     history[0] = np.minimum(history[0], upper)
     data = data_of(X, y, RHO, delta2, upper)
-    weights = follow(data, X, y, history, delta2, upper, 3.0, over_all, anew)
+    weights = follow(data, X, y, history, delta2, upper, 3.0, over_all, restarts)
     alpha = weights.dual
     assert (alpha >= 0).all()
     assert (alpha <= upper).all()
@@ -270,7 +270,7 @@ def test_steps_are_those_of_the_oracle(data):
         assert_allclose(getattr(weights, name), getattr(again, name), rtol=1e-9, atol=1e-9)
 
 
-def test_a_step_never_loses():
+def test_a_step_never_decreases_the_dual_objective():
     generator = np.random.default_rng(0)
     n_steps = 0
     for upper in (np.inf, 2.0):
@@ -294,7 +294,7 @@ def test_a_step_never_loses():
 
 
 @pytest.mark.parametrize("upper", [np.inf, 3.0])
-def test_gap_is_what_the_last_pass_found(upper):
+def test_gap_is_that_of_the_last_pass(upper):
     X, y = three()
     sqnorms = (signed(X, y) ** 2).sum(axis=1)
     delta2 = 0.5 if np.isinf(upper) else 0.0
@@ -306,7 +306,7 @@ def test_gap_is_what_the_last_pass_found(upper):
         now = weights.dual + change
         weights.assign(data, now)
         lack = change * (sqnorms + delta2) / 4
-        # C = 1 / (2 Delta^2) = 1: C lack^2
+        # C = 1 / (2 Delta^2) = 1: C violation^2
         gaps = lack**2 if np.isinf(upper) else lack * np.where(lack > 0, 3 - now, -now) / 4
         assert_allclose(steps.gap(), gaps.sum())
 
@@ -348,8 +348,8 @@ class Still(ConjugateSteps):
         super().working_set()
 
 
-def test_steps_settle_what_passes_alone_take_long_for(monkeypatch):
-    # The private coordinate is short beside the samples: two that are equal settle in many small steps.
+def test_steps_converge_where_passes_alone_are_slow(monkeypatch):
+    # The slack term is small relative to the samples: two equal samples need many small steps.
     generator = np.random.default_rng(2)
     X = generator.integers(-3, 4, (12, 300)).astype(float)
     X[4] = X[5]
@@ -386,7 +386,7 @@ def sparse_problem(seed, m=300, d=600):
     return X, X @ generator.normal(size=d) > 0
 
 
-def test_every_pass_has_an_order_of_its_own(monkeypatch):
+def test_every_pass_has_a_new_order(monkeypatch):
     orders = []
     order_of = Orders.of
 
@@ -402,14 +402,14 @@ def test_every_pass_has_an_order_of_its_own(monkeypatch):
 
 
 def noisy(seed):
-    """Two overlapping clouds: with a large C far from separable, and slow."""
+    """Two overlapping clouds, which converge slowly with a large C."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(200, 6))
     return X, (X @ generator.normal(size=6) > 0) ^ (generator.random(200) < 0.1)
 
 
 @pytest.mark.parametrize("params", [{"C": 1e4, "eps": 0.5}, {"C": 1e3, "eps": 0.2}])
-def test_proofs_that_are_there_are_found_soon(params, tuned):
+def test_certificates_are_computed_soon_after_the_gap_is_reached(params, tuned):
     # What is left to gain is up to a thousand times the gap, which another scale of the weights closes.
     accesses = {}
     for ratio in (math.inf, TUNING.conjugate.check_ratio):
@@ -422,7 +422,7 @@ def test_proofs_that_are_there_are_found_soon(params, tuned):
     assert accesses[TUNING.conjugate.check_ratio] < 2 * accesses[math.inf]
 
 
-def test_proofs_are_looked_for_where_they_are_near():
+def test_certificates_are_computed_only_with_a_small_estimated_gap():
     fit = Auto(eps=1e-4, random_state=0).fit(*sparse_problem(0))
     certificates = [epoch.certificate for epoch in fit.learning_curve_[0]]
     assert fit.converged_
@@ -432,8 +432,8 @@ def test_proofs_are_looked_for_where_they_are_near():
 
 
 @pytest.mark.parametrize("eps", [1e-9, 0.9])
-def test_who_stops_a_run_where_no_proof_was_looked_for_gets_one(eps, monkeypatch):
-    # The first epoch is taken for far from the proof, whatever it has proven.
+def test_a_run_stopped_without_a_certificate_gets_one(eps, monkeypatch):
+    # The estimated gap of the first epoch is assumed to be too large for a certificate.
     monkeypatch.setattr(ConjugateSolver, "_may_be_proven", lambda solver, run: False)
     X, y = noisy(0)
     monkeypatch.setattr(Fit, "watch", lambda fit, index: Watch(until=2))
@@ -450,8 +450,8 @@ class Stop(Exception):
     """What a kernel raises."""
 
 
-def test_what_a_kernel_raises_is_never_lost():
-    # Few rows fit into the cache, so that steps ask for rows, and may be the last to do so.
+def test_errors_of_a_kernel_are_raised():
+    # Few rows fit into the cache, so that steps compute rows, possibly the last ones of the fit.
     generator = np.random.default_rng(2)
     X = generator.normal(size=(20, 4))
     y = X[:, 0] + generator.normal(size=20) > 0
@@ -478,7 +478,7 @@ def test_what_a_kernel_raises_is_never_lost():
 
 @pytest.mark.parametrize("seed", [2, 3, 8, 12, 24, 173])
 @pytest.mark.parametrize("scale", [1e-4, 1, 1e4])
-def test_proofs_do_not_rest_on_rounding_in_sums_of_kernel_rows(seed, scale):
+def test_certificates_do_not_depend_on_rounding_in_sums_of_kernel_rows(seed, scale):
     # The kernel matrix is singular: the objective hardly curves along some moves, which only bounds end.
     generator = np.random.default_rng(seed)
     m, d = generator.integers(4, 12), generator.integers(1, 4)
@@ -500,14 +500,14 @@ def test_proofs_do_not_rest_on_rounding_in_sums_of_kernel_rows(seed, scale):
     "classifier",
     [Auto(solver="conjugate", eps=1.0), margins.get("mpu")(eps=1.0), margins.get("mpu")(before_run=1.0)],
 )
-def test_thresholds_of_zero_are_a_beginning(classifier, kernel):
+def test_a_threshold_of_zero_is_a_valid_start(classifier, kernel):
     X, y = three()
     fit = clone(classifier).set_params(kernel=kernel, random_state=0).fit(X, [0, 1, 1])
     assert fit.converged_
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
+def test_dual_variables_that_have_shrunk_leave_no_rounding_errors(seed):
     # They begin at a bound of 5e7, and end where the margin is hard.
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(3, 17)) * 10.0 ** generator.integers(-2, 3, size=17)
@@ -519,7 +519,7 @@ def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("C", [0.1, 1e3, 1e6])
 @pytest.mark.parametrize("seed", range(5))
-def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
+def test_rounding_errors_of_updates_are_within_the_stated_bound(seed, C, loss, monkeypatch):
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(40, 60)) * 10.0 ** generator.integers(-2, 3, size=(40, 1))
     y = np.where(generator.random(40) < 0.5, 1, -1)
@@ -540,7 +540,7 @@ def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
 
 
 @pytest.mark.parametrize(("eps", "sums"), [(1e-3, False), (1e-13, True)])
-def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatch):
+def test_weights_are_recomputed_when_rounding_could_affect_a_proof(eps, sums, monkeypatch):
     monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
     plain, runs = Run._correct_rounding, []
 
@@ -558,7 +558,7 @@ def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatc
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("seed", range(12))
-def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, loss):
+def test_contradicting_rows_cancel_to_a_length_that_is_not_negative(seed, loss):
     generator = np.random.default_rng(seed)
     X = np.repeat(generator.integers(-1, 2, size=(seed % 4 + 1, seed % 3 + 1)), 2, axis=0)
     y = np.tile([-1, 1], len(X) // 2)
@@ -568,12 +568,12 @@ def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, l
 
 
 @pytest.mark.parametrize(
-    ("asked", "now", "before", "times"),
+    ("required", "now", "before", "times"),
     [
         (1.0, 10.0, 100.0, 1.0),  # ten times less each time
         (1.0, 100.0, 1000.0, 2.0),
         (1.0, 0.5, 100.0, 0.0),  # there already
-        (0.0, 10.0, 100.0, 0.0),  # nobody can tell
+        (0.0, 10.0, 100.0, 0.0),  # no prediction
         (-1.0, 10.0, 100.0, 0.0),
         (math.nan, 10.0, 100.0, 0.0),
         (1.0, 10.0, 10.0, math.inf),  # has not fallen
@@ -581,5 +581,5 @@ def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, l
         (1.0, math.inf, math.inf, math.inf),
     ],
 )
-def test_how_often_a_gap_must_fall_as_it_has(asked, now, before, times):
-    assert margins.solvers.conjugate._repetitions_to(asked, now, before) == pytest.approx(times)
+def test_the_number_of_further_epochs_is_extrapolated_from_the_gaps(required, now, before, times):
+    assert margins.solvers.conjugate._repetitions_to(required, now, before) == pytest.approx(times)

@@ -1,4 +1,4 @@
-"""The kit for authors: all that is ours passes it, and what is broken is told what is wrong."""
+"""The checks for authors: everything built in passes them, and they name the faults of broken classes."""
 
 import dataclasses
 import inspect
@@ -53,8 +53,8 @@ from margins.rules import (
 from margins.solvers.base import Phase
 from margins.testing import algorithm_checks, check_algorithm, check_rule, rule_checks
 
-SAMPLED = ["averaged-perceptron", "pdm"]  # tests/test_estimators.py asks scikit-learn about all
-HARD_MARGIN = {"pfm": {"C": math.inf, "gamma": 0.1}}  # has to be told a margin there
+SAMPLED = ["averaged-perceptron", "pdm"]  # tests/estimators has scikit-learn's checks of all
+HARD_MARGIN = {"pfm": {"C": math.inf, "gamma": 0.1}}  # requires a margin there
 EXPECTED = {
     "pocket": {"check_partial_fit": "The ratchet counts over the samples at hand: those of a chunk."}
 }
@@ -72,7 +72,7 @@ def checks_of_all():
 
 
 @pytest.mark.parametrize(("check", "arguments"), list(checks_of_all()))
-def test_registered_algorithm_keeps_its_promises(check, arguments):
+def test_registered_algorithm_passes_the_checks(check, arguments):
     check(*arguments)
 
 
@@ -146,7 +146,7 @@ AVERAGINGS = {
 BASE_CLASSES = ("margins.rules._base", "margins.rules._averaging", "margins.rules.errors")
 
 
-def test_every_rule_of_ours_is_checked():
+def test_every_built_in_rule_is_checked():
     kinds = {type(rule) for rule in RULES} | {
         LongestSurvivor,
         Pocket,
@@ -163,12 +163,12 @@ def test_every_rule_of_ours_is_checked():
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: re.sub(r" at 0x\w+", "", repr(rule)))
-def test_rule_keeps_its_promises(rule):
+def test_rule_passes_the_checks(rule):
     check_rule(rule, EXPECTED_OF_RULES.get(type(rule)))
 
 
 @pytest.mark.parametrize("rule", EXPECTED_OF_RULES, ids=lambda rule: rule.__name__)
-def test_check_of_a_rule_fails_where_it_is_said_to(rule):
+def test_check_of_a_rule_fails_where_a_failure_is_expected(rule):
     example = next(one for one in RULES if type(one) is rule)
     for check, arguments in rule_checks(example):
         if check.__name__ in EXPECTED_OF_RULES[rule]:
@@ -177,7 +177,7 @@ def test_check_of_a_rule_fails_where_it_is_said_to(rule):
 
 
 @pytest.mark.parametrize("make", AVERAGINGS.values(), ids=AVERAGINGS)
-def test_averaging_keeps_its_promises(make):
+def test_averaging_passes_the_checks(make):
     check_rule(make)
 
 
@@ -366,7 +366,7 @@ class NoCertificate(Documented):
 
 
 class Undeclared:
-    """A classifier of somebody's.
+    """A classifier of a third party.
 
     **Source**: this test.
     """
@@ -409,7 +409,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("algorithm", BROKEN, ids=lambda algorithm: algorithm.__name__)
-def test_broken_algorithm_is_told_what_is_wrong(algorithm):
+def test_checks_of_a_broken_algorithm_name_the_fault(algorithm):
     name, message = BROKEN[algorithm]
     ((check, arguments),) = [pair for pair in algorithm_checks(algorithm) if pair[0].__name__ == name]
     sentence = rf"(?s)^{algorithm.__name__} fails {name}: got .*, expected .*\.$"
@@ -418,7 +418,7 @@ def test_broken_algorithm_is_told_what_is_wrong(algorithm):
     assert re.search(message, str(raised.value), re.DOTALL), str(raised.value)
 
 
-def test_what_the_broken_ones_are_made_of_is_not_broken():
+def test_the_base_of_the_broken_algorithms_passes_the_checks():
     for check, arguments in algorithm_checks(Documented):
         if check.__name__ != "check_scikit_learn":
             check(*arguments)
@@ -443,9 +443,9 @@ def test_check_algorithm_runs_every_check_but_those_expected_to_fail():
     assert every - left == {"check_docstring"}
 
 
-def test_parameters_of_the_author_reach_every_instance():
+def test_given_parameters_reach_every_instance():
     class Greedy(BaseMarginClassifier):
-        """A perceptron that has to be told what to demand.
+        """A perceptron that requires a margin.
 
         **Source**: this test.
         """
@@ -472,11 +472,11 @@ class Wordless(FixedThreshold):
 
 
 class CountsItsQuestions(FixedThreshold):
-    asked = 0
+    n_calls = 0
 
     def _py_threshold(self, state=None, positive=True):
-        type(self).asked += 1
-        return float(self.asked)
+        type(self).n_calls += 1
+        return float(self.n_calls)
 
 
 class LooksAtTheScale(FixedThreshold):
@@ -584,7 +584,7 @@ BROKEN_RULES = {
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("make", "message"), BROKEN_RULES.values(), ids=BROKEN_RULES)
-def test_broken_rule_is_told_what_is_wrong(make, message):
+def test_checks_of_a_broken_rule_name_the_fault(make, message):
     rule = make()
     with pytest.raises(AssertionError, match=rf"(?s)^{type(rule).__name__} fails .*{message}"):
         check_rule(rule)
@@ -615,12 +615,12 @@ BROKEN_AVERAGINGS = {
 
 
 @pytest.mark.parametrize("make", BROKEN_AVERAGINGS, ids=lambda make: make.__name__)
-def test_broken_averaging_is_told_what_is_wrong(make):
+def test_checks_of_a_broken_averaging_name_the_fault(make):
     with pytest.raises(AssertionError, match=f"(?s){BROKEN_AVERAGINGS[make]}"):
         check_rule(make)
 
 
-def test_what_is_no_rule_is_refused():
+def test_objects_other_than_rules_are_rejected():
     with pytest.raises(TypeError, match="rule must be a Condition, an Update, a Shrink, or a callable"):
         check_rule(3)
     with pytest.raises(TypeError, match="a callable that makes an Averaging"):

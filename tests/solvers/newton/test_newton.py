@@ -48,20 +48,20 @@ def test_sums_over_samples_are_those_of_the_materialised_ones(layout, rho, ones,
     assert_array_equal(products(data, members, vector), some @ vector)
     dual = (members % 3).astype(float)
     assert_array_equal(combination(data, members, dual), dual @ some)
-    C = (np.arange(12) % 3 + 1.0) ** 2  # whose roots are exact
+    C = (np.arange(12) % 3 + 1.0) ** 2  # with exact square roots
     in_blocks = auto.adds_in_blocks(Problem(data, SquaredHinge(1.0)))
     hessian = DenseHessian(data, C, in_blocks)
     hessian.py_update(members, np.ones(len(members), dtype=np.int8))
     matrix = (some.T * C[members]) @ some
     assert_array_equal(hessian.matrix, np.tril(matrix))
-    for every in (3, 2, 1):  # a third leaves, then most, the sum of the others afresh, then all
+    for every in (3, 2, 1):  # first a third leaves, then most, so that the sum is recomputed, then all
         free = np.arange(len(members)) % every != 0
         hessian.py_update(members, free.astype(np.int8))
         matrix = (some[free].T * C[members[free]]) @ some[free]
         assert_array_equal(hessian.matrix, np.tril(matrix))
 
 
-def test_samples_at_the_band_and_at_their_bounds_count_as_movable():
+def test_samples_within_the_tolerance_or_off_their_bounds_are_in_the_working_set():
     # w.y: below, at and above the band of 1/2 around 1; dual variables 0, between, and exactly C.
     p = np.repeat([0.25, 0.5, 1.0, 1.5, 1.75], 3)
     C, unbounded = np.full(15, 0.1), np.full(15, math.inf)
@@ -80,7 +80,7 @@ def test_samples_at_the_band_and_at_their_bounds_count_as_movable():
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4, 11, 13, 16])
-def test_steps_do_not_start_at_nothing(seed):
+def test_steps_do_not_start_at_a_negligible_scale(seed):
     # Columns of very different scale: no multiple of what accesses find is better than w = 0.
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(150, 20))) * 10.0 ** rng.integers(-4, 5, 20)
@@ -208,7 +208,7 @@ def test_classes_in_threads_are_bit_identical(loss):
     eps=st.sampled_from([0.5, 1e-2, 1e-6]),
 )
 @example(seed=0, loss="hinge", scale=0, C=0, intercept=True, eps=1.0)
-def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
+def test_certificates_are_valid_bounds(seed, loss, scale, C, intercept, eps):
     X, y = integers(seed, m=24, d=3)
     X[4:8], X[:, 1] = X[8:12], X[:, 0]  # rows and columns twice
     X, C = X * 10.0**scale, 10.0**C
@@ -248,7 +248,7 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
 @pytest.mark.parametrize(
     ("accesses", "max_iter"), [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)]
 )
-def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
+def test_fits_without_convergence_warn_and_have_valid_certificates(
     accesses, max_iter, loss, capsys, monkeypatch, tuned
 ):
     tuned(newton={"max_steps": 1})
@@ -296,7 +296,7 @@ def tire(monkeypatch, n_steps):
 @quiet
 @each_loss
 @pytest.mark.parametrize("n_steps", [0, 1, 2, 5])
-def test_accesses_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
+def test_rules_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
     left = tire(monkeypatch, n_steps)
     X, y = clouds(m=200)
     for max_iter in (1, 2, 3, 4, 1000):
@@ -315,7 +315,7 @@ def test_accesses_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
 
 @pytest.mark.parametrize("accesses", [True, False])
 @pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
-def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
+def test_newton_steps_prove_the_accuracy_of_the_papers_algorithms(
     accesses, n_classes, weighted, monkeypatch
 ):
     monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: accesses)
@@ -340,7 +340,7 @@ def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
 
 @each_loss
 @pytest.mark.parametrize("accesses", [True, False])
-def test_accesses_begin_anew_if_newton_steps_from_0_do_not_finish(accesses, loss, monkeypatch):
+def test_rules_restart_if_newton_steps_from_0_do_not_finish(accesses, loss, monkeypatch):
     tire(monkeypatch, 0)
     monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: accesses)
     X, y = clouds(m=200)
@@ -371,7 +371,7 @@ def test_accesses_begin_anew_if_newton_steps_from_0_do_not_finish(accesses, loss
 
 @each_loss
 @pytest.mark.parametrize("n_steps", [0, 2])
-def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_accesses(
+def test_the_next_phase_starts_with_the_sum_of_the_dual_variables_at_the_scale_of_rules(
     n_steps, loss, monkeypatch
 ):
     tire(monkeypatch, n_steps)
@@ -406,7 +406,7 @@ def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_accesses(
 
 
 def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale_of_the_duals():
-    # A loss whose best scale a search from far away does not find.
+    # A loss with a best scale that a search from a distant start does not find.
     X, y = clouds(m=300)
     Y = oracles.data_of(X, np.where(y == 1, 1, -1))
     best = fit(X, y, loss="hinge", eps=1e-3)
@@ -428,7 +428,7 @@ def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale
 
 @each_loss
 @pytest.mark.parametrize("seed", [2, 4, 5])
-def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
+def test_newton_steps_continue_with_a_large_gap(seed, loss):
     # Of the hinge loss with a large C some epochs in a row may gain nothing before the next one does.
     X, y = clouds(seed)
     for C in (1e4, 1e6):
@@ -440,8 +440,8 @@ def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
 def test_an_optimum_before_the_first_step_is_proven_by_its_own_dual_variables(seed, loss):
     rng = np.random.default_rng(seed)
     X, y = np.round(rng.standard_normal((40, 1))), rng.integers(0, 2, 40)
-    # With one weight the certificate's line search is at the optimum, be it 0, where accesses have left
-    # the dual variables far from theirs.
+    # With one weight the certificate's line search ends at the optimum, possibly 0, while the dual variables
+    # of the rules are not optimal.
     one = Auto(loss=loss, C=30.0, fit_intercept=False, eps=1e-7, random_state=0).fit(X, y)
     assert one.converged_ and one.n_iter_ < 10
 
@@ -481,7 +481,7 @@ def test_the_certificate_is_computed_where_the_gap_may_be_small_enough(tuned):
 @quiet
 @pytest.mark.parametrize("C", [1e4, 1e10])
 @pytest.mark.parametrize("seed", range(6))
-def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
+def test_no_epoch_proves_more_than_its_dual_variables(seed, C, monkeypatch):
     # Dual variables that are large for a while leave their rounding in any sum that is only updated.
     X, y, weight = weighted_clouds(seed)
     Y, certify, n_checked = oracles.data_of(X, y).astype(np.longdouble), Run.certify, [0]
@@ -511,7 +511,7 @@ def test_what_overflows_is_no_number_of_a_certificate():
 
 @quiet
 @pytest.mark.parametrize("loss", LOSSES)
-def test_accesses_go_on_from_the_best_dual_variables(loss, monkeypatch):
+def test_rules_continue_from_the_best_dual_variables(loss, monkeypatch):
     # The first step has spoilt them.
     X, y = clouds(m=200)
     left = tire(monkeypatch, 1)
@@ -527,7 +527,7 @@ def test_accesses_go_on_from_the_best_dual_variables(loss, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_long_rows_among_short_ones_leave_no_rounding_behind(seed):
+def test_long_rows_among_short_ones_leave_no_rounding_errors(seed):
     # From w = 0 the Hessian is that of all samples; of the long ones, once they are classified, it
     # keeps the rounding, which is more than all short ones together.
     rng, m = np.random.default_rng(seed), 200
