@@ -84,7 +84,7 @@ def family():
 
 
 def fastest(make, X, y):
-    """Fit anew a few times: the last classifier, the least time in seconds, and if it converged."""
+    """Repeat a fit a few times: the last classifier, the least time in seconds, and if it converged."""
     seconds = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -155,7 +155,7 @@ def run(title, X, y):
     return results
 
 
-# Paul Tol's muted colours, which the colour-blind can tell apart; each with a marker of its own.
+# Paul Tol's muted colours, distinguishable with colour blindness; each with its own marker.
 COLOURS = (
     "#332288",
     "#CC6677",

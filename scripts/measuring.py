@@ -2,7 +2,7 @@
 
     python scripts/measuring.py FOLDER '{"solver": "auto", ...}'
 
-is what `peak_memory` runs in a process of its own: nobody else needs it.
+is run by `peak_memory` in a separate process, and is not for other uses.
 """
 
 import gc
@@ -220,7 +220,7 @@ def peak_memory(X, y, requests):
 
     Returns
     -------
-    dict of int, or None where the system does not tell (Windows)
+    dict of int, or None if the system does not provide it (Windows)
     """
     if sys.platform == "win32":
         return None

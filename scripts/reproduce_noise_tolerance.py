@@ -1,7 +1,7 @@
 """Tables 2 to 7 and Figures 3 and 4 of "Noise Tolerant Variants of the Perceptron Algorithm".
 
-Everything runs for every data set whose files are present (environment variable MARGINS_DATA), as
-studies of margins.model_selection: with --cache DIR what is interrupted goes on where it was.
+Everything runs for every data set with available files (environment variable MARGINS_DATA), as studies
+of margins.model_selection: with --cache DIR interrupted studies resume.
 
 Table 2, artificial data, 30 sets for each level of noise: in how many the voted perceptron, the longest
 survivor and the last hypothesis are better than each other. Needs no files, nor does Table 4.
@@ -33,7 +33,7 @@ Figure 3, accuracy against tau on artificial data; Figure 4, Table 5 as learning
 figures are not among what we have of it: these show what its text says of them.
 
 As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
-folds are cut, and presented in that order. --repeats draws more such permutations (or data sets).
+folds are cut, and processed in that order. --repeats draws more such permutations (or data sets).
 """
 
 import argparse
@@ -154,7 +154,7 @@ def blocks_of(arguments):
         3: [name for name in arguments.datasets if name in TABLE_3],
         4: noisy,
         5: [name for name in arguments.datasets if name == "adult"],
-        # The artificial set belongs to the table: it is left out only if others are asked for.
+        # The artificial set belongs to the table: it is omitted only if others are requested.
         6: [name for name in arguments.datasets if name in TABLE_6]
         + ([] if arguments.explicit else [name for name in TABLE_6 if name.startswith(NOISE)]),
         7: [
@@ -175,7 +175,7 @@ def data_of(name):
 def main(argv=None):
     parser, arguments, blocks = parsed(argv)
     try:
-        reporting.write_json(arguments, SOURCE, [])  # what cannot be written is better known now
+        reporting.write_json(arguments, SOURCE, [])  # a file that cannot be written is an error now
     except OSError as error:
         parser.error(f"--json must be a file that can be written. Got: {error}.")
     if arguments.figures:
@@ -191,7 +191,7 @@ def main(argv=None):
     if arguments.missing:
         progress.print(f"Left out, for their files are not present: {', '.join(arguments.missing)}.")
     studies = Studies(arguments.folds, arguments.n_jobs, arguments.cache)
-    # A run of so many epochs is what the paper asks for: that it has not converged is no fault.
+    # The paper's runs have a fixed number of epochs, so a warning of no convergence is not needed.
     # Ignored here, once: what threads do to the filters would reach each other.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -281,7 +281,7 @@ def voted_scores_by_recursion(trace, gram_rows, y, *, eta=1.0, theta_init=0.0, C
 
 
 def tail_start(trace, rows, labels):
-    """Return the start s of the tail whose vote has the fewest errors on these samples; the least such s.
+    """Return the start s of the tail with the fewest errors on these samples; the least such s.
 
     VOTES > 0 predicts +1, everything else -1.
 

@@ -566,9 +566,7 @@ def test_inseparable_data_end_at_max_iter_with_a_warning_that_states_the_certifi
 @pytest.mark.parametrize("max_iter", [1, 2, 7, 30])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("name", SILENT)
-def test_inseparable_data_raise_no_warning_in_noise_tolerant_algorithms(
-    name, fit_intercept, max_iter
-):
+def test_inseparable_data_raise_no_warning_in_noise_tolerant_algorithms(name, fit_intercept, max_iter):
     X, y = crossed()
     problem = Problem(X, y, rho=1.0 if fit_intercept else 0.0, C=math.inf).of(name)
     classifier = problem.fit(name, max_iter=max_iter)

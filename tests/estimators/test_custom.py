@@ -279,7 +279,8 @@ def test_second_order_perceptron_of_a_stream_is_the_papers_for_any_chunks():
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_second_order_perceptron_rejects_too_many_features(method):
     X = sparse.csr_array((np.ones(4), (range(4), range(4))), shape=(4, 62_061))
-    with pytest.raises(ValueError, match=r"^X of second-order-perceptron \(SecondOrderPerceptron\) must have at most 10000 feat"):
+    name = r"second-order-perceptron \(SecondOrderPerceptron\)"
+    with pytest.raises(ValueError, match=rf"^X of {name} must have at most 10000 feat"):
         if method == "fit":
             SecondOrder().fit(X, [0, 1, 0, 1])
         else:

@@ -240,7 +240,7 @@ def test_hinge_loss_has_kernels_too(C):
     assert optimum * (1 - 1e-9) <= certificate.primal <= optimum * 1.001
     assert certificate.dual <= optimum * (1 + 1e-9)
     assert (np.abs(classifier.dual_coef_) <= 1.001 * C).all()  # at the scale of the primal
-    # The bias of SVC is not penalised; here it is the weight of a feature, hardly penalised if that is large.
+    # The bias of SVC is not penalised; here it is a feature's weight, hardly penalised if that is large.
     free = SVC(C=C, kernel="rbf", gamma=2.0, tol=1e-6).fit(X, y)
     ours = clone(classifier).set_params(intercept_scaling=30.0).fit(X, y)
     assert_allclose(ours.decision_function(X), free.decision_function(X), atol=0.1)

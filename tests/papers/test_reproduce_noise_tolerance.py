@@ -111,7 +111,9 @@ def test_artificial_data_need_no_files(tmp_path, monkeypatch, capsys):
     assert "\nTable 4, voted >= last on average: " in output
 
 
-def test_double_cross_validation_has_the_paper_s_intervals_beside_the_measured_ones(tmp_path, monkeypatch):
+def test_double_cross_validation_has_the_paper_s_intervals_beside_the_measured_ones(
+    tmp_path, monkeypatch
+):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     columns = ("nothing", "tau-then-lambda")
     (result,) = run(tmp_path, "--quick", "--tables", "6", "--columns", *columns)
@@ -428,7 +430,7 @@ def test_paper_s_deviations_give_its_intervals():
 
 
 def rows(**accuracies):
-    """Rows of the column "nothing" from each averaging's accuracies; the paper's are 80, +-1 of the measured ones."""
+    """Rows of the column "nothing" from each averaging's accuracies; the paper's are 80, +-1."""
     return [
         {
             **report.compared(values, [(value - 1, value + 1) for value in values], {"accuracy": 80.0}),

@@ -35,7 +35,7 @@ def clouds(seed=0, m=60, d=4, distance=1.0):
 
 
 def integers(seed, m=8, d=3):
-    """Small integers, so that first steps are exact, and products are often 1 or dual variables at bounds."""
+    """Small integers: first steps are exact, and often products are 1 or dual variables at bounds."""
     rng = np.random.default_rng(seed)
     y = rng.choice([-1, 1], m)
     y[0], y[-1] = 1, -1
@@ -339,7 +339,8 @@ def test_zero_row_of_the_hinge_loss_has_its_bound(name, shrinking):
 def test_step_too_long_is_rejected_with_a_message():
     X, y = clouds()
     sqradius = np.max((X**2).sum(axis=1)) + 1 + 0.5
-    with pytest.raises(ValueError, match=r"^eta of adatron \(KernelAdatron\) must be below 2 / R.* Got 1\.0\."):
+    name = r"adatron \(KernelAdatron\)"
+    with pytest.raises(ValueError, match=rf"^eta of {name} must be below 2 / R.* Got 1\.0\."):
         Adatron(eta=1.0).fit(X, y)
     assert Adatron(eta=1.99 / sqradius, max_iter=20_000, eps=0.1).fit(X, y).converged_
     for eta in (-1.0, math.inf, math.nan):

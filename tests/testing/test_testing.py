@@ -1,4 +1,4 @@
-"""The checks for authors: everything built in passes them, and they name the faults of broken classes."""
+"""The checks for authors: everything built in passes, and faults of broken classes are named."""
 
 import dataclasses
 import inspect

@@ -440,8 +440,8 @@ def test_newton_steps_continue_with_a_large_gap(seed, loss):
 def test_an_optimum_before_the_first_step_is_proven_by_its_own_dual_variables(seed, loss):
     rng = np.random.default_rng(seed)
     X, y = np.round(rng.standard_normal((40, 1))), rng.integers(0, 2, 40)
-    # With one weight the certificate's line search ends at the optimum, possibly 0, while the dual variables
-    # of the rules are not optimal.
+    # With one weight the certificate's line search ends at the optimum, possibly 0, while the dual
+    # variables of the rules are not optimal.
     one = Auto(loss=loss, C=30.0, fit_intercept=False, eps=1e-7, random_state=0).fit(X, y)
     assert one.converged_ and one.n_iter_ < 10
 

@@ -78,7 +78,9 @@ def test_a_subsample_is_planned_for_many_samples_per_feature():
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("eps", [1e-2, 1e-5])
-def test_a_fit_that_starts_on_a_subsample_proves_the_required_accuracy(small_subsamples, C, fit_intercept, eps):
+def test_a_fit_that_starts_on_a_subsample_proves_the_required_accuracy(
+    small_subsamples, C, fit_intercept, eps
+):
     X, y = noisy()
     fit = Auto(loss="hinge", C=C, eps=eps, fit_intercept=fit_intercept, random_state=0).fit(X, y)
     assert small_subsamples == [(1000, True)]
