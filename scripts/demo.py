@@ -123,7 +123,7 @@ def fit_linear_svc(X, y):
 
 
 def margin_of(classifier, X, y):
-    """The margin of a weight vector in the extended space, at its best length: 1 / sqrt(2 primal)."""
+    """The soft margin of a weight vector at its best length: 1 / sqrt(2 primal)."""
     products = np.where(y == classifier.classes_[1], 1, -1) * classifier.decision_function(X)
     sqnorm = float(np.sum(classifier.coef_**2) + np.sum(classifier.intercept_**2))
 

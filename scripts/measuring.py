@@ -33,7 +33,7 @@ TURN = 0.01  # seconds
 
 
 class TooSlow(Exception):
-    """A fit was given up."""
+    """A fit exceeded its time limit."""
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def in_alternation(makes, X, y, repeats, limit=None):
         The same objects for all.
     repeats : int
     limit : float, optional
-        Seconds after which a fit is given up, and its side left out from then on.
+        Seconds after which a fit is interrupted, and its side omitted from then on.
 
     Returns
     -------

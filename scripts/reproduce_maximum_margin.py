@@ -76,7 +76,7 @@ def delta_of(name, radius):
 
 
 def length_of_longest(X):
-    """R = max_k |x_k|, without augmentation and extension."""
+    """R = max_k |x_k|, without bias and slack terms."""
     squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
     return math.sqrt(squares.sum(axis=1).max())
 

@@ -87,7 +87,7 @@ def problems(draw, max_samples=8, max_features=5, largest=4, values=None):
 
 
 def data_of(X, y, rho=1.0, delta2=0.0, upper=np.inf):
-    """The kernel's samples of X, as it is, in whatever layout."""
+    """BinaryData of X, in its own layout."""
     rows = rows_of(X)
     return make_binary_data(
         rows,

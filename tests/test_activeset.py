@@ -130,7 +130,7 @@ def test_ctrl_c_is_honoured_within_a_full_epoch(ctrl_c):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 40)), rng.choice([-1, 1], 20_000)
     weights = WeightVector(40)
-    # Inseparable: the level never becomes clean, so without Ctrl-C this epoch lasts for weeks.
+    # Inseparable: every pass makes updates, so without Ctrl-C this epoch lasts for weeks.
     sets = ActiveSets([Level(10**9, math.inf)], len(X))
     rules = Rules(FixedThreshold(1), Additive(), NoShrink())
     order = np.arange(len(X), dtype=np.int32)

@@ -98,12 +98,12 @@ class Problem:
 
     @property
     def data(self):
-        """The augmented samples, not extended."""
+        """The samples augmented by the bias, without slack terms."""
         return oracles.data_of(self.X, self.y, self.rho)
 
     @property
     def maximum_margin(self):
-        """Of the extended samples; 0 if nothing separates them."""
+        """Of the samples with bias and slack terms; 0 if no hyperplane separates them."""
         return oracles.maximum_margin(oracles.data_of(self.X, self.y, self.rho, 0.5 / self.C_k))
 
     @property
@@ -325,7 +325,9 @@ def test_certificate_of_a_stream_is_true_for_all_samples_so_far(name, problem, n
     assert certificate.upper_bound >= problem.maximum_margin * (1 - SLACK)
     w = problem.weights(classifier)
     if name == "servedio-average" and problem.hard:
-        assert certificate.upper_bound == pytest.approx(np.linalg.norm(w) / len(problem.y))
+        bound = np.linalg.norm(w) / len(problem.y)
+        # A sum that cancels to 0 proves nothing.
+        assert certificate.upper_bound == (pytest.approx(bound) if bound > 0 else math.inf)
 
 
 @quiet

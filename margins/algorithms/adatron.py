@@ -15,6 +15,11 @@ class KernelAdatron(SoftMarginClassifier):
 
     **Source**: Friess, Cristianini & Campbell (1998).
 
+    See Also
+    --------
+    DualCoordinateDescent : The best step for each sample, and shrinking.
+    UnlearningMarginPerceptron : Steps that are multiples of the samples.
+
     Examples
     --------
     >>> import margins

@@ -18,6 +18,11 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm, section 4; its delta is
     eps. A product of ``1 - eps`` exactly counts as too small, so that eps = 1 is `romma`.
 
+    See Also
+    --------
+    RelaxedOnlineMaximumMargin : Updates only at mistakes.
+    DynamicMarginPerceptron : Another rule with an accuracy.
+
     Examples
     --------
     >>> import margins

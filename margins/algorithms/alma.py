@@ -120,6 +120,11 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     **Source**: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Theorem 3.
 
+    See Also
+    --------
+    PerceptronWithMargin : A perceptron with a margin in the 2-norm.
+    DynamicMarginPerceptron : The maximum margin in the 2-norm.
+
     Examples
     --------
     >>> import margins

@@ -14,6 +14,11 @@ class AlphaBoundPerceptron(NoiseTolerantClassifier):
 
     **Source**: Khardon & Wachman (2007), section 2.3 and Figure 2.
 
+    See Also
+    --------
+    Perceptron : All options of the noise-tolerant variants.
+    LambdaTrickPerceptron : An offset instead of a bound.
+
     Examples
     --------
     >>> import margins

@@ -24,6 +24,10 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     **Source**: Shalev-Shwartz & Singer (2005), A new perspective on an old perceptron algorithm. The
     bound on the number of updates is derived here.
 
+    See Also
+    --------
+    FixedMarginPerceptron : A margin instead of a radius.
+
     Examples
     --------
     >>> import margins

@@ -19,6 +19,10 @@ class BudgetPerceptron(BudgetClassifier):
     **Source**: Crammer, Kandola & Singer (2003); the bound: Panagiotakopoulos & Tsampouka (2010),
     Remark 3.
 
+    See Also
+    --------
+    RandomBudgetPerceptron : Removes random samples.
+
     Examples
     --------
     >>> import margins

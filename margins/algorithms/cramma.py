@@ -31,6 +31,11 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     **Source**: Tsampouka & Shawe-Taylor (2006), Constant rate approximate maximum margin algorithms.
     The phases are an addition.
 
+    See Also
+    --------
+    MistakeControlledRule : A decreasing learning rate.
+    Margitron : Other thresholds that decrease with the updates.
+
     Examples
     --------
     >>> import margins

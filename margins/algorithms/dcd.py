@@ -17,6 +17,11 @@ class DualCoordinateDescent(SoftMarginClassifier):
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3; Fan, Chang, Hsieh,
     Wang & Lin (2008), LIBLINEAR.
 
+    See Also
+    --------
+    KernelAdatron : A step size, and no shrinking.
+    MarginClassifier : The same problems by the fastest solver.
+
     Examples
     --------
     >>> import margins

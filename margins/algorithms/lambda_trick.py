@@ -13,6 +13,11 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
 
     **Source**: Khardon & Wachman (2007), section 2.2; Kowalczyk, Smola & Williamson (2001).
 
+    See Also
+    --------
+    Perceptron : All options of the noise-tolerant variants.
+    AlphaBoundPerceptron : A bound instead of an offset.
+
     Examples
     --------
     >>> import margins

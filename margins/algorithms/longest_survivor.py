@@ -11,6 +11,11 @@ class LongestSurvivorPerceptron(NoiseTolerantClassifier):
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 
+    See Also
+    --------
+    PocketPerceptron : The pocket with ratchet.
+    VotedPerceptron : Votes of all hypotheses.
+
     Examples
     --------
     >>> import margins

@@ -16,6 +16,12 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     **Source**: Duda & Hart (1973); Panagiotakopoulos & Tsampouka (2010), (11) and (17) without
     unlearning.
 
+    See Also
+    --------
+    PerceptronWithMargin : A margin relative to a learned threshold.
+    FixedMarginPerceptron : A directional margin.
+    UnlearningMarginPerceptron : Unlearning, which reaches any accuracy.
+
     Examples
     --------
     >>> import margins

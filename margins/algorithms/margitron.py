@@ -35,6 +35,11 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
 
     **Source**: Panagiotakopoulos & Tsampouka (2008), The Margitron, arXiv:0805.2752.
 
+    See Also
+    --------
+    MarginPerceptron : The threshold with exponent 1.
+    FixedMarginPerceptron : The threshold in |a| with exponent 0.
+
     Examples
     --------
     >>> import margins

@@ -14,6 +14,10 @@ class MistakeControlledRule(ConstantRateMargin):
     **Source**: Tsampouka & Shawe-Taylor (2007), Approximate maximum margin algorithms with rules
     controlled by the number of mistakes. The phases are an addition.
 
+    See Also
+    --------
+    ConstantRateMargin : A constant learning rate.
+
     Examples
     --------
     >>> import margins

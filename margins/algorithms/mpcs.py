@@ -21,6 +21,11 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.1, Remarks 2 and 3.
 
+    See Also
+    --------
+    VariableShrinkingMarginPerceptron : A shrinking factor that tends to 1.
+    MarginPerceptron : No shrinking.
+
     Examples
     --------
     >>> import margins

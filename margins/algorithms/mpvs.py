@@ -25,6 +25,11 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
 
+    See Also
+    --------
+    ConstantShrinkingMarginPerceptron : A constant shrinking factor.
+    MarginPerceptron : No shrinking.
+
     Examples
     --------
     >>> import margins

@@ -25,6 +25,10 @@ class Norma(StepClassifier):
 
     **Source**: Kivinen, Smola & Williamson (2004), section III.
 
+    See Also
+    --------
+    Pegasos : Decreasing steps, which converge to the L1-SVM.
+
     Examples
     --------
     >>> import margins

@@ -20,6 +20,11 @@ class PassiveAggressiveClassifier(StepClassifier):
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 2.
 
+    See Also
+    --------
+    PassiveAggressiveClassifierI : A maximum step.
+    PassiveAggressiveClassifierII : Damped steps.
+
     Examples
     --------
     >>> import margins

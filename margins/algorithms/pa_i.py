@@ -17,6 +17,11 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 4.
 
+    See Also
+    --------
+    PassiveAggressiveClassifier : No maximum step.
+    PassiveAggressiveClassifierII : Damped steps.
+
     Examples
     --------
     >>> import margins

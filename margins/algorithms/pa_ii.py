@@ -18,6 +18,11 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 5.
 
+    See Also
+    --------
+    PassiveAggressiveClassifier : Steps without damping.
+    PassiveAggressiveClassifierI : A maximum step.
+
     Examples
     --------
     >>> import margins

@@ -14,6 +14,11 @@ class PerceptronWithMargin(NoiseTolerantClassifier):
 
     **Source**: Krauth & Mezard (1987); Khardon & Wachman (2007), section 2.4, "PAM".
 
+    See Also
+    --------
+    Perceptron : All options of the noise-tolerant variants.
+    UnevenMarginPerceptron : One margin for each label.
+
     Examples
     --------
     >>> import margins

@@ -19,6 +19,11 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8), Theorem 3.2, section 4.
 
+    See Also
+    --------
+    SuccessiveDynamicMarginPerceptron : Successive accuracies.
+    FixedMarginPerceptron : A given margin.
+
     Examples
     --------
     >>> import margins
@@ -69,6 +74,10 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     As `DynamicMarginPerceptron` with ``successive=True``.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), section 4, "PDM-succ".
+
+    See Also
+    --------
+    DynamicMarginPerceptron : One accuracy from the start.
 
     Examples
     --------

@@ -41,6 +41,11 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
 
     **Source**: Shalev-Shwartz, Singer & Srebro (2007), Figure 1, Theorem 1.
 
+    See Also
+    --------
+    Norma : Steps of constant size.
+    DualCoordinateDescent : The L1-SVM with a proven accuracy.
+
     Examples
     --------
     >>> import margins

@@ -20,6 +20,13 @@ class Perceptron(NoiseTolerantClassifier):
     **Source**: Rosenblatt (1958); Novikoff (1962), Theorem 1 of the lecture on linear separators;
     Khardon & Wachman (2007), Figures 1 and 2.
 
+    See Also
+    --------
+    VotedPerceptron : Votes of all hypotheses.
+    PerceptronWithMargin : A margin.
+    AlphaBoundPerceptron : A bound on the updates of each sample.
+    LambdaTrickPerceptron : An offset of updated samples.
+
     Examples
     --------
     >>> import margins

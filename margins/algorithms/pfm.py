@@ -28,6 +28,11 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (7) and Theorem 3.1; Margin
     Perceptron(gamma), Theorem 2 of the lecture on linear separators, which has eps = 1/2.
 
+    See Also
+    --------
+    DynamicMarginPerceptron : No prior knowledge of a margin.
+    MarginPerceptron : A functional margin.
+
     Examples
     --------
     >>> import margins

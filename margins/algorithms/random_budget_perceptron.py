@@ -17,6 +17,10 @@ class RandomBudgetPerceptron(BudgetClassifier):
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), the randomized budget perceptron.
 
+    See Also
+    --------
+    BudgetPerceptron : Removes the samples with the largest margins.
+
     Examples
     --------
     >>> import margins

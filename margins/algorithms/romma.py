@@ -19,6 +19,10 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm.
 
+    See Also
+    --------
+    AggressiveRelaxedOnlineMaximumMargin : Updates at margin errors, and an accuracy.
+
     Examples
     --------
     >>> import margins

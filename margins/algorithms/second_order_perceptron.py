@@ -58,6 +58,10 @@ class SecondOrderPerceptron(OwnLoopClassifier):
 
     **Source**: Cesa-Bianchi, Conconi & Gentile (2005), A Second-Order Perceptron Algorithm.
 
+    See Also
+    --------
+    Perceptron : No second-order information.
+
     Examples
     --------
     >>> import margins

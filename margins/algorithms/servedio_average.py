@@ -17,6 +17,10 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
 
     **Source**: Servedio (1999); Khardon & Wachman (2007), section 1.
 
+    See Also
+    --------
+    AveragedPerceptron : The mean of the hypotheses of a perceptron.
+
     Examples
     --------
     >>> import margins

@@ -20,6 +20,11 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple
     budget perceptron, section 3. The bound on the number of updates is derived here.
 
+    See Also
+    --------
+    VariableShrinkingMarginPerceptron : The same updates with lam = 2 and a margin.
+    RandomBudgetPerceptron : From the same paper.
+
     Examples
     --------
     >>> import margins

@@ -13,6 +13,11 @@ class VotedPerceptron(NoiseTolerantClassifier):
 
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
 
+    See Also
+    --------
+    AveragedPerceptron : One weight vector that approximates the votes.
+    LongestSurvivorPerceptron : One of the hypotheses.
+
     Examples
     --------
     >>> import margins

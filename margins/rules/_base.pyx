@@ -51,6 +51,17 @@ cdef class Condition:
 
     A threshold depends on the state and the label only: it is evaluated after an update and cached.
     Subclasses override `threshold`, or `thresholds` if labels differ or samples are unlearned.
+
+    See Also
+    --------
+    Update, Shrink : The other rules of an algorithm.
+    margins.rules.Python : Rules from Python functions.
+
+    Examples
+    --------
+    >>> from margins.rules import Condition, Mistake
+    >>> isinstance(Mistake(), Condition), Mistake().unlearns
+    (True, False)
     """
 
     cdef int check(self) except -1:
@@ -103,6 +114,17 @@ cdef class Shrink:
 
     Subclasses override `factor`, and `repeat` if many updates have a closed form; `decay` and `decays`
     if samples without an update shrink it, too.
+
+    See Also
+    --------
+    Condition, Update : The other rules of an algorithm.
+    margins.rules.Python : Rules from Python functions.
+
+    Examples
+    --------
+    >>> from margins.rules import ConstantDecay, NoShrink
+    >>> NoShrink().is_identity, ConstantDecay(0.5).decays
+    (True, True)
     """
 
     @property
@@ -164,6 +186,17 @@ cdef class Update:
     A misclassified sample below the upper bound of its dual variable must be added: as long as there is
     one, a full epoch without changes does not count as convergence. `Step.rounded` marks a step that
     would be a rounding error.
+
+    See Also
+    --------
+    Condition, Shrink : The other rules of an algorithm.
+    margins.rules.Python : Rules from Python functions.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Update
+    >>> isinstance(Additive(), Update), Additive().needs_dual
+    (True, False)
     """
 
     @property
@@ -245,6 +278,16 @@ cdef class Rules:
         If a rule is of another kind.
     ImportError
         If a compiled rule was compiled against another binary interface.
+
+    See Also
+    --------
+    Condition, Update, Shrink : The three kinds of rules.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, DynamicMargin, NoShrink, Rules
+    >>> Rules(DynamicMargin(0.25), Additive(), NoShrink())
+    Rules(DynamicMargin(eps=0.25), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, condition, update, shrink):

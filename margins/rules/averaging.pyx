@@ -34,6 +34,17 @@ cdef class LongestSurvivor(Averaging):
         The hypothesis before the first update.
 
     Source: Khardon & Wachman (2007), Figure 2; Gallant (1990), the pocket algorithm.
+
+    See Also
+    --------
+    Pocket : The pocket with ratchet.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("perceptron")(averaging='longest', random_state=0).fit(X, y).score(X, y)
+    1.0
     """
 
     def __init__(self, WeightVector start not None):
@@ -80,6 +91,17 @@ cdef class Pocket(LongestSurvivor):
         The score of a sample is ``l_k (a.y_k) - theta``.
 
     Source: Gallant (1990), the pocket algorithm with ratchet.
+
+    See Also
+    --------
+    LongestSurvivor : The pocket without ratchet.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("perceptron")(averaging='pocket', random_state=0).fit(X, y).score(X, y)
+    1.0
     """
 
     def __init__(self, WeightVector start not None, double theta=0):
@@ -132,6 +154,18 @@ cdef class Average(Averaging):
         "accesses": by all samples processed while a hypothesis was current.
 
     Source: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.
+
+    See Also
+    --------
+    SuffixAverage : The mean of late hypotheses.
+    MistakeHistory : All hypotheses.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("perceptron")(averaging='averaged', random_state=0).fit(X, y).score(X, y)
+    1.0
     """
 
     def __init__(self, WeightVector start not None, str weighting="votes"):
@@ -200,6 +234,18 @@ cdef class SuffixAverage(Averaging):
 
     Source: Rakhlin, Shamir & Sridharan (2012), Making gradient descent optimal for strongly convex
     stochastic optimization: suffix averaging.
+
+    See Also
+    --------
+    Average : The mean of all hypotheses.
+
+    Examples
+    --------
+    >>> from margins._update import WeightVector
+    >>> from margins.rules import SuffixAverage
+    >>> averaging = SuffixAverage(WeightVector(2), begin=100, every=10)
+    >>> averaging.begin, averaging.every
+    (100.0, 10.0)
     """
 
     def __init__(self, WeightVector start not None, double begin, double every):
@@ -262,6 +308,17 @@ cdef class MistakeHistory(Averaging):
         The votes of all hypotheses, from the one before the first update to the current one.
 
     Source: Freund & Schapire (1999), the voted perceptron.
+
+    See Also
+    --------
+    Average : One weight vector that approximates the votes.
+
+    Examples
+    --------
+    >>> from margins.rules import MistakeHistory
+    >>> history = MistakeHistory()
+    >>> history.mistakes.tolist(), history.votes.tolist()
+    ([], [0])
     """
 
     def __init__(self):

@@ -26,6 +26,16 @@ cdef class NormalisedStep(Update):
         0: a constant rate.
 
     Source: Tsampouka & Shawe-Taylor (2006), CRAMMA (constant rate); (2007), MICRA.
+
+    See Also
+    --------
+    FallingMargin : The condition of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import FallingMargin, NoShrink, NormalisedStep, Rules
+    >>> Rules(FallingMargin(2, 0.5), NormalisedStep(0.1, 0.3), NoShrink())
+    Rules(FallingMargin(beta=2, exponent=0.5), NormalisedStep(eta=0.1, exponent=0.3), NoShrink())
     """
 
     def __init__(self, double eta, double exponent=0):
@@ -64,6 +74,16 @@ cdef class RelaxedMargin(Update):
     |a|**2 differ by more than a factor of 2.
 
     Source: Li & Long (2002), the relaxed online maximum margin algorithm (ROMMA).
+
+    See Also
+    --------
+    PassiveAggressive : The smallest change with the same functional margin.
+
+    Examples
+    --------
+    >>> from margins.rules import Mistake, NoShrink, RelaxedMargin, Rules
+    >>> Rules(Mistake(), RelaxedMargin(), NoShrink())
+    Rules(Mistake(), RelaxedMargin(), NoShrink())
     """
 
     def __repr__(self):
@@ -88,6 +108,16 @@ cdef class Shifting(Update):
     update is about proportional to ``j**(lam - 1)``. lam = 1: the mean of the samples.
 
     Source: Cavallanti, Cesa-Bianchi & Gentile (2007), the shifting perceptron algorithm.
+
+    See Also
+    --------
+    VariableShrink : A shrink with similar weights of past samples.
+
+    Examples
+    --------
+    >>> from margins.rules import Mistake, NoShrink, Rules, Shifting
+    >>> Rules(Mistake(), Shifting(2), NoShrink())
+    Rules(Mistake(), Shifting(lam=2), NoShrink())
     """
 
     def __init__(self, double lam):
@@ -112,6 +142,16 @@ cdef class BallStep(Update):
     That point is ``y - radius a / |a|``.
 
     Source: Shalev-Shwartz & Singer (2005), the Ballseptron.
+
+    See Also
+    --------
+    FixedMargin : The condition of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import BallStep, FixedMargin, NoShrink, Rules
+    >>> Rules(FixedMargin(0.5), BallStep(0.5), NoShrink())
+    Rules(FixedMargin(beta=0.5), BallStep(radius=0.5), NoShrink())
     """
 
     def __init__(self, double radius):

@@ -11,6 +11,18 @@ cdef class FixedThreshold(Condition):
 
     Source: the classical perceptron with margin; Panagiotakopoulos & Tsampouka (2010), equation (11)
     without unlearning.
+
+    See Also
+    --------
+    Mistake : The threshold 0.
+    UnevenThreshold : One threshold for each label.
+    FixedMargin : A directional margin.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, FixedThreshold, NoShrink, Rules
+    >>> Rules(FixedThreshold(2), Additive(), NoShrink())
+    Rules(FixedThreshold(b=2), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double b):
@@ -32,6 +44,16 @@ cdef class Mistake(FixedThreshold):
     """Require the correct sign of the score: ``p <= 0`` is a mistake.
 
     Source: Rosenblatt's perceptron; Novikoff (1962).
+
+    See Also
+    --------
+    FixedThreshold : Any threshold.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Mistake, NoShrink, Rules
+    >>> Rules(Mistake(), Additive(), NoShrink())
+    Rules(Mistake(), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self):
@@ -49,6 +71,16 @@ cdef class UnevenThreshold(Condition):
 
     Source: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002), the perceptron with uneven margins;
     Khardon & Wachman (2007), Figure 2, for the threshold.
+
+    See Also
+    --------
+    FixedThreshold : One threshold for both labels.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, NoShrink, Rules, UnevenThreshold
+    >>> Rules(UnevenThreshold(0.5, 2), Additive(), NoShrink())
+    Rules(UnevenThreshold(negative=0.5, positive=2), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double negative, double positive):
@@ -82,6 +114,18 @@ cdef class ShrunkThreshold(Condition):
 
     Source: Panagiotakopoulos & Tsampouka (2012), the misclassification conditions of the margin
     perceptrons with constant and with variable shrinking.
+
+    See Also
+    --------
+    FixedThreshold : The threshold without a shrink.
+    ConstantShrink, VariableShrink : The shrinks of its algorithms.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
+    >>> shrink = ConstantShrink(0.25)
+    >>> Rules(ShrunkThreshold(2, shrink), Additive(), shrink).condition
+    ShrunkThreshold(b=2, ConstantShrink(lam=0.25))
     """
 
     def __init__(self, double b, Shrink shrink not None):
@@ -111,6 +155,17 @@ cdef class FixedMargin(Condition):
 
     Source: Panagiotakopoulos & Tsampouka (2011), condition (7); the Margin Perceptron(gamma) of the
     lecture on linear separators with beta = (1 - eps) gamma.
+
+    See Also
+    --------
+    DynamicMargin : A share of the upper bound of the margin.
+    FallingMargin : A margin that decreases with the updates.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, FixedMargin, NoShrink, Rules
+    >>> Rules(FixedMargin(0.5), Additive(), NoShrink())
+    Rules(FixedMargin(beta=0.5), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double beta):
@@ -138,6 +193,16 @@ cdef class DynamicMargin(Condition):
     misclassified samples has at least ``1 - eps`` of it.
 
     Source: Panagiotakopoulos & Tsampouka (2011), condition (8); the root of their multiple update.
+
+    See Also
+    --------
+    FixedMargin : A given margin.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, DynamicMargin, NoShrink, Rules
+    >>> Rules(DynamicMargin(0.25), Additive(), NoShrink())
+    Rules(DynamicMargin(eps=0.25), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double eps):

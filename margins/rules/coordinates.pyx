@@ -25,6 +25,17 @@ cdef class UnitMargin(Condition):
         Products within this of 1 cause no update: double arithmetic does not bring them closer.
 
     Source: the optimality conditions of the support vector machine; Hsieh et al. (2008), section 2.
+
+    See Also
+    --------
+    CoordinateStep : The update of the same algorithm.
+    Unlearning : Unlearning with steps that are multiples of the samples.
+
+    Examples
+    --------
+    >>> from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
+    >>> Rules(UnitMargin(), CoordinateStep(), NoShrink())
+    Rules(UnitMargin(tolerance=1e-12), CoordinateStep(eta=0), NoShrink())
     """
 
     def __init__(self, double tolerance=1e-12):
@@ -57,6 +68,16 @@ cdef class CoordinateStep(Update):
 
     Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithm 1; with eta Friess, Cristianini &
     Campbell (1998), the kernel adatron.
+
+    See Also
+    --------
+    UnitMargin : The condition of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
+    >>> Rules(UnitMargin(), CoordinateStep(0.5), NoShrink())
+    Rules(UnitMargin(tolerance=1e-12), CoordinateStep(eta=0.5), NoShrink())
     """
 
     def __init__(self, double eta=0):

@@ -50,7 +50,7 @@ class Needs(NamedTuple):
 
 
 def needs_of(function: Any, kind: str) -> Needs:
-    """What the parameters of a function ask for.
+    """The quantities that the parameters of a function name.
 
     Parameters
     ----------

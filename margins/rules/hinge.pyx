@@ -12,6 +12,16 @@ cdef class MarginError(Condition):
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006); Shalev-Shwartz, Singer & Srebro
     (2007): samples with a positive hinge loss.
+
+    See Also
+    --------
+    FixedThreshold : Ties make an update.
+
+    Examples
+    --------
+    >>> from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
+    >>> Rules(MarginError(), PassiveAggressive(), NoShrink())
+    Rules(MarginError(b=1), PassiveAggressive(most=inf, slack=0), NoShrink())
     """
 
     def __init__(self, double b=1):
@@ -37,6 +47,16 @@ cdef class PassiveAggressive(Update):
         Added to N = |y|**2, as a slack term that is used once: 1 / (2 C), with C PA-II's aggressiveness.
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1.
+
+    See Also
+    --------
+    MarginError : The condition of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
+    >>> Rules(MarginError(), PassiveAggressive(most=0.5), NoShrink())
+    Rules(MarginError(b=1), PassiveAggressive(most=0.5, slack=0), NoShrink())
     """
 
     def __init__(self, double most=INFINITY, double slack=0):
@@ -74,6 +94,16 @@ cdef class SubgradientStep(Update):
         Weights of the samples' losses.
 
     Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos, Figure 1.
+
+    See Also
+    --------
+    MarginError, HarmonicDecay : The other rules of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import HarmonicDecay, MarginError, Rules, SubgradientStep
+    >>> Rules(MarginError(), SubgradientStep(0.5, project=True), HarmonicDecay())
+    Rules(MarginError(b=1), SubgradientStep(lam=0.5, project=True), HarmonicDecay())
     """
 
     def __init__(self, double lam, bint project=False, weight=None):

@@ -25,6 +25,16 @@ cdef class UpdatePower(PowerThreshold):
     ``exponent`` 1: the fixed threshold b.
 
     Source: Panagiotakopoulos & Tsampouka (2008), The Margitron, the class of thresholds in t.
+
+    See Also
+    --------
+    LengthPower : A power of the length of the weight vector.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, NoShrink, Rules, UpdatePower
+    >>> Rules(UpdatePower(2, 0.5), Additive(), NoShrink())
+    Rules(UpdatePower(b=2, exponent=0.5), Additive(eta=1, most=inf), NoShrink())
     """
 
     cdef double threshold(self, const State* state) noexcept nogil:
@@ -37,6 +47,16 @@ cdef class LengthPower(PowerThreshold):
     ``exponent`` 1: the fixed threshold b; ``exponent`` 0: the fixed margin b.
 
     Source: Panagiotakopoulos & Tsampouka (2008), The Margitron, the class of thresholds in |a|.
+
+    See Also
+    --------
+    UpdatePower : A power of the number of updates.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, LengthPower, NoShrink, Rules
+    >>> Rules(LengthPower(2, 0.5), Additive(), NoShrink())
+    Rules(LengthPower(b=2, exponent=0.5), Additive(eta=1, most=inf), NoShrink())
     """
 
     cdef double threshold(self, const State* state) noexcept nogil:
@@ -53,6 +73,17 @@ cdef class FallingMargin(Condition):
     """Require a directional margin that decreases with the updates: ``p <= beta * t**-exponent * |a|``.
 
     Source: Tsampouka & Shawe-Taylor (2006, 2007), the condition of CRAMMA and of MICRA.
+
+    See Also
+    --------
+    FixedMargin : A constant margin.
+    NormalisedStep : The update of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import FallingMargin, NoShrink, NormalisedStep, Rules
+    >>> Rules(FallingMargin(2, 0.5), NormalisedStep(0.1), NoShrink())
+    Rules(FallingMargin(beta=2, exponent=0.5), NormalisedStep(eta=0.1, exponent=0), NoShrink())
     """
 
     def __init__(self, double beta, double exponent):

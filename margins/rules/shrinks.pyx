@@ -5,7 +5,19 @@ from margins.rules._base cimport Shrink, State, Step, Sample
 
 
 cdef class NoShrink(Shrink):
-    """Keep the weight vector as it is."""
+    """Keep the weight vector as it is.
+
+    See Also
+    --------
+    ConstantShrink, VariableShrink : Factors of updates.
+    ConstantDecay, HarmonicDecay : Factors of all samples.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Mistake, NoShrink, Rules
+    >>> Rules(Mistake(), Additive(), NoShrink())
+    Rules(Mistake(), Additive(eta=1, most=inf), NoShrink())
+    """
 
     def __repr__(self):
         return "NoShrink()"
@@ -25,6 +37,18 @@ cdef class ConstantShrink(Shrink):
     """Shrink by the same factor, ``1 - lam``, at every update.
 
     Source: Panagiotakopoulos & Tsampouka (2012), margin perceptron with constant shrinking.
+
+    See Also
+    --------
+    VariableShrink : A factor that tends to 1.
+    ConstantDecay : A factor of all samples.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
+    >>> shrink = ConstantShrink(0.25)
+    >>> Rules(ShrunkThreshold(2, shrink), Additive(), shrink).shrink
+    ConstantShrink(lam=0.25)
     """
 
     def __init__(self, double lam):
@@ -61,6 +85,18 @@ cdef class VariableShrink(Shrink):
     The weight of the sample of update j is then proportional to ``j**n``. n = 0: no shrinking.
 
     Source: Panagiotakopoulos & Tsampouka (2012), margin perceptron with variable shrinking.
+
+    See Also
+    --------
+    ConstantShrink : A constant factor.
+    HarmonicDecay : A factor of all samples.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
+    >>> shrink = VariableShrink(1)
+    >>> Rules(ShrunkThreshold(2, shrink), Additive(), shrink).shrink
+    VariableShrink(n=1)
     """
 
     def __init__(self, int n):

@@ -17,6 +17,17 @@ cdef class Additive(Update):
         The maximum multiplicity of an update; 1: single updates.
 
     Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012), multiple updates.
+
+    See Also
+    --------
+    CoordinateStep, PassiveAggressive : Coefficients that depend on the product.
+    NormalisedStep, RelaxedMargin, Shifting, BallStep : Updates that also scale the weight vector.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Mistake, NoShrink, Rules
+    >>> Rules(Mistake(), Additive(most=1), NoShrink())
+    Rules(Mistake(), Additive(eta=1, most=1), NoShrink())
     """
 
     def __init__(self, double eta=1, double most=INFINITY):

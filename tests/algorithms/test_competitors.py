@@ -111,7 +111,7 @@ class BallOracle:
 
 
 def replay(data, oracle, orders):
-    """The updates as (sample, 1), a, alpha and whether the last epoch was clean."""
+    """The updates as (sample, 1), a, alpha and whether the last epoch made no update."""
     a, alpha, updates, clean = np.zeros(data.shape[1]), np.zeros(len(data)), [], False
     for order in orders:
         clean = True

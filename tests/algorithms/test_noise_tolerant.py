@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 import margins
 from margins.solvers.base import PhaseRecord
 
-# Whether a run ends with a clean epoch is not what these tests are about.
+# These tests do not depend on whether a run ends with an epoch without updates.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=10)

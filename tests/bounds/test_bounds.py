@@ -55,7 +55,7 @@ def samples(draw):
 
 @st.composite
 def separable(draw):
-    """Draw samples of small integers, labelled by a hyperplane or else extended."""
+    """Draw samples of small integers, labelled by a hyperplane or with slack terms."""
     X, y, rho, seed = draw(samples())
     delta = draw(st.sampled_from([0, 0, 1, 2, 3]))
     if not delta:

@@ -29,7 +29,7 @@ NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], Averagi
 STEPS = [name for name in NAMES if issubclass(ALGORITHMS[name], StepClassifier)]
 UNSCALED = [*NOISE_TOLERANT, "servedio-average", *STEPS]
 UNSCALED += [name for name in NAMES if issubclass(ALGORITHMS[name], BudgetClassifier)]
-ENDLESS = [*STEPS, "pegasos"]  # no end of their own that anybody expects
+ENDLESS = [*STEPS, "pegasos"]  # no convergence is expected of them
 # The others require a separating hyperplane, and so does the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
 VOTING = ["voted-perceptron"]  # no coef_, no intercept_

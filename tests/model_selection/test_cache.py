@@ -1,4 +1,4 @@
-"""Studies that die go on where they were; files that are torn are seen; processes may share."""
+"""Interrupted studies resume, damaged files are detected, and processes may share a cache."""
 
 import json
 import os

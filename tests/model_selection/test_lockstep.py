@@ -16,7 +16,7 @@ from margins.model_selection import lockstep
 from margins.model_selection.lockstep import reason_against, scores_in_lockstep
 from margins.parameters import Interval, parameter
 
-# Whether a run ends with a clean epoch is not what these tests are about.
+# These tests do not depend on whether a run ends with an epoch without updates.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 FAMILY = [
@@ -61,7 +61,7 @@ def real_data(n_classes=2, m=90, d=11):
 
 
 def separable_data():
-    """Some epochs, then a clean one."""
+    """Some epochs, then one without updates."""
     X, _, points = real_data()
     X = X[np.abs(X[:, 0] - 0.3) > 0.5]
     return X, X[:, 0] > 0.3, points

@@ -132,7 +132,7 @@ def optimum(X, y, C, loss, rho):
         )
         w = found.x[:n]
         return w @ w / 2 + C @ np.maximum(1 - Y @ w, 0)
-    # The extended samples' shortest sum with multiplicities of sum 1, but for the factor.
+    # The shortest sum of the samples with slack terms, with multiplicities of sum 1, but for the factor.
     A = np.vstack([Y.T, np.diag(1 / np.sqrt(2 * C)), np.ones(m)])
     beta = lsq_linear(A, np.append(np.zeros(len(A) - 1), 1), (0, math.inf), method="bvls", tol=1e-15).x
     return beta.sum() ** 2 / (2 * ((A[:-1] @ beta) ** 2).sum())
@@ -474,7 +474,7 @@ def test_the_certificate_is_computed_where_the_gap_may_be_small_enough(tuned):
     assert len(near) == len(always) > 3 and fits[1].converged_
     assert_array_equal(fits[0].coef_, fits[1].coef_)
     assert None not in always
-    assert near.count(None) == len(near) - 2  # accesses choose how to go on by theirs
+    assert near.count(None) == len(near) - 2  # the initial phase needs its own
     assert near[0] == always[0] and near[-1] == always[-1] == fits[1].certificates_[0]
 
 

@@ -1,4 +1,4 @@
-"""Newton steps that begin over a sample: when, what comes of it, and what if it misleads."""
+"""Newton steps that start on a subsample: when, with which results, and with a misleading one."""
 
 import numpy as np
 import pytest
