@@ -48,18 +48,18 @@ def rules_of(algorithm):
     """The rules of an algorithm's first phase by its default parameters; None if it has no rules."""
     if not hasattr(algorithm, "phases"):
         return None
-    played = []
+    rules = []
 
     class Recorder(algorithm):
         def phases(self, run):
             for phase in super().phases(run):
-                played.append(phase.rules or getattr(phase.solver, "rules", None))
+                rules.append(phase.rules or getattr(phase.solver, "rules", None))
                 yield phase
 
     with warnings.catch_warnings(), contextlib.suppress(NotImplementedError):
         warnings.simplefilter("ignore")
         Recorder(**({"gamma": 0.1} if _needs_gamma(algorithm) else {}), max_iter=1).fit(*TINY)
-    return played[0] if played else None
+    return rules[0] if rules else None
 
 
 def _needs_gamma(algorithm):
@@ -76,7 +76,7 @@ def description(name):
     ]
     rules = rules_of(algorithm)
     if rules is None:
-        lines.append("rules: a loop of its own")
+        lines.append("rules: none, it has its own solver")
     else:
         lines.append(
             f"rules, on a tiny problem: {rules.condition!r}, {rules.update!r}, {rules.shrink!r}"

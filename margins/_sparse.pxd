@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
-    /* A function of nothing but prefetches has no effect that gcc sees: it leaves out the call. */
+    /* gcc takes a function of prefetches only for one without effects, and would omit its calls. */
     #define margins_prefetch(address) do { __builtin_prefetch(address); __asm__ volatile (""); } while (0)
     #else
     #define margins_prefetch(address) ((void)0)
@@ -19,7 +19,7 @@ cdef extern from *:
     """
     void margins_prefetch(const void* address) noexcept nogil
     enum:
-        MARGINS_CHECKS   # is this the build that checks bounds?
+        MARGINS_CHECKS   # 1 in a build that checks bounds
 
 ctypedef fused value_t:
     float
@@ -31,9 +31,9 @@ ctypedef fused index_t:
 
 
 cdef class Rows:
-    # The arrays that exist say what the matrix is: no `columns` means dense, CSR without `values`
-    # means that every stored number is 1, and neither means the rows of a kernel, of which only a
-    # subclass knows. Never more than one of each 32/64 pair exists.
+    # The storage follows from the arrays that exist: without `columns` the matrix is dense, CSR without
+    # `values` has only ones, and without both the rows are those of a kernel, which a subclass computes.
+    # At most one of each 32/64 pair exists.
     cdef const double[::1] values64
     cdef const float[::1] values32
     cdef const int32_t[::1] columns32
@@ -41,17 +41,17 @@ cdef class Rows:
     cdef const int32_t[::1] starts32
     cdef const int64_t[::1] starts64
     cdef readonly Py_ssize_t n_rows
-    cdef readonly Py_ssize_t n_features   # how many numbers a weight vector over these rows has
+    cdef readonly Py_ssize_t n_features   # the length of a weight vector over these rows
     cdef readonly bint is_kernel
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
     cdef Py_ssize_t column_step   # 1 for CSR
-    # How many numbers a row of CSR holds that is stored as a dense one, with all columns in order, so that
-    # they need not be read. -1: there is no such row, or one of as many columns that is not in order.
-    cdef readonly Py_ssize_t whole
-    cdef tuple counted   # the number of rows whose non-zeros have been counted, and their non-zeros
+    # CSR: the number of elements of a row that stores all columns in order, which then need not be read.
+    # -1: there is no such row, or another row of this length is not in order.
+    cdef readonly Py_ssize_t n_dense_row
+    cdef tuple nonzero_count   # rows whose non-zeros have been counted so far, and the count
     cdef Py_ssize_t prefetch_step   # bytes between the addresses that `prefetch` requests
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
-    cdef bint lacks(self, Py_ssize_t k) noexcept nogil
+    cdef bint is_missing(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil
     cdef int check(self) except -1
@@ -73,7 +73,7 @@ cdef inline void extent(Rows rows, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* 
 cdef inline double _dense_dot(
     const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n, const double* v
 ) noexcept nogil:
-    # Four sums: one alone waits for its own last addition (about 3x slower).
+    # Four sums: the additions to a single one would be serial.
     cdef double a = 0, b = 0, c = 0, d = 0
     cdef Py_ssize_t j = 0
     while j + 3 < n:
@@ -91,12 +91,12 @@ cdef inline double _dense_dot(
 
 
 cdef inline double _csr_dot(
-    const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, Py_ssize_t whole,
+    const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, Py_ssize_t n_dense_row,
     const double* v
 ) noexcept nogil:
     cdef double a = 0, b = 0, c = 0, d = 0
-    if stop - i == whole:
-        return _dense_dot(values, i, 1, whole, v)
+    if stop - i == n_dense_row:
+        return _dense_dot(values, i, 1, n_dense_row, v)
     while i + 3 < stop:
         a += values[i] * v[columns[i]]
         b += values[i + 1] * v[columns[i + 1]]
@@ -125,8 +125,8 @@ cdef inline double _ones_dot(
     return (a + b) + (c + d)
 
 
-# Of a vector the loops get the address of its first element, not a view: calls that are not inlined copy
-# a view's two hundred bytes, which costs as much as a short row. `check_columns` checks its bounds.
+# Loops get the address of a vector's first element, not a memoryview: calls that are not inlined copy the
+# view, which costs as much as a short row. `check_columns` checks the bounds.
 
 
 cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil
@@ -139,21 +139,21 @@ cdef inline double dot(Rows rows, Py_ssize_t k, const double* v) noexcept nogil:
     if rows.columns32 is not None:
         if rows.values64 is not None:
             return _csr_dot(
-                rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.whole, v
+                rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.n_dense_row, v
             )
         if rows.values32 is not None:
             return _csr_dot(
-                rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.whole, v
+                rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.n_dense_row, v
             )
         return _ones_dot(rows.columns32, rows.starts32[k], rows.starts32[k + 1], v)
     if rows.columns64 is not None:
         if rows.values64 is not None:
             return _csr_dot(
-                rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.whole, v
+                rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.n_dense_row, v
             )
         if rows.values32 is not None:
             return _csr_dot(
-                rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.whole, v
+                rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.n_dense_row, v
             )
         return _ones_dot(rows.columns64, rows.starts64[k], rows.starts64[k + 1], v)
     if rows.values64 is not None:
@@ -176,14 +176,14 @@ cdef inline void _dense_axpy(
 
 
 cdef inline void _csr_axpy(
-    const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, Py_ssize_t whole,
+    const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, Py_ssize_t n_dense_row,
     double c, double* v
 ) noexcept nogil:
-    # Four at a time are read before one is written: for all that is known, writing might change them.
+    # Four elements are read before one is written: the compiler must assume that a write changes them.
     cdef Py_ssize_t j, k, l, m
     cdef double w, x, y, z
-    if stop - i == whole:
-        _dense_axpy(values, i, 1, whole, c, v)
+    if stop - i == n_dense_row:
+        _dense_axpy(values, i, 1, n_dense_row, c, v)
         return
     while i + 3 < stop:
         j, k, l, m = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
@@ -213,22 +213,22 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double* v) noexcept nog
     if rows.columns32 is not None:
         if rows.values64 is not None:
             _csr_axpy(
-                rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.whole, c, v
+                rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.n_dense_row, c, v
             )
         elif rows.values32 is not None:
             _csr_axpy(
-                rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.whole, c, v
+                rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.n_dense_row, c, v
             )
         else:
             _ones_axpy(rows.columns32, rows.starts32[k], rows.starts32[k + 1], c, v)
     elif rows.columns64 is not None:
         if rows.values64 is not None:
             _csr_axpy(
-                rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.whole, c, v
+                rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.n_dense_row, c, v
             )
         elif rows.values32 is not None:
             _csr_axpy(
-                rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.whole, c, v
+                rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.n_dense_row, c, v
             )
         else:
             _ones_axpy(rows.columns64, rows.starts64[k], rows.starts64[k + 1], c, v)
@@ -248,17 +248,17 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double* v) noexcept nog
 
 cdef inline void _dots(
     const double* values, const int32_t* columns, Py_ssize_t n,
-    const double* lanes, Py_ssize_t width, double* out
+    const double* vectors, Py_ssize_t width, double* out
 ) noexcept nogil:
     # Eight sums at a time stay in registers.
-    cdef Py_ssize_t i, lane = 0
+    cdef Py_ssize_t i, j = 0
     cdef const double* v
     cdef double x, a, b, c, d, e, f, g, h
-    while lane + 7 < width:
+    while j + 7 < width:
         a = b = c = d = e = f = g = h = 0
         for i in range(n):
             x = values[i]
-            v = lanes + columns[i] * width + lane
+            v = vectors + columns[i] * width + j
             a += x * v[0]
             b += x * v[1]
             c += x * v[2]
@@ -267,21 +267,21 @@ cdef inline void _dots(
             f += x * v[5]
             g += x * v[6]
             h += x * v[7]
-        out[lane], out[lane + 1], out[lane + 2], out[lane + 3] = a, b, c, d
-        out[lane + 4], out[lane + 5], out[lane + 6], out[lane + 7] = e, f, g, h
-        lane += 8
-    while lane < width:
+        out[j], out[j + 1], out[j + 2], out[j + 3] = a, b, c, d
+        out[j + 4], out[j + 5], out[j + 6], out[j + 7] = e, f, g, h
+        j += 8
+    while j < width:
         a = 0
         for i in range(n):
-            a += values[i] * lanes[columns[i] * width + lane]
-        out[lane] = a
-        lane += 1
+            a += values[i] * vectors[columns[i] * width + j]
+        out[j] = a
+        j += 1
 
 
 cdef inline Py_ssize_t _gather(
     const value_t* values, Py_ssize_t step, Py_ssize_t n, double* kept, int32_t* columns
 ) noexcept nogil:
-    """The elements that are not 0, and their columns; how many there are is returned."""
+    """Copy the non-zero elements and their columns; return their number."""
     cdef Py_ssize_t j, n_kept = 0
     for j in range(n):
         kept[n_kept] = values[j * step]
@@ -300,14 +300,14 @@ cdef inline void _copy(
 
 
 cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* columns) noexcept nogil:
-    """Copy the stored elements of row k, of a dense one those that are not 0, and their columns.
+    """Copy the stored elements of row k, or the non-zeros of a dense row, and their columns.
 
     For loops that read each element many times. Not for kernels.
 
     Returns
     -------
     Py_ssize_t
-        How many there are, at most `longest()`; the arrays must hold one more.
+        Their number, at most `longest()`; the arrays must hold one more element.
     """
     cdef Py_ssize_t start, n
     cdef double* ones = NULL
@@ -336,16 +336,16 @@ cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* 
 
 
 cdef inline void dots(
-    Rows rows, Py_ssize_t k, const double* lanes, Py_ssize_t width, double* out,
+    Rows rows, Py_ssize_t k, const double* vectors, Py_ssize_t width, double* out,
     double* kept, int32_t* columns
 ) noexcept nogil:
     """Inner products of row k with several vectors at once.
 
-    `lanes` holds coordinate j of all of them at lanes[j * width]; each sum runs in the order of the
-    stored elements, so a product does not depend on which others are computed with it. `kept` and
-    `columns` are work arrays for a row.
+    `vectors` has coordinate i of all vectors at vectors[i * width]. Each sum is in the order of the stored
+    elements, so a product does not depend on the other vectors. `kept` and `columns` are work arrays for
+    one row.
     """
-    _dots(kept, columns, nonzeros(rows, k, kept, columns), lanes, width, out)
+    _dots(kept, columns, nonzeros(rows, k, kept, columns), vectors, width, out)
 
 
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil
@@ -363,18 +363,18 @@ cdef inline void _prefetch(const void* begin, Py_ssize_t n_bytes, Py_ssize_t ste
 
 
 cdef inline void prefetch(Rows rows, Py_ssize_t k) noexcept nogil:
-    """Request row k, which will be read soon: a permuted pass waits for memory at every row."""
+    """Prefetch row k, which is read soon: a permuted pass would wait for memory at every row."""
     cdef Py_ssize_t start, n
     extent(rows, k, &start, &n)
     if n == 0:
         return
-    if n != rows.whole:   # else its columns are not read
+    if n != rows.n_dense_row:   # otherwise its columns are not read
         if rows.columns32 is not None:
             _prefetch(&rows.columns32[start], n * sizeof(int32_t), rows.prefetch_step)
         elif rows.columns64 is not None:
             _prefetch(&rows.columns64[start], n * sizeof(int64_t), rows.prefetch_step)
     if rows.column_step > 1:
-        return   # every number is on a line of its own
+        return   # every element is on another cache line
     if rows.values64 is not None:
         _prefetch(&rows.values64[start], n * sizeof(double), rows.prefetch_step)
     elif rows.values32 is not None:

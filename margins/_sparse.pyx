@@ -50,8 +50,8 @@ cdef class Rows:
         self.values64 = self.values32 = None
         self.columns32 = self.columns64 = None
         self.starts32 = self.starts64 = None
-        self.whole = -1
-        self.counted = 0, 0
+        self.n_dense_row = -1
+        self.nonzero_count = 0, 0
         _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_step)
         self.n_rows = n_rows
         self.n_features = n_features
@@ -68,7 +68,7 @@ cdef class Rows:
             else:
                 self.columns64, self.starts64 = columns, starts
             if values is not None and has_whole_rows(columns, starts, n_features):
-                self.whole = n_features
+                self.n_dense_row = n_features
         self.prefetch_step = CACHE_LINE if self.nbytes > LARGE else LARGE
 
     @property
@@ -118,12 +118,12 @@ cdef class Rows:
     def _count(self, Py_ssize_t least):
         """The non-zeros of the first rows, as many rows as hold `least` of them, or of all."""
         cdef Py_ssize_t k, total
-        k, total = self.counted
+        k, total = self.nonzero_count
         with nogil:
             while k < self.n_rows and total < least:
                 total += n_nonzero(self, k)
                 k += 1
-        self.counted = k, total   # one object: threads that count at the same time leave one of their counts
+        self.nonzero_count = k, total   # one object: threads that count at the same time leave one of their counts
         return total
 
     def sqnorms(self):
@@ -157,7 +157,7 @@ cdef class Rows:
                 out[k] = dot(self, k, &v[0])
         return result
 
-    cdef bint lacks(self, Py_ssize_t k) noexcept nogil:
+    cdef bint is_missing(self, Py_ssize_t k) noexcept nogil:
         """True if row k of the kernel matrix must be computed before it can be read."""
         return False
 

@@ -25,7 +25,7 @@ from margins._limits cimport (
 from margins.data._binary_data cimport BinaryData
 from margins.rules._averaging cimport Averaging, count_samples, end_hypothesis
 from margins.rules._base cimport (
-    ILL_STEP, ILL_THRESHOLD, NO_FAILURE, OVERFLOW, Condition, Membership, Rules, Shrink, Tally, Update,
+    INVALID_STEP, INVALID_THRESHOLD, NO_FAILURE, OVERFLOW, Condition, Membership, Rules, Shrink, Tally, Update,
     check_decay, check_sqnorm, check_step, check_thresholds,
 )
 from margins.rules._state cimport ABI, Sample, Step, Thresholds
@@ -125,14 +125,14 @@ cdef class SampleLoop:
 cdef object _error_of(Rules rules, WeightVector a, const Tally* tally):
     """The exception for a rule that has returned what no rule may: RuleError."""
     cdef double factor
-    if tally.failure == ILL_THRESHOLD:
+    if tally.failure == INVALID_THRESHOLD:
         rule, requirement = rules.condition, "return thresholds above -inf"
     elif tally.failure == OVERFLOW:
         rule, requirement = rules.update, "keep |a|**2 in the range of a double"
     else:
         rule, requirement = rules.shrink, "return finite factors"
         factor = rules.shrink.factor(&a.state)
-        if tally.failure == ILL_STEP and fabs(factor) < INFINITY:
+        if tally.failure == INVALID_STEP and fabs(factor) < INFINITY:
             rule, requirement = rules.update, "add finite multiples of a sample"
     return RuleError(repr(rule), requirement, tally.value, tally.failed)
 
@@ -205,7 +205,7 @@ cdef void mini_epoch(
         if changed:
             if not check_step(tally, k, &step):
                 break
-            if is_kernel and data.rows.lacks(k):
+            if is_kernel and data.rows.is_missing(k):
                 _expect(data, a, &thresholds, order, i + 1, end)
             if averaging is not None:
                 end_hypothesis(

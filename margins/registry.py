@@ -29,18 +29,19 @@ if TYPE_CHECKING:  # this module imports neither NumPy nor an algorithm
     from margins.solvers.driver import Epoch
 
 GROUP = "margins.algorithms"
-# The distribution that offers the built-ins. On the package index `margins` is another project.
+# The distribution of the built-ins. On the package index, `margins` is another project.
 OWN_PACKAGE = "scikit-margins"
 
 C = TypeVar("C", bound=type[Any])
 
 
 class Classifier(Protocol):
-    """The type of a class that `get` finds by a name known only at run time.
+    """The type of a class that `get` returns for a name known only at run time.
 
-    The methods and fitted attributes that all classifiers of this package share. For the built-in
-    names, given as literals, `margins.get` returns the class itself, with all its parameters. A
-    plug-in's class that is no subclass of theirs may lack what is beyond scikit-learn's interface.
+    It has the methods and fitted attributes that all classifiers of this package share. For the names of
+    built-ins, given as literals, `margins.get` returns the class itself, with all its parameters. The
+    class of a plug-in that does not inherit from those of this package may have scikit-learn's interface
+    only.
     """
 
     coef_: NDArray[np.float64]
@@ -139,10 +140,10 @@ def _offers() -> dict[str, dict[str, EntryPoint]]:
 
 
 def available() -> list[str]:
-    """Names of all algorithms that `get` knows, sorted.
+    """Names of all algorithms, as `get` accepts them, sorted.
 
-    Reads the metadata of installed packages; imports none of them. Where two packages offer one
-    name, each appears as ``"package:name"``.
+    Reads the metadata of installed packages, without importing them. If two packages offer the same
+    name, each is listed as ``"package:name"``.
 
     Returns
     -------
@@ -169,7 +170,7 @@ def get(name: str) -> type[Classifier]:
     Parameters
     ----------
     name : str
-        A name of `available`, or ``"package:name"`` for the one that a certain package offers.
+        A name of `available`, or ``"package:name"`` for that of a certain package.
 
     Returns
     -------
@@ -181,7 +182,7 @@ def get(name: str) -> type[Classifier]:
     ValueError
         If no package, or more than one, offers the name.
     ImportError
-        If the package that offers it cannot be imported; the error names the package.
+        If the package cannot be imported; the error names it.
 
     Examples
     --------
@@ -243,24 +244,24 @@ def name_of(algorithm: type) -> str | None:
 
 
 def register(name: str, algorithm: C) -> C:
-    """Give a classifier class a name in this process, without a package.
+    """Register a classifier class under a name, in this process only.
 
     Parameters
     ----------
     name : str
-        Must not be taken.
+        A name that is not in use.
     algorithm : type
         A scikit-learn classifier class.
 
     Returns
     -------
     type
-        `algorithm`, so that ``margins.register`` may wrap a class.
+        `algorithm`.
 
     Raises
     ------
     ValueError
-        If the name is taken.
+        If the name is in use.
     TypeError
         If `algorithm` is not a classifier class.
     """

@@ -1,8 +1,8 @@
-"""Every measured constant that chooses a solver, a memory layout or a point to switch at.
+"""Every measured constant that determines a solver, a memory layout or the end of a phase.
 
-The planner (`margins.solvers.auto`) and the solvers it chooses from read them here. Sizes are counts,
-costs are in accesses of one stored element of X, so that none depends on a machine; docs/tuning.md has
-the measurements behind each of them.
+The planner (`margins.solvers.auto`) and the solvers read them here. Sizes are counts and costs are in
+accesses of one stored element of X, so that none depends on a machine; docs/tuning.md has the
+measurements.
 """
 
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ class CostTuning:
     Attributes
     ----------
     sample_access : float
-        An update or inspection of a sample, besides its elements.
+        Cost of processing a sample, in addition to that of its elements.
     sparse_product, dense_square, dense_linear : float
         Adding y y^T to a dense Hessian costs ``sparse_product * s^2`` for s non-zeros, or, in blocks of
-        dense samples of n features, ``sparse_product * n * (dense_square * n + dense_linear)``.
+        dense samples with n features, ``sparse_product * n * (dense_square * n + dense_linear)``.
     min_block_features : int
-        Dense blocks are for more features than this: shorter rows do not fill them.
+        Dense blocks are used for more features than this: shorter rows do not fill them.
     factorisation : float
         A Cholesky factorisation of n features costs ``factorisation * n^3``.
     """
@@ -35,16 +35,16 @@ class CostTuning:
 
 @dataclass(frozen=True)
 class GramTuning:
-    """When the Gram matrix takes the place of X.
+    """When the Gram matrix replaces X.
 
     Attributes
     ----------
     min_ratio : float
-        X must store at least so many times n_samples^2 elements.
+        X must store at least ``min_ratio * n_samples^2`` elements.
     min_density : float
-        The share of elements of X that must be stored.
+        The minimum share of the elements of X that are stored.
     single_precision_eps : float
-        Accuracies at least this are proven by inner products in single precision.
+        With eps at least this, inner products are computed in single precision.
     """
 
     min_ratio: float = 8
@@ -59,39 +59,42 @@ class NewtonTuning:
     Attributes
     ----------
     first_factor : float
-        Of a smoothed loss: the first multiple of its curvature.
+        With a smoothed loss, the first multiple of its curvature.
     gap_share : float
-        An epoch ends when its gap is this share of the required one.
+        An epoch ends when its gap is at most this share of the required gap,
     epoch_reduction : float
-        Of a smoothed loss: or this share of its gap when it began.
+        or, with a smoothed loss, at most this share of the gap at its beginning.
     few_elements : int
-        Of at most so many stored elements neither `epoch_reduction` nor accesses beforehand pay.
+        Up to so many stored elements, neither `epoch_reduction` nor an initial phase of rules is used.
     few_features : int
-        Of few elements, a smoothed loss needs no accesses beforehand up to so many features.
+        Up to `few_elements` and so many features, a smoothed loss needs no initial phase of rules.
     max_steps : int
-        Newton steps in an epoch.
+        Maximum number of Newton steps in an epoch.
     check_ratio : float
-        The certificate is computed where an epoch leaves at most so many times the required gap.
+        The certificate is computed if the gap after an epoch is at most this multiple of the required
+        one.
     patience : int
-        Epochs in a row without a smaller gap before the solver gives up.
+        The solver stops after so many successive epochs without a smaller gap.
     few_samples : float
-        Samples are few if they are at most so many times the features.
+        There are few samples if ``n_samples <= few_samples * n_features``.
     zero_scale : float
-        A smoothed loss starts at the scale of the dual variables where the best multiple of the weight
+        A smoothed loss starts at the scale of the dual variables if the best multiple of the weight
         vector is less than this share of it.
     steps, steps_of_few : int
-        Newton steps to expect; where samples are few.
+        Expected number of Newton steps; with few samples.
     product_passes, product_passes_smoothed : int
-        Passes over all samples to expect of steps by Hessian-vector products; of a smoothed loss.
+        Expected number of passes over all samples for steps by Hessian-vector products; with a smoothed
+        loss.
     max_product_ratio : int
-        Such steps are given up after so many times the passes expected.
+        Such steps end after this multiple of the expected passes.
     accessed_share, min_accessed : float, int
-        Samples accessed before Newton steps on a smooth loss: this share of them, and so many at least.
+        The initial phase before Newton steps on a smooth loss processes this share of the samples, and
+        at least so many.
     averaged_iterates : int
-        Weight vectors of the late accesses that the first step starts from the mean of.
+        The first step starts from the mean of so many late weight vectors of the initial phase.
     near_gap, near_epochs : float, int
-        A smoothed loss whose gap after the accesses is at most `near_gap` times eps gets `near_epochs`
-        more epochs of accesses before Newton steps.
+        With a smoothed loss, the initial phase gets `near_epochs` more epochs if its gap is at most
+        `near_gap` times eps.
     """
 
     first_factor: float = 2.0
@@ -123,17 +126,17 @@ class SubsampleTuning:
     Attributes
     ----------
     per_feature, min_size, min_share : float
-        The subsample has at least so many samples for each feature, so many at least, and this share.
+        The subsample has at least so many samples per feature, so many samples, and this share of them.
     min_ratio : float
-        It pays where there are so many times as many samples as it must have.
+        A subsample is used if there are at least so many times as many samples as it must have.
     first_factor : float
-        Multiple of the curvature to start with: at w = 0 every dual variable is free.
+        The first multiple of the curvature: at w = 0 every dual variable is free.
     gap : float
         Steps on the subsample end at this relative gap, or at the required one if that is larger.
     max_steps : int
-        A subsample that needs more steps is rejected.
+        A subsample that needs more steps is rejected,
     max_objective_ratio : float
-        So is one with an objective over all samples of more than so many times its own.
+        and so is one for which the objective over all samples exceeds this multiple of its own.
     """
 
     per_feature: int = 100
@@ -153,24 +156,25 @@ class ConjugateTuning:
     Attributes
     ----------
     max_passes : int
-        Passes over the working set in an epoch.
+        Maximum number of passes over the working set in an epoch.
     epoch_reduction : float
-        An epoch ends when a pass finds less than this share of the gap that its first one found.
+        An epoch ends when the gap that a pass estimates is less than this share of that of its first
+        one.
     slow_reduction : float
-        An epoch that leaves more of the gap than this halves the target of the next ones.
+        If an epoch reduces the gap only to more than this share, the target of the next ones is halved.
     restart : int
-        Passes after which the search directions begin again.
+        The search directions restart after so many passes.
     check_ratio : float
-        The certificate is computed where the estimated gap is at most so many times the required one,
+        The certificate is computed if the estimated gap is at most this multiple of the required one,
     epochs_per_check : int
         and at least every so many epochs.
     full_set_share : float
-        Where more than this share of the samples is in the working set, it is all of them.
+        If more than this share of the samples is in the working set, it is extended to all of them.
     max_relative_gap : float
-        Before Newton steps on a small Hessian: the gap after the first accesses, in units of the dual
-        objective, up to which conjugate passes are tried,
+        Conjugate passes before Newton steps on a small Hessian are tried if the gap after the initial
+        phase is at most this multiple of the dual objective,
     min_newton_passes : float
-        if Newton steps are expected to cost more passes than this.
+        and Newton steps are expected to cost more passes than this.
     """
 
     max_passes: int = 30
@@ -186,16 +190,16 @@ class ConjugateTuning:
 
 @dataclass(frozen=True)
 class UnlearningTuning:
-    """The rules of unlearning where nobody gives their parameters.
+    """Default parameters of the rules of unlearning.
 
     Attributes
     ----------
     delta_b : float
-        Width of the zone without updates, in units of R^2.
+        Width of the interval of thresholds without updates, in units of R^2.
     bounded_accuracy_ratio : float
-        With bounded dual variables, the accuracy that b guarantees before the run, in units of eps.
+        With bounded dual variables, the accuracy that the initial b guarantees, in units of eps.
     finest_accuracy : float
-        The smallest accuracy that sets b.
+        The smallest accuracy from which b is computed.
     """
 
     delta_b: float = 3.0
@@ -205,9 +209,9 @@ class UnlearningTuning:
 
 @dataclass(frozen=True)
 class PredictedPasses:
-    """Passes over the samples that a solver is expected to need: what `explain` predicts.
+    """The number of passes over the samples that a solver is expected to need, for `explain`.
 
-    ``base + slope * log10(1 / gap)``, gap the relative duality gap required.
+    ``base + slope * log10(1 / gap)``, where gap is the required relative duality gap.
 
     Attributes
     ----------
@@ -220,9 +224,9 @@ class PredictedPasses:
 
 @dataclass(frozen=True)
 class PredictionTuning:
-    """Predicted passes of solvers that access samples one at a time.
+    """Predicted passes of solvers that process one sample at a time.
 
-    Lines fitted by scripts/predicted_passes.py; half of the measured fits needed 0.2 to 5 times as many.
+    Fitted by scripts/predicted_passes.py; predictions are rough, see docs/tuning.md.
     """
 
     conjugate: PredictedPasses = PredictedPasses(4.0, 3.4)
@@ -235,16 +239,16 @@ class PredictionTuning:
 
 @dataclass(frozen=True)
 class PermutationTuning:
-    """When an order goes by blocks.
+    """When samples are permuted in blocks.
 
     Attributes
     ----------
     min_bytes : int
-        Data larger than a cache are permuted in blocks of rows.
+        The minimum size of the data, larger than a cache.
     chunk_bytes : int
-        Of the consecutive rows in a chunk.
+        The size of the consecutive rows in a chunk.
     block_samples : int
-        Samples of many chunks that are permuted together.
+        The number of samples, from many chunks, that are permuted together.
     """
 
     min_bytes: int = 1 << 24
@@ -259,7 +263,8 @@ class DriverTuning:
     Attributes
     ----------
     negligible_rounding : float
-        Rounding of a weight vector is corrected before it may be this share of the required gap.
+        Rounding errors of a weight vector are corrected before they may exceed this share of the
+        required gap.
     """
 
     negligible_rounding: float = 1e-4
@@ -267,7 +272,7 @@ class DriverTuning:
 
 @dataclass(frozen=True)
 class Tuning:
-    """All of them."""
+    """All constants, by the part of the library that reads them."""
 
     cost: CostTuning = field(default_factory=CostTuning)
     gram: GramTuning = field(default_factory=GramTuning)

@@ -1,28 +1,29 @@
-"""Our algorithms against LIBLINEAR, at equal accuracy, on every data set present.
+"""The algorithms of this library against LIBLINEAR, at equal accuracy, on every available data set.
 
     MARGINS_DATA=... python scripts/benchmark.py [--quick] [--tasks a c] [--json FILE] [--figure PNG]
 
 Whole ``fit`` calls, as users make them, of both sides to the same CSR matrix of float64, in one process,
 on one thread, in alternation: the median of the repeats after one to warm up, each repeat a fit or, of
 short ones, as many as last 10 ms. LinearSVC is tuned in its favour: by the largest tol of a grid that
-reaches what is required, dual or primal, the faster. What a solver reaches is computed here, from its
-weights (contests.py). Ours find it out and prove it, in their own time.
+reaches the required accuracy, with the dual or the primal solver, whichever is faster. The accuracy of a
+solver is computed here, from its weights (contests.py). Algorithms of this library also prove it, within
+their measured time.
 
     a  the L1-SVM, C = 1, no intercept, objective within 1e-4 of the optimum
     b  the same within 1 %
-    c  99 % of the maximum margin in the extended space, rho = 1, the papers' Delta or R / 10;
+    c  99 % of the maximum soft margin, rho = 1, the papers' Delta or R / 10;
        also pdm, mpcs and mpvs
     d  LinearSVC's default problem, C = 0.01, 1, 100, objective within 1e-3
     e  one-vs-rest, all classes, C = 1, to 99 % of each margin, with one thread and two
        (mnist, digits, or what --data names)
-    f  peak memory of a fit beside X, seen from outside its process
+    f  peak memory of a fit in addition to X, measured from outside its process
     g  c's seconds and memory at 1/16, 1/4 and all of the rows (covtype, news20, or what --data names)
     accuracy  SGDClassifier and Perceptron, with the fewest epochs that predict as well as mpu
 
-With --accesses: nanoseconds that we need for a sample, beside scipy's ``X @ w``.
+With --accesses: nanoseconds per sample, compared with scipy's ``X @ w``.
 
 Data sets are those of real_data.py, and two that scikit-learn ships. Where a value exceeds 10, as in
-raw data, every feature is divided by its largest value (MaxAbsScaler), as users are told to do.
+raw data, every feature is divided by its largest value (MaxAbsScaler), as is recommended to users.
 """
 
 import math
@@ -89,11 +90,11 @@ class Benchmark:
         return peers.Problem(self.X, self.y, "squared_hinge", C)
 
     def named(self, *more):
-        """Our algorithms that were asked for, and more, as `contests.contest` wants them."""
+        """The requested algorithms of this library, and more, as arguments of `contests.contest`."""
         return {name: (name, {}) for name in dict.fromkeys((*self.arguments.algorithms, *more))}
 
     def contest(self, problem, gap, ours=None, others=None):
-        """The contest of a problem between those who solve it: dict."""
+        """The contest of all solvers of a problem: dict."""
         ours = {
             label: spec
             for label, spec in (self.named() if ours is None else ours).items()
@@ -183,7 +184,7 @@ class Benchmark:
 
 
 def run(name, arguments, progress, others=()):
-    """What is asked for, of one data set: dict."""
+    """The requested results for one data set: dict."""
     benchmark = Benchmark(name, arguments, others)
     result = {
         "data": name,
@@ -211,7 +212,7 @@ def run(name, arguments, progress, others=()):
 
 
 def chosen(parser, arguments):
-    """Names of the data sets: those given, or all present."""
+    """Names of the data sets: those given, or all available ones."""
     available = [*real_data.available(), *SHIPPED]
     for name in arguments.data or []:
         if name not in available:

@@ -9,7 +9,7 @@ eps = 0.01. The fit ends with the proof; with
 reproduce_maximum_margin.py: at the largest tol that gives 99 % of the smallest upper bound that the
 algorithms have proven, and at tol = 0.01, the papers' DCD.
 
-At the end stands whether the papers' ordering holds among the algorithms present: ROMMA slower than PDM
+At the end the papers' ordering is checked for the available algorithms: ROMMA slower than PDM
 by orders of magnitude, MPCS and MPVS faster than PDM, MPU and DCD the fastest.
 """
 
@@ -71,8 +71,8 @@ class Problem(reproduction.Problem):
     def fit_within(self, algorithm, limit):
         """Fit an algorithm for about `limit` seconds at most, None for no limit: Fit.
 
-        A fit can be told a number of epochs, not a time: it is tried with few, then with more, as far as
-        the seconds of the last try say that there is time. Only the last try is reported.
+        The time is limited by the number of epochs: few at first, then more, as far as the seconds of
+        the last attempt allow. Only the last attempt is reported.
         """
         most = self.arguments.max_iter
         epochs = most if limit is None else 1
@@ -207,7 +207,7 @@ def text(result):
     return "\n".join(lines)
 
 
-# Okabe & Ito's colours, which the colour-blind can tell apart; shapes say the same.
+# Okabe & Ito's colours, distinguishable with colour blindness, as are the shapes.
 STYLES = {
     "proven": {"color": "#0072B2", "marker": "o"},
     "ended before its proof": {"color": "#D55E00", "marker": "X"},
@@ -294,7 +294,7 @@ def _draw_seconds(axes, result):
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_locator(NullLocator())
     low, high = axes.get_xlim()
-    axes.set_xlim(low, high * (high / low) ** 0.25)  # room for the numbers
+    axes.set_xlim(low, high * (high / low) ** 0.25)  # space for the numbers
     axes.set(title=f"{result['data']}: time", xlabel="seconds of the processor")
 
 

@@ -1,11 +1,12 @@
-"""One contest: a problem, the quality required, and the seconds of all who reach it.
+"""One contest: a problem, the required accuracy, and the seconds of all solvers that reach it.
 
-What is required is that the objective be at most (1 + gap) times the smallest one known, which a fit ten
-times as accurate has found. Objectives are evaluated here, from the weights, never asked of a solver;
-that the smallest one known is not far from the smallest possible one is shown by dual variables. Where
-that cannot be shown in time, nobody has reached anything: some weights are no measure of others.
+The objective must be at most (1 + gap) times the smallest known one, which is that of a fit ten times as
+accurate. Objectives are evaluated here, from the weights, independently of the solvers; dual variables
+prove that the smallest known one is within the gap of the optimum. Without that proof no solver counts
+as successful.
 
-The others get the largest tol of a grid that reaches it; ours are given the accuracy, and prove it.
+Solvers of other packages get the largest tol of a grid that reaches the accuracy; those of this library
+get the accuracy itself, and prove it.
 """
 
 import math
@@ -26,7 +27,7 @@ REFERENCE = 10  # times as accurate as what is required
 # Limits of a fit for the reference and for the search of LinearSVC's tol; others get one limit.
 SEARCH = 5
 # What takes more than so many seconds, and times those of the better LinearSVC, is timed no further.
-PATIENCE, HOPELESS = 1.0, 3
+PATIENCE, MAX_RATIO = 1.0, 3
 EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 SLACK = 0.001  # of accuracies that count as equal
 
@@ -55,7 +56,7 @@ def contest(problem, gap, ours, arguments, others=()):
     -------
     dict
         gap, optimum (a lower and an upper bound), target, rows. Optimum and target are None, and no side
-        has reached anything, where the optimum is not known within `gap`.
+        is successful, if the optimum is not known within `gap`.
     """
     eps = accuracy_of(problem, gap)
     optimum = reference(problem, gap, arguments)
@@ -80,7 +81,7 @@ def contest(problem, gap, ours, arguments, others=()):
     linear_svc = [
         fit.seconds for name, (_, fit) in searched.items() if kind_of(name) == "LinearSVC" and fit.good
     ]
-    patience = max(HOPELESS * min(linear_svc, default=math.inf), PATIENCE)
+    patience = max(MAX_RATIO * min(linear_svc, default=math.inf), PATIENCE)
     for name, (solver, fit) in searched.items():
         tols[name] = fit.tol
         if not fit.good or fit.seconds > patience:
@@ -163,7 +164,7 @@ def seconds_of(name, side):
 
 
 def kind_of(name):
-    """Whose a row is: "LinearSVC", "ours" or "other"."""
+    """The side of a row: "LinearSVC", "ours" or "other"."""
     if name.startswith("LinearSVC"):
         return "LinearSVC"
     return "ours" if name.split(",")[0] in margins.available() else "other"

@@ -84,7 +84,7 @@ def family():
 
 
 def fastest(make, X, y):
-    """Fit anew a few times: the last classifier, the least time in seconds, and if it converged."""
+    """Repeat a fit a few times: the last classifier, the least time in seconds, and if it converged."""
     seconds = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -123,7 +123,7 @@ def fit_linear_svc(X, y):
 
 
 def margin_of(classifier, X, y):
-    """The margin of a weight vector in the extended space, at its best length: 1 / sqrt(2 primal)."""
+    """The soft margin of a weight vector at its best length: 1 / sqrt(2 primal)."""
     products = np.where(y == classifier.classes_[1], 1, -1) * classifier.decision_function(X)
     sqnorm = float(np.sum(classifier.coef_**2) + np.sum(classifier.intercept_**2))
 
@@ -155,7 +155,7 @@ def run(title, X, y):
     return results
 
 
-# Paul Tol's muted colours, which the colour-blind can tell apart; each with a marker of its own.
+# Paul Tol's muted colours, distinguishable with colour blindness; each with its own marker.
 COLOURS = (
     "#332288",
     "#CC6677",

@@ -2,7 +2,7 @@
 
     python scripts/measuring.py FOLDER '{"solver": "auto", ...}'
 
-is what `peak_memory` runs in a process of its own: nobody else needs it.
+is run by `peak_memory` in a separate process, and is not for other uses.
 """
 
 import gc
@@ -33,7 +33,7 @@ TURN = 0.01  # seconds
 
 
 class TooSlow(Exception):
-    """A fit was given up."""
+    """A fit exceeded its time limit."""
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def in_alternation(makes, X, y, repeats, limit=None):
         The same objects for all.
     repeats : int
     limit : float, optional
-        Seconds after which a fit is given up, and its side left out from then on.
+        Seconds after which a fit is interrupted, and its side omitted from then on.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def peak_memory(X, y, requests):
 
     Returns
     -------
-    dict of int, or None where the system does not tell (Windows)
+    dict of int, or None if the system does not provide it (Windows)
     """
     if sys.platform == "win32":
         return None

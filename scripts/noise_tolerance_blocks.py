@@ -53,7 +53,7 @@ def data_sets(name, seeds):
 
 
 def columns_of(arguments, those):
-    """Pairs of a column that is asked for and an averaging."""
+    """Pairs of a requested column and an averaging."""
     return itertools.product((each for each in those if each in arguments.columns), AVERAGINGS)
 
 
@@ -178,7 +178,7 @@ def result_of(table, name, data, run, rows):
 
 
 def peak_megabytes():
-    """The most memory that the process has had so far, or None where nobody knows: float."""
+    """The peak memory of the process so far, or None if the system does not provide it: float."""
     if resource is None:
         return None
     unit = 2**20 if sys.platform == "darwin" else 2**10

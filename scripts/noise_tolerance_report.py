@@ -1,9 +1,9 @@
-"""Our numbers beside Khardon & Wachman's: rows for machines, tables for people.
+"""Measured numbers beside those of Khardon & Wachman: rows for programs, tables for readers.
 
-Accuracies are in percent. An interval of ours is the 95 % T interval of footnote 5 over the folds; where
+Accuracies are in percent. A measured interval is the 95 % T interval of footnote 5 over the folds; where
 there is one test set, that of a proportion (normal approximation); with several repeats, the mean of
 theirs. The paper prints intervals in Table 6, deviations that give them in Table 5, and none elsewhere:
-there its number alone has to be within ours.
+there only its number has to be within the measured interval.
 """
 
 import math
@@ -85,7 +85,7 @@ def compared(accuracies, intervals, published):
 
 
 def overlap(interval, published):
-    """True if an interval of ours and the paper's have a point in common."""
+    """True if a measured interval and the paper's have a point in common."""
     half = published.get("half_width", 0.0)
     low, high = published["accuracy"] - half, published["accuracy"] + half
     # The paper's numbers are rounded to the nearest tenth, so is the last digit that counts here.

@@ -1,7 +1,7 @@
 """The studies behind Khardon & Wachman's tables: estimator, grid and folds of every column.
 
 As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
-folds are cut, and presented in that order. A column names the parameters that are chosen; the others are
+folds are cut, and processed in that order. A column names the parameters that are chosen; the others are
 switched off.
 """
 
@@ -29,7 +29,7 @@ def classifier(averaging, run):
 
 
 def grid_of(column, inactive):
-    """What a column searches: dict, or Stages. Without `inactive`, only values that do something."""
+    """What a column searches: dict, or Stages. Without `inactive`, only values that have an effect."""
     stages = [
         {name: list(GRIDS[name] if inactive else GRIDS[name][1:]) for name in names}
         for names in COLUMNS[column]
@@ -69,7 +69,7 @@ class Studies:
         self.common = {"n_jobs": n_jobs, "cache": cache, "random_state": 0, "progress": False}
 
     def search(self, data, column, averaging, run):
-        """Tables 3 and 4: the best of the active values, known with hindsight: Study."""
+        """Tables 3 and 4: the best of the active values, selected on the test folds: Study."""
         grid = grid_of(column, inactive=False)
         return parameter_search(classifier(averaging, run), grid, *data, cv=self.folds, **self.common)
 
@@ -114,7 +114,7 @@ class Studies:
         return parameter_search(classifier("last", run), grid, *data, cv=folds, **self.common)
 
     def svm(self, data, loss, iterations=SVM_ITERATIONS):
-        """Table 6, the SVM, best of its grid known with hindsight: Study."""
+        """Table 6, the SVM, the best of its grid, selected on the test folds: Study."""
         X, y = data
         values = SVM_C if loss == "hinge" else tuple(1 / (2 * square) for square in SVM_SQUARES)
         scaling = float(np.sqrt(np.mean(np.sum(X**2, axis=1))))

@@ -16,7 +16,7 @@ GRIDS = {
     "alpha_bound": (math.inf, 80, 60, 40, 20, 10, 5),
 }
 
-# A column: the parameters that are chosen, stage after stage.
+# A column: the parameters that are selected, one stage after the other.
 COLUMNS = {
     "nothing": (),
     "tau": (("tau",),),

@@ -1,7 +1,7 @@
-"""Other people's solvers, each called as its users call it, and the problem that all of them solve.
+"""Solvers of other packages, called as their users call them, and the problem that all of them solve.
 
 Every solver here is an estimator with ``fit(X, y)``, `coef_` and `intercept_`, made by
-``make(problem, tol, seed, max_iter)``. What they are worth is not asked of them: `Problem` evaluates
+``make(problem, tol, seed, max_iter)``. Their results are evaluated independently: `Problem` computes
 objectives and bounds itself, from weights and dual variables.
 """
 
@@ -34,7 +34,7 @@ class Problem:
     C : float
     intercept : bool
     best_length : bool
-        True: a weight vector is worth what its best multiple is, 1 / (2 margin^2) in the extended space.
+        True: a weight vector is evaluated at its best multiple, 1 / (2 margin^2) with slack terms.
     """
 
     X: sparse.csr_matrix
@@ -84,7 +84,7 @@ class Problem:
 
 
 class _Weights:
-    """A weight vector, with what `extended_margin` asks of a fit."""
+    """A weight vector, with the attributes of a fit that `extended_margin` reads."""
 
     def __init__(self, X, signs, w, bias):
         self.classifier = self
@@ -97,7 +97,7 @@ class _Weights:
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver whose accuracy a tolerance sets.
+    """A solver with a tolerance that determines its accuracy.
 
     Attributes
     ----------

@@ -97,11 +97,11 @@ class Entry:
     label: int = -1
     omitted: Sequence[int] = ()  # identifiers and names: no features
     nominal: Sequence[int] = ()
-    sequence: bool = False  # the last column is a word whose letters are nominal
+    sequence: bool = False  # the last column is a word; its letters are nominal values
 
 
 def available() -> list[str]:
-    """Return the sorted names of the sets whose files are all present; [] without the variable."""
+    """Return the sorted names of the sets with all their files available; [] without the variable."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         return []

@@ -18,7 +18,7 @@ TITLES = {
     "g": "(g) growth with the rows",
     "accuracy": "(accuracy) a fifth held out",
 }
-# What issue 6 wants of the ratios of mpu: on every set, and in the median.
+# The required ratios: for every data set, and in the median.
 WANTED = {"a": (0.5, 0.33), "b": (0.5, 0.33), "c": (0.5, 0.33), "d": (0.5, 0.33), "e": (0.4, 0.4)}
 WANTED_OF_OTHERS = {"c": (math.inf, 1.0)}
 TIMES = ["solver", "wall s", "CPU s", "ratio", "CPU ratio", "to dual"]
@@ -28,7 +28,7 @@ STYLES = {"auto": {"color": "#0072B2", "marker": "o"}, "LinearSVC": {"color": "#
 
 
 def legend(others, missing):
-    """What the tables mean, who takes part, and whose package is missing: str."""
+    """The meaning of the tables, the solvers, and the missing packages: str."""
     lines = [
         "ratio: to the seconds of the faster LinearSVC, dual or primal.   to dual: to the dual's.",
         "excess: of the objective, over the smallest one known.",
@@ -171,7 +171,7 @@ def summary(results):
 
 
 def add_figure(parser):
-    """The option that asks for the picture."""
+    """The option for the picture."""
     parser.add_argument(
         "--figure", type=Path, metavar="PNG", help="draw the objective's gap against seconds"
     )

@@ -27,7 +27,7 @@ except ImportError:
     tqdm = None
 
 SMALL = ("mushrooms", "promoters", "sonar", "splice")  # what --quick runs
-FILES = ("cache", "figure", "json", "out")  # whose places are nobody's business
+FILES = ("cache", "figure", "json", "out")  # their paths are not part of the results
 SVC_ITERATIONS = 10  # of LinearSVC for one of our full epochs, which may hold hundreds of passes
 DECADES = range(1, -7, -1)  # of the grid of tol, from 10 down
 LEGEND = """\
@@ -149,7 +149,7 @@ def timed_fit(make, X, y, repeats=1):
 def largest_tol(make, good, X, y, arguments):
     """The fit of `make(tol)` with the largest tol of a grid for which `good(fit)`: Fit.
 
-    The seconds of a solver whose accuracy depends on tol are those of the largest tol that will do.
+    The seconds of a solver whose accuracy depends on tol are those of the largest tol that reaches it.
     The grid has one significant digit: 10, 9, 8, ..., 1, 0.9, ... (with ``--quick`` the powers of ten
     only). The powers of ten are tried first, then the digits above the first good one. If none is
     good, or the iterations run out, it is the last fit, with ``good=False``.
@@ -264,7 +264,7 @@ def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=
     arguments = parser.parse_args(argv)
     names = choose(parser, arguments)
     try:
-        write_json(arguments, source, [])  # what cannot be written is better known now
+        write_json(arguments, source, [])  # a file that cannot be written is an error now
     except OSError as error:
         parser.error(f"--json must be a file that can be written. Got: {error}.")
     progress = Progress(fits * len(names))

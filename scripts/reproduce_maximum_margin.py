@@ -1,10 +1,10 @@
-"""Tables 1 and 2 of "The Perceptron with Dynamic Margin": maximum margins in the extended space.
+"""Tables 1 and 2 of "The Perceptron with Dynamic Margin": maximum soft margins.
 
 Every problem has C = 1 / (2 Delta^2), a bias by augmentation with rho = 1, accuracy eps = 0.01. The
 algorithms run their own rules.
 
 Table 1 runs the algorithms as the paper does, until a full epoch changes nothing, and gives the
-directional margin of the vector that is left, min_k a.y_k / |a| (from `dual_coef_`). pfm is given the
+directional margin of the final vector, min_k a.y_k / |a| (from `dual_coef_`). pfm is given the
 margin that the algorithm above it has achieved.
 
 Table 2 ends them as the library does, when the accuracy is proven, and gives the margin of `coef_`:
@@ -67,7 +67,7 @@ TITLES = ["algorithm", *PAIRS, "fraction", "epochs", "tol", ""]
 
 
 def delta_of(name, radius):
-    """Delta of a data set, and whose choice it is."""
+    """Delta of a data set, and its source."""
     if name in PAPER_DELTA:
         return PAPER_DELTA[name], "the paper's"
     if name in TEXT:
@@ -76,13 +76,13 @@ def delta_of(name, radius):
 
 
 def length_of_longest(X):
-    """R = max_k |x_k|, without augmentation and extension."""
+    """R = max_k |x_k|, without bias and slack terms."""
     squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
     return math.sqrt(squares.sum(axis=1).max())
 
 
 def directional_margin(fit, delta):
-    """min_k a.y_k / |a| of a = sum_k alpha_k y_k, every y_k with its private coordinate."""
+    """min_k a.y_k / |a| of a = sum_k alpha_k y_k, every y_k with its slack term."""
     alpha = fit.classifier.dual_coef_[0]
     weights = fit.X.T @ (alpha * fit.y)
     bias = float(alpha @ fit.y)

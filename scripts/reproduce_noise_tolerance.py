@@ -1,16 +1,17 @@
 """Tables 2 to 7 and Figures 3 and 4 of "Noise Tolerant Variants of the Perceptron Algorithm".
 
-Everything runs for every data set whose files are present (environment variable MARGINS_DATA), as
-studies of margins.model_selection: with --cache DIR what is interrupted goes on where it was.
+Everything runs for every data set with available files (environment variable MARGINS_DATA), as studies
+of margins.model_selection: with --cache DIR interrupted studies resume.
 
 Table 2, artificial data, 30 sets for each level of noise: in how many the voted perceptron, the longest
 survivor and the last hypothesis are better than each other. Needs no files, nor does Table 4.
 
 Table 3, parameter search on real data: accuracy of 10-fold cross-validation for every value of the
-grids, the best of them reported. That best is taken in hindsight, as the paper does: it is the largest
-of several numbers, no estimate of the accuracy on new data. "tau", "lambda", "alpha" and their products
-leave the inactive values out (tau = 0, lambda = 0, no bound), so they can be below "nothing". usps and
-mnist join training and test set: the paper does not say so, but its Table 1 counts both together.
+grids, the best of them reported. As in the paper, that best is selected on the test folds: it is the
+largest of several numbers, no estimate of the accuracy on new data. "tau", "lambda", "alpha" and their
+products leave the inactive values out (tau = 0, lambda = 0, no bound), so they can be below "nothing".
+usps and mnist join training and test set: the paper does not say so, but its Table 1 counts both
+together.
 
 Table 4, the same search on artificial data with noise, f = 50, M = 0.05. It ends with a check: on
 average the voted perceptron is at least as accurate as the last hypothesis.
@@ -20,20 +21,20 @@ ones around smaller ones; the paper does not say how its were. (Its adult has 10
 numbers; the file of Platt has 123, all of them 0 or 1.)
 
 Table 6, parameter optimization by double cross-validation, 10 x 10 folds, inactive values included. The
-last columns are support vector machines, by LinearSVC instead of SVMlight: best of their grids, known
-with hindsight. (The paper's of sonar, 57.2 +- 11.9 and 55.0 +- 11.8, seem to come from folds of the
-file as it is, sorted by class: without a permutation ours are 56.4 +- 12.2 and 57.4 +- 12.5.)
+last columns are support vector machines, by LinearSVC instead of SVMlight: the best of their grids,
+selected on the test folds. (The paper's of sonar, 57.2 +- 11.9 and 55.0 +- 11.8, seem to come from folds
+of the file as it is, sorted by class: without a permutation ours are 56.4 +- 12.2 and 57.4 +- 12.5.)
 
 Table 7, parameter optimization on usps, adult and mnist: chosen on a part of the training set held out
 (--choose hold-out; the paper does not say how large its part was), then all of the training set is
-learned, and the accuracy is that of the test set. With --choose hindsight the test set itself chooses.
-The paper says of its kernel only "degree 4"; gamma = coef0 = 1 is our guess.
+learned, and the accuracy is that of the test set. With --choose hindsight parameters are selected on the
+test set. The paper says of its kernel only "degree 4"; gamma = coef0 = 1 is our guess.
 
 Figure 3, accuracy against tau on artificial data; Figure 4, Table 5 as learning curves. The paper's
 figures are not among what we have of it: these show what its text says of them.
 
 As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
-folds are cut, and presented in that order. --repeats draws more such permutations (or data sets).
+folds are cut, and processed in that order. --repeats draws more such permutations (or data sets).
 """
 
 import argparse
@@ -154,7 +155,7 @@ def blocks_of(arguments):
         3: [name for name in arguments.datasets if name in TABLE_3],
         4: noisy,
         5: [name for name in arguments.datasets if name == "adult"],
-        # The artificial set belongs to the table: it is left out only if others are asked for.
+        # The artificial set belongs to the table: it is omitted only if others are requested.
         6: [name for name in arguments.datasets if name in TABLE_6]
         + ([] if arguments.explicit else [name for name in TABLE_6 if name.startswith(NOISE)]),
         7: [
@@ -175,7 +176,7 @@ def data_of(name):
 def main(argv=None):
     parser, arguments, blocks = parsed(argv)
     try:
-        reporting.write_json(arguments, SOURCE, [])  # what cannot be written is better known now
+        reporting.write_json(arguments, SOURCE, [])  # a file that cannot be written is an error now
     except OSError as error:
         parser.error(f"--json must be a file that can be written. Got: {error}.")
     if arguments.figures:
@@ -191,7 +192,7 @@ def main(argv=None):
     if arguments.missing:
         progress.print(f"Left out, for their files are not present: {', '.join(arguments.missing)}.")
     studies = Studies(arguments.folds, arguments.n_jobs, arguments.cache)
-    # A run of so many epochs is what the paper asks for: that it has not converged is no fault.
+    # The paper's runs have a fixed number of epochs, so a warning of no convergence is not needed.
     # Ignored here, once: what threads do to the filters would reach each other.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

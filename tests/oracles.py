@@ -1,7 +1,7 @@
 """Oracles: the algorithms replayed one single update at a time, slowly and obviously.
 
 Everything is materialised: a sample is a row that is already reflected (multiplied by its label),
-augmented by the column rho and extended by one private column per sample. The weight vector is a
+augmented by the column rho and by one column per sample, its slack term. The weight vector is a
 plain array, its squared norm is recomputed at every access, and a multiple update *is* the single
 update repeated. On samples of small integers all sums are therefore exact as long as the rule
 does not shrink.
@@ -176,7 +176,7 @@ class MPVS(Rule):
 
 @dataclass
 class Access:
-    """What a membership may ask: how the sample was found, and what the access changed."""
+    """What memberships depend on: the state of the sample before and after its access."""
 
     sample: int
     p: float
@@ -222,7 +222,7 @@ class Trace:
     updates: list[tuple[int, int]] = field(default_factory=list)
     n_updates: int = 0  # sum of |multiplicity|, the t of the rules
     converged: bool = False  # the last full pass made no update
-    epochs: int = 0  # full passes, the clean one included
+    epochs: int = 0  # full passes, including that without updates
 
 
 def run(
@@ -240,7 +240,7 @@ def run(
 ) -> Trace:
     """Replay `rule`, from a = 0 unless it continues `start`, one full epoch for each of `orders`.
 
-    The run ends at a clean full pass (one without update) or with the orders.
+    The run ends at a full pass without updates or with the orders.
 
     multiple          repeat a misclassified sample's single update until the sample is not
                       misclassified any more, or for `cap` times

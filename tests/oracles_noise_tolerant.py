@@ -1,9 +1,9 @@
-"""Oracle of the noise tolerant perceptrons: one access at a time, slowly and obviously.
+"""Oracle of the noise-tolerant perceptrons: one access at a time, in the simplest way.
 
 The samples are not reflected; weight vector and threshold are explicit and every hypothesis of the
-run is kept whole. Everything is done twice: `train` has weight vectors and decides about the longest
-survivor and the pocket while it runs; `train_dual` has nothing but a Gram matrix and the count of
-updates of every sample, and finds both afterwards from the votes. On small integers, with whole
+run is kept. There are two implementations: `train` has weight vectors, and selects the longest survivor
+and the pocket during the run; `train_dual` has only a Gram matrix and the number of updates of every
+sample, and determines both afterwards from the votes. On small integers, with whole
 eta, theta_init and C, all sums are exact, so that both agree to the last bit.
 
 Symbols: samples x_j, labels y_j in {-1, +1}, hypotheses (w_i, theta_i), i = 0 .. k, of which the first
@@ -25,7 +25,7 @@ import numpy as np
 
 @dataclass
 class Trace:
-    """A run: all its hypotheses, and what every averaging asks about them.
+    """A run: all its hypotheses, and what averagings need of them.
 
     A hypothesis is a pair (w, theta). In a trace of `train_dual` its w holds the signed coefficients
     eta * alpha_j * y_j of the training samples; then the rows given to an averaging are rows of a Gram
@@ -36,7 +36,7 @@ class Trace:
     votes: list = field(default_factory=list)  # correct accesses, one number for each
     accesses: list = field(default_factory=list)  # all accesses while it was the current one
     mistakes: list = field(default_factory=list)  # the k samples updated on, in order
-    mistakes_of_epoch: list = field(default_factory=list)  # those refused by alpha_bound included
+    mistakes_of_epoch: list = field(default_factory=list)  # those rejected by alpha_bound included
     updates_after_epoch: list = field(default_factory=list)
     longest: tuple | None = None
     pocket: tuple | None = None
@@ -60,7 +60,7 @@ def train(
 ):
     """Replay the training loop on X (m, d), one epoch for each of `orders`; all of them.
 
-    tau    the margin demanded, in units of `unit`; or one for each label, {-1: ..., +1: ...}
+    tau    the margin required, in units of `unit`; or one for each label, {-1: ..., +1: ...}
     C      the threshold's step: theta <- theta - eta * y * C
     unit   what tau is a multiple of; None: theta_init
 
@@ -201,7 +201,7 @@ def longest(trace):
 
 
 def longest_by_votes(trace):
-    """The same, after the run: a mistake that is refused interrupts no tally, so tallies are votes."""
+    """The same, after the run: a mistake that is rejected interrupts no tally, so tallies are votes."""
     return trace.hypotheses[trace.votes.index(max(trace.votes))]
 
 
@@ -281,11 +281,11 @@ def voted_scores_by_recursion(trace, gram_rows, y, *, eta=1.0, theta_init=0.0, C
 
 
 def tail_start(trace, rows, labels):
-    """Return the start s of the tail whose vote errs least on these samples; of equals the least s.
+    """Return the start s of the tail with the fewest errors on these samples; the least such s.
 
     VOTES > 0 predicts +1, everything else -1.
 
-    Source: ours; Khardon & Wachman tell Li's (2000) tail only in words: "voting is done on a tail of the
+    Source: Khardon & Wachman describe Li's (2000) tail only in words: "voting is done on a tail of the
     sequence of hypotheses which is chosen adaptively".
     """
     errors = []

@@ -40,7 +40,7 @@ def _read_only(X):
 
 
 def _unsorted(X):
-    """CSR whose rows store their columns in descending order."""
+    """CSR with columns in descending order."""
     X = sparse.csr_array(X)
     for begin, end in zip(X.indptr, X.indptr[1:], strict=False):
         X.indices[begin:end] = X.indices[begin:end][::-1].copy()
@@ -76,7 +76,7 @@ def clouds(seed=0, m=80, d=4, n_classes=2):
 
 @st.composite
 def problems(draw, max_samples=8, max_features=5, largest=4, values=None):
-    """X (m, d) of small integers, as float64, and labels y in {-1, +1}, both classes present."""
+    """X (m, d) of small integers, as float64, and labels y in {-1, +1} of both classes."""
     m = draw(st.integers(2, max_samples))
     d = draw(st.integers(1, max_features))
     elements = st.integers(-largest, largest) if values is None else st.sampled_from(values)
@@ -87,7 +87,7 @@ def problems(draw, max_samples=8, max_features=5, largest=4, values=None):
 
 
 def data_of(X, y, rho=1.0, delta2=0.0, upper=np.inf):
-    """The kernel's samples of X, as it is, in whatever layout."""
+    """BinaryData of X, in its own layout."""
     rows = rows_of(X)
     return make_binary_data(
         rows,
@@ -105,7 +105,7 @@ def orders_of(m, n_epochs, seed):
 
 
 def run(data, rules, orders, levels=(), opening=None):
-    """Present the samples epoch by epoch, up to a clean full pass.
+    """Process the samples epoch by epoch, up to a full pass without updates.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def run(data, rules, orders, levels=(), opening=None):
 
 
 def replay(data, rules, orders):
-    """Present one sample at a time: the updates as (sample, multiplicity), and the weight vector."""
+    """Process one sample at a time: the updates as (sample, multiplicity), and the weight vector."""
     weights = WeightVector(data.rows.n_features, len(data))
     plain = ActiveSets((), 1)
     updates = []
@@ -145,7 +145,7 @@ def replay(data, rules, orders):
 
 
 def vector_of(weights, y, delta2=0.0, rho=1.0):
-    """The weight vector over features, bias and private coordinates, as the oracles have it."""
+    """The weight vector over features, bias and slack terms, as the oracles represent it."""
     parts = [weights.weights, [rho * weights.label_sum]]
     if np.any(delta2):
         parts.append(np.sqrt(delta2) * y * weights.dual)

@@ -77,7 +77,7 @@ def test_unlearning_levels_are_the_oracles(problem, seed, upper):
 
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99))
-def test_the_opening_epoch_has_its_own_rules_and_levels(problem, seed):
+def test_the_first_epoch_has_its_own_rules_and_levels(problem, seed):
     X, y = problem
     orders = sample_problems.orders_of(len(X), 6, seed)
     oracle_levels = [oracles.Level(passes, oracles.below(factor)) for passes, factor in THRESHOLD_LEVELS]
@@ -103,7 +103,7 @@ def test_the_opening_epoch_has_its_own_rules_and_levels(problem, seed):
     assert_same(run, y, trace, 4.0)
 
 
-def test_unlearning_without_dual_variables_is_refused():
+def test_unlearning_without_dual_variables_is_rejected():
     X, y = np.array([[1.0], [-1.0]]), np.array([1, -1])
     order = np.arange(2, dtype=np.int32)
     supported, updated = [Level(1, supported=True)], [Level(1, updated=True)]
@@ -130,7 +130,7 @@ def test_ctrl_c_is_honoured_within_a_full_epoch(ctrl_c):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 40)), rng.choice([-1, 1], 20_000)
     weights = WeightVector(40)
-    # Inseparable: the level never becomes clean, so without Ctrl-C this epoch lasts for weeks.
+    # Inseparable: every pass makes updates, so without Ctrl-C this epoch lasts for weeks.
     sets = ActiveSets([Level(10**9, math.inf)], len(X))
     rules = Rules(FixedThreshold(1), Additive(), NoShrink())
     order = np.arange(len(X), dtype=np.int32)

@@ -56,7 +56,7 @@ def test_certificate_of_every_averaging_is_true(problem, max_iter, averaging, op
 
 @quiet
 @pytest.mark.parametrize("name", NOISE_TOLERANT)
-def test_nothing_is_stated_of_a_threshold_that_is_no_weight(name):
+def test_threshold_that_is_no_weight_has_no_certificate(name):
     # Neither through the origin, nor through that of a space with one more feature.
     X, y = np.array([[2.0, 1.0], [-1.0, -2.0], [3.0, 2.0]]), np.array([1, -1, 1])
     declared = {field.name for field in dataclasses.fields(ALGORITHMS[name])}
@@ -109,8 +109,8 @@ def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(
 @given(
     problem=problems(), max_iter=st.integers(1, 12), stop=st.sampled_from(["certificate", "clean-pass"])
 )
-def test_certificate_is_true_between_the_stages_of_a_run(problem, max_iter, stop):
-    # A large accuracy before the run makes many short stages, of which any may be the last one.
+def test_certificate_is_true_between_the_phases_of_a_run(problem, max_iter, stop):
+    # A large accuracy before the run causes many short phases, each of which may be the last one.
     params = {"max_iter": max_iter, "stop": stop, "eps": 1e-4}
     assert_true(problem, problem.fit("mpu", before_run=0.9, **params))
     assert_true(problem, problem.fit("mpcs", b=0.01, **params))
@@ -143,7 +143,7 @@ def test_certificate_of_every_class_is_true(name):
     given_margin=st.booleans(),
 )
 @example(margin=0.1, excess=1.0, given_margin=True)
-def test_rounding_at_the_optimum_never_proves_more_than_everything(margin, excess, given_margin):
+def test_rounding_at_the_optimum_never_gives_a_fraction_above_1(margin, excess, given_margin):
     primal = 0.5 / margin**2
     certificate = Certificate.from_bounds(primal, primal * excess, 7, margin if given_margin else None)
     assert certificate.fraction <= 1

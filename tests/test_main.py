@@ -24,7 +24,7 @@ def test_list_names_every_algorithm_once(capsys):
 
 
 @pytest.mark.parametrize("name", margins.available())
-def test_describe_says_all_there_is_to_say(name, capsys):
+def test_describe_has_rules_parameters_and_source(name, capsys):
     assert main(["describe", name]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"{name}: margins.") and "package: scikit-margins\n" in text

@@ -67,13 +67,13 @@ def test_every_kernel_has_a_header():
     assert kernels - nothing_to_cimport <= {header.with_suffix("") for header in HEADERS}
 
 
-def test_type_checkers_are_told_of_the_types():
+def test_the_package_is_marked_as_typed():
     assert (importlib.resources.files("margins") / "py.typed").is_file()
     assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["*"]
 
 
 @pytest.mark.parametrize("statements", ["import margins", "import margins; margins.available()"])
-def test_front_door_is_light(statements):
+def test_importing_the_package_is_fast(statements):
     loaded = loaded_by(statements)
     assert {"margins", "margins.registry"} <= loaded
     assert not {"sklearn", "scipy", "numpy", "joblib", "margins.estimators.base"} & loaded

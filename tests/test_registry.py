@@ -56,7 +56,7 @@ def test_built_ins_are_available_by_name():
     assert margins.get("scikit-margins:pdm") is DynamicMarginPerceptron
 
 
-def test_an_unknown_name_is_answered_with_the_nearest():
+def test_an_unknown_name_is_an_error_with_a_suggestion():
     with pytest.raises(ValueError, match=r"Unknown algorithm 'pmd'\. Did you mean 'pdm'\? Avail"):
         margins.get("pmd")
     with pytest.raises(ValueError, match=r"Unknown algorithm 'xyzzy'\. Available: "):
@@ -76,14 +76,14 @@ def test_available_imports_no_plug_in(install):
     assert "explosive" in margins.available()
 
 
-def test_a_broken_plug_in_hurts_only_whoever_asks_for_it(install):
+def test_a_broken_plug_in_fails_only_when_it_is_requested(install):
     install("alpha", "broken", "import no_such_module\n")
     assert margins.get("mpu")
     with pytest.raises(ImportError, match=r"Algorithm 'broken' of package 'alpha' .*no_such_module"):
         margins.get("broken")
 
 
-def test_what_is_no_classifier_is_refused(install):
+def test_what_is_no_classifier_is_rejected(install):
     install("alpha", "number", "Algorithm = 42\n")
     with pytest.raises(
         TypeError, match=r"'number' of 'alpha', must be a scikit-learn classifier .* Got 42"
@@ -91,7 +91,7 @@ def test_what_is_no_classifier_is_refused(install):
         margins.get("number")
 
 
-def test_two_packages_with_one_name_must_be_told_apart(install):
+def test_two_packages_with_one_name_need_a_qualified_name(install):
     install("alpha", "twin", GOOD)
     install("beta", "twin", GOOD)
     assert {"alpha:twin", "beta:twin"} <= set(margins.available())
@@ -108,7 +108,7 @@ def test_built_ins_cannot_be_shadowed(install):
     assert {"pdm", "alpha:pdm"} <= set(margins.available())
 
 
-def test_every_name_that_is_available_can_be_had(install):
+def test_every_available_name_can_be_loaded(install):
     install("alpha", "pdm", GOOD)
     install("alpha", "twin", GOOD)
     install("beta", "twin", GOOD)
@@ -128,7 +128,7 @@ def test_a_class_can_be_registered_for_this_process(registered):
         margins.register("mine", DynamicMarginPerceptron)
 
 
-def test_register_refuses_taken_names_and_other_things(registered):
+def test_register_rejects_taken_names_and_other_things(registered):
     with pytest.raises(ValueError, match=r"'pdm' is already offered by package 'scikit-margins'\."):
         margins.register("pdm", DynamicMarginPerceptron)
     with pytest.raises(TypeError, match=r"must be a scikit-learn classifier class\. Got 3"):

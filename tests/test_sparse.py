@@ -42,7 +42,7 @@ def test_rows_of_ones_need_no_values(layout, problem):
     np.testing.assert_array_equal(w, 2 * X[0])
 
 
-def test_all_ones_sees_the_one_that_differs():
+def test_one_value_other_than_1_is_detected():
     values = np.ones(9)
     assert all_ones(values)
     assert all_ones(values.astype(np.float32))
@@ -62,7 +62,7 @@ def test_long_rows_use_every_accumulator():
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("value", [np.float32, np.float64])
-def test_whole_rows_among_others_are_read_as_dense_ones(value, index):
+def test_rows_of_all_columns_among_others_are_read_as_dense_ones(value, index):
     rng = np.random.default_rng(0)
     dense = rng.integers(1, 10, (6, 7)).astype(value)
     dense[1, 3] = dense[4, 0] = 0
@@ -70,11 +70,11 @@ def test_whole_rows_among_others_are_read_as_dense_ones(value, index):
     X = sparse.csr_array(dense)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     rows = rows_of(X)
-    assert rows.whole == 7
+    assert rows.n_dense_row == 7
     v = rng.standard_normal(7)
     # To the last bit, in the same order: another matrix, of one more column, has no whole rows.
     wider = rows_of(sparse.csr_array((X.data, X.indices, X.indptr), shape=(6, 8)))
-    assert wider.whole == -1
+    assert wider.n_dense_row == -1
     for k in range(6):
         assert rows.py_dot(k, v) == wider.py_dot(k, np.append(v, 99))
         w, w_wider = v.copy(), np.append(v, 99)
@@ -83,13 +83,13 @@ def test_whole_rows_among_others_are_read_as_dense_ones(value, index):
         np.testing.assert_array_equal(w, w_wider[:-1])
 
 
-def test_rows_of_all_columns_in_another_order_are_no_whole_ones():
+def test_rows_of_all_columns_in_another_order_are_not_read_as_dense_ones():
     X = sparse.csr_array(np.arange(1.0, 10).reshape(3, 3))
     for flag in (True, False):
         X.indices[3:6] = [0, 2, 1]
-        X.has_canonical_format = flag  # who writes to `indices` may leave the flag as it was
+        X.has_canonical_format = flag  # writing to `indices` does not update the flag
         rows = rows_of(X)
-        assert rows.whole == -1
+        assert rows.n_dense_row == -1
         assert rows.py_dot(1, np.array([1.0, 10, 100])) == 4 + 500 + 60
 
 
@@ -122,7 +122,7 @@ def test_dense_and_csr_arrays_are_not_copied():
         assert rows.py_dot(1, v) == 2 * before
 
 
-def test_a_vector_of_too_few_features_is_refused():
+def test_a_vector_of_too_few_features_is_rejected():
     rows = rows_of(np.ones((2, 3)))
     for ask in (rows.products, lambda v: rows.py_dot(0, v), lambda v: rows.py_axpy(0, 1.0, v)):
         with pytest.raises(ValueError, match="of 3 features was expected. Got 2"):

@@ -161,7 +161,7 @@ def test_without_shrinking_or_unlearning_all_are_the_margin_perceptron(problem, 
 
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99))
-def test_the_private_coordinate_is_a_materialised_column(problem, seed):
+def test_the_slack_term_is_a_materialised_column(problem, seed):
     X, y = problem
     delta2 = np.arange(1.0, len(X) + 1) ** 2  # one for every sample
     explicit = np.hstack([X, np.diag(np.sqrt(delta2) * y)])
@@ -207,7 +207,7 @@ def test_a_lazy_scale_is_renormalised_before_it_underflows():
     X, y = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]), np.array([1, 1, -1])
     shrink = ConstantShrink(0.999)
     rules = Rules(ShrunkThreshold(1e-3, shrink), Additive(most=1), shrink)
-    orders = [np.arange(3, dtype=np.int32)] * 400  # 0.001**800 is far below double's range
+    orders = [np.arange(3, dtype=np.int32)] * 400  # 0.001**800 is below double's range
     trace = oracles.run(oracles.data_of(X, y), oracles.MPCS(0.999, 1e-3), orders)
     weights, _, converged = sample_problems.run(sample_problems.data_of(X, y), rules, orders)
     assert not converged and trace.n_updates == 800
@@ -256,7 +256,7 @@ def test_recompute_repairs_the_squared_norm_and_rescale_scales_all():
         np.testing.assert_array_equal(now, factor * np.asarray(was))
 
 
-def test_products_leave_private_coordinates_out():
+def test_products_do_not_include_slack_terms():
     X, y = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([1, -1])
     data = sample_problems.data_of(X, y, 2.0, 4.0)
     weights, *_ = sample_problems.run(

@@ -1,4 +1,7 @@
-"""The words of comments and docstrings: the field's terms, no metaphors, no data sets of benchmarks."""
+"""The words of comments, docstrings, names of tests and documents: the field's terms, no metaphors.
+
+Comments and docstrings of the library also name no data set of a benchmark.
+"""
 
 import io
 import re
@@ -9,11 +12,24 @@ import pytest
 
 import margins
 
+SUFFIXES = (".py", ".pyx", ".pxd", ".pyi")
 ROOT = Path(margins.__file__).parents[1]
 SOURCES = sorted(
     path.relative_to(ROOT).as_posix()
     for path in (ROOT / "margins").rglob("*")
-    if path.suffix in (".py", ".pyx", ".pxd", ".pyi")
+    if path.suffix in SUFFIXES
+)
+CHECKOUT = Path(__file__).parents[1]
+TESTS_AND_SCRIPTS = sorted(
+    path.relative_to(CHECKOUT).as_posix()
+    for folder in ("tests", "scripts")
+    for path in (CHECKOUT / folder).rglob("*")
+    if path.suffix in SUFFIXES and path != Path(__file__)
+)
+DOCUMENTS = sorted(
+    path.relative_to(CHECKOUT).as_posix()
+    for path in (CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *CHECKOUT.glob("docs/*.md"))
+    if path.exists()
 )
 
 # Regular expressions of words, and what to write instead.
@@ -37,8 +53,33 @@ BANNED = {
     "bonus": "the offset of the lambda-trick",
     "lanes?": "columns",
     "flatters?": "is biased",
+    "asks?|asked|asking": "require, request",
+    "(?<!on )demands?|demanded": "require",
+    "promises?|promised": "a guarantee, a bound",
+    "refuses?|refused|refusals?": "reject",
+    "hurts?|hears?|heard": "affect, handle",
+    "settles?|settled|settling": "determine, converge",
+    "go(?:es)? on|going on": "continue",
+    "gives? up|given up": "end, stop",
+    "clean (?:full )?(?:pass|epoch)(?:es|s)?": "a pass without updates",
+    "in force": "current",
+    "in whatever": "any",
+    "movable": "not at its bound",
+    "extended (?:space|samples?|data)": "slack terms",
 }
-WORDS = re.compile(rf"(?<![\w-])(?:{'|'.join(BANNED)})(?![\w-])", re.I)
+# In documents these may be about readers.
+BANNED_IN_CODE = BANNED | {
+    "who|whom|whoever": "the caller, the algorithm",
+    "wants?|wanted": "require",
+}
+
+
+def words_of(banned):
+    """An expression that finds any of these words."""
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(banned)})(?![\w-])", re.I)
+
+
+WORDS, WORDS_OF_DOCUMENTS = words_of(BANNED_IN_CODE), words_of(BANNED)
 
 # Of benchmarks; those whose name is no English word.
 DATA_SETS = re.compile(
@@ -50,66 +91,33 @@ DATA_SETS = re.compile(
 
 # Files whose words are still to be replaced. A file leaves the list when its words are; none joins it.
 TO_DO = {
-    "margins/_sparse.pxd",
-    "margins/algorithms/adatron.py",
-    "margins/algorithms/aggressive_romma.py",
-    "margins/algorithms/alma.py",
-    "margins/algorithms/alpha_bound.py",
-    "margins/algorithms/ballseptron.py",
-    "margins/algorithms/budget_perceptron.py",
-    "margins/algorithms/cramma.py",
-    "margins/algorithms/dcd.py",
-    "margins/algorithms/lambda_trick.py",
-    "margins/algorithms/margin_perceptron.py",
-    "margins/algorithms/margitron.py",
-    "margins/algorithms/micra.py",
-    "margins/algorithms/mpu.py",
-    "margins/algorithms/mpvs.py",
-    "margins/algorithms/norma.py",
-    "margins/algorithms/pa.py",
-    "margins/algorithms/pa_i.py",
-    "margins/algorithms/pa_ii.py",
-    "margins/algorithms/pdm.py",
-    "margins/algorithms/pegasos.py",
-    "margins/algorithms/perceptron.py",
-    "margins/algorithms/random_budget_perceptron.py",
-    "margins/algorithms/romma.py",
-    "margins/algorithms/second_order_perceptron.py",
-    "margins/algorithms/servedio_average.py",
-    "margins/algorithms/spa.py",
-    "margins/algorithms/voted_perceptron.py",
-    "margins/data/_permutations.pyx",
-    "margins/data/permutations.py",
+    "README.md",
+    "docs/extending.md",
+    "margins/data/binary_data.py",
     "margins/data/samples.py",
     "margins/data/validation.py",
-    "margins/linalg/_sums.pxd",
-    "margins/linalg/threads.py",
-    "margins/losses/_scaling.pyx",
-    "margins/registry.py",
-    "margins/rules/_voting.pyx",
-    "margins/rules/combinations.pyx",
-    "margins/rules/conditions.pyx",
-    "margins/rules/coordinates.pyx",
-    "margins/rules/decays.pyx",
-    "margins/rules/hinge.pxd",
-    "margins/rules/hinge.pyx",
-    "margins/rules/averaging.pyx",
-    "margins/rules/shrinks.pyx",
-    "margins/rules/updates.pyx",
-    "margins/solvers/newton/_dense_hessian.pyx",
-    "margins/solvers/newton/_hessian.pxd",
-    "margins/solvers/newton/_hessian.pyx",
-    "margins/solvers/newton/_hessian_vector.pyx",
-    "margins/solvers/newton/_objective.pyx",
-    "margins/solvers/schedules.py",
-    "margins/tuning.py",
+    "margins/estimators/base.py",
+    "margins/estimators/budget.py",
+    "margins/estimators/custom.py",
+    "margins/estimators/noise_tolerance.py",
+    "margins/estimators/online.py",
+    "margins/estimators/step.py",
+    "margins/rules/adapters.pyx",
+    "margins/solvers/_conjugate.pyx",
+    "margins/solvers/auto.py",
+    "margins/solvers/base.py",
+    "margins/solvers/conjugate.py",
+    "margins/solvers/driver.py",
+    "margins/testing/rules.py",
+    "tests/plugins/native_rule/fresh_rules.pyx",
+    "tests/plugins/python_rules/relaxed.py",
+    "tests/test_architecture.py",
 }
 # Likewise, files whose comments still name a data set.
 NAMES_TO_DO = {
-    "margins/data/permutations.py",
-    "margins/solvers/newton/_dense_block.pyx",
-    "margins/solvers/newton/_dense_hessian.pyx",
-    "margins/solvers/schedules.py",
+    "README.md",
+    "docs/extending.md",
+    "margins/solvers/_conjugate.pyx",
 }
 
 # A string is a docstring where a statement begins and ends with it.
@@ -141,11 +149,30 @@ def prose_of(text):
             yield number, re.sub(r"``.*?``|`.*?`|^\s*[\w, ]+ : ", "", line)
 
 
-def found(expression, path):
+def names_of(text):
+    """(line number, words) of the name of every test function."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for name in re.findall(r"^ *def (test_\w+)", line):
+            yield number, name.replace("_", " ")
+
+
+def paragraphs_of(text):
+    """(line number, text) of a document in Markdown, without code."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code:
+            yield number, re.sub(r"``.*?``|`.*?`", "", line)
+
+
+def found(expression, path, root=ROOT, readers=(prose_of,)):
     """Lines of a file whose prose has an expression: list of str."""
+    text = (root / path).read_text(encoding="utf-8")
     return [
         f"{path}:{number}: {match[0]!r} in {line.strip()!r}"
-        for number, line in prose_of((ROOT / path).read_text(encoding="utf-8"))
+        for reader in readers
+        for number, line in reader(text)
         for match in expression.finditer(line)
     ]
 
@@ -178,7 +205,17 @@ cdef class Walls:
     ]
 
 
-@pytest.mark.parametrize("text", ["Nobody asks", "as we are told", "a private coordinate", "two visits"])
+def test_names_and_documents_are_read_without_code():
+    text = "def test_nobody_is_told():\n    visits = nobody\n    def test_of_a_class(self):\n"
+    assert list(names_of(text)) == [(1, "test nobody is told"), (3, "test of a class")]
+    text = "Two `doors`.\n```python\nrooms = 1\n```\nAnd words."
+    assert list(paragraphs_of(text)) == [(1, "Two ."), (5, "And words.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Nobody", "as we are told", "a private coordinate", "two visits", "a demand", "a clean epoch"],
+)
 def test_banned_words_are_seen(text):
     assert WORDS.search(text)
 
@@ -193,6 +230,16 @@ def test_no_comment_and_no_docstring_has_a_banned_word(path):
     assert found(WORDS, path) == []
 
 
+@pytest.mark.parametrize("path", [path for path in TESTS_AND_SCRIPTS if path not in TO_DO])
+def test_no_test_and_no_script_has_a_banned_word(path):
+    assert found(WORDS, path, CHECKOUT, (prose_of, names_of)) == []
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if path not in TO_DO])
+def test_no_document_has_a_banned_word(path):
+    assert found(WORDS_OF_DOCUMENTS, path, CHECKOUT, (paragraphs_of,)) == []
+
+
 @pytest.mark.parametrize("path", [path for path in SOURCES if path not in NAMES_TO_DO])
 def test_no_comment_and_no_docstring_names_a_data_set(path):
     assert DATA_SETS.search("as on Covtype") and not DATA_SETS.search("adults, load_breast_cancer")
@@ -200,4 +247,4 @@ def test_no_comment_and_no_docstring_names_a_data_set(path):
 
 
 def test_every_file_still_to_do_exists():
-    assert not (TO_DO | NAMES_TO_DO) - set(SOURCES)
+    assert not (TO_DO | NAMES_TO_DO) - {*SOURCES, *TESTS_AND_SCRIPTS, *DOCUMENTS}

@@ -1,5 +1,6 @@
 """The kernel adatron."""
 
+from margins.estimators.names import display_name
 from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import Interval, optional, parameter
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
@@ -10,9 +11,14 @@ class KernelAdatron(SoftMarginClassifier):
     """The kernel adatron: gradient ascent in the dual problem, one dual variable at a time.
 
     ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which increases the dual objective for eta below
-    2 / R**2. With eta None every sample has its best step, ``1 / N``: `dcd` without shrinking.
+    2 / R**2. With eta=None the step is optimal for each sample, ``1 / N``: `dcd` without shrinking.
 
     **Source**: Friess, Cristianini & Campbell (1998).
+
+    See Also
+    --------
+    DualCoordinateDescent : The best step for each sample, and shrinking.
+    UnlearningMarginPerceptron : Steps that are multiples of the samples.
 
     Examples
     --------
@@ -24,15 +30,15 @@ class KernelAdatron(SoftMarginClassifier):
 
     eta: float | None = parameter(
         optional(Interval(0, 1e240, "neither")),
-        "Step size, below 2 / R**2, R the norm of the longest sample, bias and slack term included. "
-        "None: 1 / N for a sample of squared norm N.",
+        "Step size, below 2 / R**2, where R is the largest norm of a sample, bias and slack term "
+        "included. None: 1 / N for a sample of squared norm N.",
         default=None,
     )
 
     def phases(self, run):
         if self.eta is not None and not self.eta * run.sqradius < 2:
             raise ValueError(
-                f"eta of {type(self).__name__} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
+                f"eta of {display_name(self)} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
                 f"samples, or steps may decrease the dual objective. Got {self.eta!r}."
             )
         if run.loss.has_upper_bounds:

@@ -10,13 +10,18 @@ from margins.solvers.schedules import DEEP
 class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier):
     """Aggressive ROMMA: update at every sample whose product ``a.y`` is at most ``1 - eps``.
 
-    The updates are those of `romma`: the shortest weight vector with functional margin 1 on
-    the sample that satisfies the constraint of the last one. It is never longer than ``1 / gamma``,
-    gamma the maximum margin, so a full epoch without updates has at least ``1 - eps`` of gamma. On
-    separable data that comes after at most ``(R / (eps gamma))**2`` updates.
+    The updates are those of `romma`: the shortest weight vector with functional margin 1 on the sample
+    that also satisfies the previous constraint. It is never longer than ``1 / gamma``, gamma the maximum
+    margin, so after a full epoch without updates the margin is at least ``(1 - eps) gamma``. On
+    separable data there are at most ``(R / (eps gamma))**2`` updates.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm, section 4; its delta is
     eps. A product of ``1 - eps`` exactly counts as too small, so that eps = 1 is `romma`.
+
+    See Also
+    --------
+    RelaxedOnlineMaximumMargin : Updates only at mistakes.
+    DynamicMarginPerceptron : Another rule with an accuracy.
 
     Examples
     --------
@@ -30,7 +35,7 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
         accuracy = self.eps
         while not run.finished:
             yield Phase(self._rules(accuracy), DEEP)
-            accuracy /= 2  # if rounding has left eps unproven
+            accuracy /= 2  # rounding has kept eps from being proven
 
     def online_rules(self, sqradius):
         return self._rules(self.eps)

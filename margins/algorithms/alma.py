@@ -14,7 +14,7 @@ from margins.parameters import Interval, OneOf, parameter
 
 
 class AlmaState(State):
-    """theta = scale * (v, beta_k Delta_k) and the powers of v, with w = g(theta)."""
+    """theta = scale * (v, beta_k Delta_k), and the powers of v; w = g(theta)."""
 
     def __init__(self, n_features, n_samples, p, eps):
         self.p, self.eps = p, eps
@@ -50,7 +50,7 @@ class AlmaState(State):
         self.norms = largest * np.sum((parts / largest) ** self.p, axis=0) ** (1 / self.p)
 
     def process(self, data, order):
-        return _alma.present(
+        return _alma.process(
             data, order, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars
         )
 
@@ -113,9 +113,9 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     Samples are divided by their p-norms and added up; a link function maps the sum to the weight vector,
     whose q-norm is bounded, ``1/p + 1/q = 1``. With ``p=2`` both are the Euclidean norm; with p near
-    2 ln(n_features) q is near 1, and irrelevant features cost little. On separable data (all data, with
-    C < inf) it ends, after an epoch without updates at the latest, and then has ``1 - eps`` of the
-    maximum margin *of the normalised samples in that norm*, which a fit proves:
+    2 ln(n_features), q is near 1, and irrelevant features have little influence. On separable data (on
+    all data if C < inf) it ends, at the latest after an epoch without updates, with at least ``1 - eps``
+    of the maximum margin *of the normalised samples in that norm*, which the fit proves:
 
     - `normalised_certificates_`: a list of Certificate, about the samples divided by their p-norms
       (bias and slack terms included), so without a unit. `margin` is the least product of such a
@@ -125,10 +125,15 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     - `certificates_`: as of all classifiers, about the samples as they are, in the 2-norm and in units
       of X. Valid and comparable, but not what the algorithm optimises; `fraction` may be small.
 
-    `dual_coef_`, with a finite C, belongs to `certificates_`; `coef_` is proportional to the sum of
-    alpha_k y_k x_k only with ``p=2``.
+    `dual_coef_`, available with a finite C, belongs to `certificates_`; `coef_` is proportional to the
+    sum of alpha_k y_k x_k only with ``p=2``.
 
     **Source**: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Theorem 3.
+
+    See Also
+    --------
+    PerceptronWithMargin : A perceptron with a margin in the 2-norm.
+    DynamicMarginPerceptron : The maximum margin in the 2-norm.
 
     Examples
     --------
@@ -143,8 +148,8 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     )
     eps: float = parameter(
         Interval(0, 1, "right"),
-        "Accuracy, the paper's alpha: the margin of the normalised samples in the q-norm is to be at "
-        "least 1 - eps of its maximum. The number of updates grows as 1 / eps**2.",
+        "Accuracy, the paper's alpha: the fit ends with at least 1 - eps of the maximum margin of the "
+        "normalised samples in the q-norm. The number of updates grows as 1 / eps**2.",
         default=0.5,
     )
 
@@ -163,7 +168,7 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         return AlmaState(n_features, n_samples, float(self.p), float(self.eps))
 
     def phases(self, run):
-        # The margin may be proven while samples are still within the threshold.
+        # The accuracy may be proven while samples still violate the threshold.
         until = self._proves if self.stop == "certificate" else None
         for phase in super().phases(run):
             yield phase._replace(until=until)

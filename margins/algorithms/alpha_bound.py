@@ -9,10 +9,15 @@ from margins.parameters import AnyOf, Interval, OneOf, parameter
 class AlphaBoundPerceptron(NoiseTolerantClassifier):
     """The perceptron with the alpha-bound: no sample is added more than alpha_bound times.
 
-    Samples misclassified again and again are taken for noise; the bound acts as the upper bounds of the
-    dual variables in the L1-SVM. Mistakes beyond the bound count neither as updates nor as votes.
+    Samples that are misclassified repeatedly are treated as noise; the bound acts like the upper bounds
+    of the dual variables in the L1-SVM. Mistakes beyond the bound count neither as updates nor as votes.
 
     **Source**: Khardon & Wachman (2007), section 2.3 and Figure 2.
+
+    See Also
+    --------
+    Perceptron : All options of the noise-tolerant variants.
+    LambdaTrickPerceptron : An offset instead of a bound.
 
     Examples
     --------

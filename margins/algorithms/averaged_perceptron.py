@@ -11,6 +11,11 @@ class AveragedPerceptron(NoiseTolerantClassifier):
 
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
 
+    See Also
+    --------
+    VotedPerceptron : Votes instead of a mean.
+    LongestSurvivorPerceptron : One of the hypotheses.
+
     Examples
     --------
     >>> import margins

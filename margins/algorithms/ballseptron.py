@@ -15,14 +15,18 @@ from margins.solvers.schedules import EASY_EPOCHS
 class Ballseptron(OnlineMixin, BaseMarginClassifier):
     """The Ballseptron: a ball around every sample must be classified correctly.
 
-    A misclassified sample is added; one that is nearer to the hyperplane than `radius` is
-    replaced by the nearest point of its ball, ``y - radius a / |a|``, and that is added. With a radius
-    below the maximum margin gamma it ends, with a margin above the radius, after at most
+    A misclassified sample is added. If a sample is classified correctly, but closer to the hyperplane
+    than `radius`, the nearest point of its ball is added instead, ``y - radius a / |a|``. If the radius
+    is below the maximum margin gamma, it ends with a margin above the radius, after at most
     ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S`` may
-    fall below it, which proves that it is: the fit ends with a warning.
+    fall below it, which proves that no such margin exists: the fit ends with a warning.
 
     **Source**: Shalev-Shwartz & Singer (2005), A new perspective on an old perceptron algorithm. The
-    number of updates is our derivation.
+    bound on the number of updates is derived here.
+
+    See Also
+    --------
+    FixedMarginPerceptron : A margin instead of a radius.
 
     Examples
     --------
@@ -40,10 +44,10 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     )
     radius: float | None = parameter(
         optional(Interval(0, 1e60)),
-        "Of the balls, in the units of X; 0: the perceptron. None: with C < inf half the margin that "
-        "slack terms alone ensure; with C = inf twice the margin that a perceptron achieves, "
-        "then twice the margin that this achieves, and so on while that takes no more than "
-        f"{EASY_EPOCHS} epochs each time; then 0.99 times the last one achieved.",
+        "Radius of the balls, in the units of X; 0: the perceptron. None: with C < inf half the margin "
+        "that the slack terms alone ensure; with C = inf twice the margin that a perceptron achieves, "
+        "doubled again as long as a run takes at most "
+        f"{EASY_EPOCHS} epochs; finally 0.99 times the last margin achieved.",
         default=None,
     )
 
@@ -65,10 +69,10 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
                 run.certify()
                 achieved = run.certificate.margin
                 if 2 * achieved >= run.upper_bound:
-                    return  # at least half the maximum margin
+                    return  # at least half of the maximum margin
                 yield self._phase(2 * achieved, epochs=EASY_EPOCHS)._replace(is_last=False)
                 if not run.clean:
-                    yield self._phase(0.99 * achieved)  # less than the maximum: it ends
+                    yield self._phase(0.99 * achieved)  # below the maximum margin, so it converges
                     return
 
     @staticmethod

@@ -6,18 +6,22 @@ from margins.solvers.custom._budget import Cache
 
 
 class BudgetPerceptron(BudgetClassifier):
-    """The budget perceptron: keep few samples, and remove those that have become easy.
+    """The budget perceptron: keep few samples, and remove those with the largest margins.
 
-    A sample with a product of at most beta is added. Then, while some sample in the cache would have a
-    product above beta without itself, the one with the largest such product is removed. On separable
-    data the cache never holds more than ``(R**2 + 2 beta) / gamma**2`` samples. With a `size` nothing is
-    removed before the cache is full, and then the easiest sample.
+    A sample with a product of at most beta is added. Then, as long as the product of some cached sample
+    with the weight vector without it exceeds beta, the sample with the largest such product is removed.
+    On separable data the cache never holds more than ``(R**2 + 2 beta) / gamma**2`` samples. With a
+    `size`, nothing is removed before the cache is full, and then the sample with the largest product.
 
-    `cache_` lists, for each binary problem, the samples in the cache, the oldest first; a stream keeps
-    only their rows. An epoch without updates is not guaranteed.
+    `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
+    their rows. Convergence to an epoch without updates is not guaranteed.
 
     **Source**: Crammer, Kandola & Singer (2003); the bound: Panagiotakopoulos & Tsampouka (2010),
     Remark 3.
+
+    See Also
+    --------
+    RandomBudgetPerceptron : Removes random samples.
 
     Examples
     --------

@@ -11,25 +11,30 @@ from margins.solvers.schedules import DEEP
 
 # Maximum number of full epochs between two certificates.
 EPOCHS = 3
-# Rate and exponent of a phase, in units of the unproven share of the margin.
+# Learning rate and exponent of a phase, in units of the unproven share of the margin.
 RATE = 0.5
 FALL = 0.25
 
 
 class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
-    """CRAMMA: a normalised weight vector, a falling margin threshold, a constant rate.
+    """CRAMMA: a normalised weight vector, a decreasing margin threshold, a constant learning rate.
 
-    A sample is misclassified when ``u.y <= beta t**-exponent``, t the updates so far; then
-    ``u <- u + eta y``, and u is normalised again. With beta t**-exponent just below the maximum
-    margin, and eta small, the solution is arbitrarily good; both depend on the data.
+    A sample is misclassified when ``u.y <= beta t**-exponent``, t the number of updates so far; then
+    ``u <- u + eta y``, and u is normalised again. If beta t**-exponent is just below the maximum margin
+    and eta is small, the solution is arbitrarily good; suitable values depend on the data.
 
-    Certificates estimate them. After every full pass without updates, and after a few others, a new
-    phase begins: the threshold is at most the proven upper bound of the margin, and eta and the
-    exponent are at most proportional to the share of it that is unproven. A run ends when eps is
+    They are estimated from certificates. After every full pass without updates, and after at most a few
+    other passes, a new phase begins: its threshold is at most the proven upper bound of the margin, and
+    eta and the exponent are at most proportional to the unproven share of it. A run ends when eps is
     proven; no bound on the number of updates is known.
 
     **Source**: Tsampouka & Shawe-Taylor (2006), Constant rate approximate maximum margin algorithms.
-    The phases are ours.
+    The phases are an addition.
+
+    See Also
+    --------
+    MistakeControlledRule : A decreasing learning rate.
+    Margitron : Other thresholds that decrease with the updates.
 
     Examples
     --------
@@ -71,7 +76,7 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
             if self.exponent is None:
                 exponent = min(FALL * unproven, 0.5)
             beta = threshold * t**exponent
-            # eta is the rate at the phase's first update.
+            # eta is the learning rate at the first update of the phase.
             yield self._phase(beta, exponent, eta * t**self._falling_rate)
 
     def _start(self, sqradius):

@@ -9,13 +9,18 @@ from margins.solvers.dual_cd import dual_coordinate_descent
 class DualCoordinateDescent(SoftMarginClassifier):
     """Dual coordinate descent: optimise one dual variable after the other.
 
-    Every coordinate update solves the dual problem for one alpha, the others fixed, by
-    ``alpha <- alpha + (1 - a.y) / N`` within its bounds. This is LIBLINEAR's algorithm, and the problem
-    that of `LinearSVC`; but the fit ends when its accuracy is proven, not by a tolerance of the
-    gradient.
+    Every coordinate update solves the dual problem for one alpha with the others fixed, by
+    ``alpha <- alpha + (1 - a.y) / N`` within its bounds. This is LIBLINEAR's algorithm for the problem
+    of `LinearSVC`, but the fit ends when its accuracy is proven, not when the gradient is within a
+    tolerance.
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3; Fan, Chang, Hsieh,
     Wang & Lin (2008), LIBLINEAR.
+
+    See Also
+    --------
+    KernelAdatron : A step size, and no shrinking.
+    MarginClassifier : The same problems by the fastest solver.
 
     Examples
     --------
@@ -27,8 +32,8 @@ class DualCoordinateDescent(SoftMarginClassifier):
 
     shrinking: bool = parameter(
         BOOLEAN,
-        "Between two full passes, pass only over the samples whose dual variables are not expected to "
-        "stay at their bounds.",
+        "Skip, between two full passes, the samples whose dual variables are expected to stay at their "
+        "bounds.",
         default=True,
     )
 

@@ -5,13 +5,18 @@ from margins.parameters import Interval, parameter
 
 
 class LambdaTrickPerceptron(NoiseTolerantClassifier):
-    """The perceptron with the lambda-trick: an offset on the scores of samples that were added.
+    """The perceptron with the lambda-trick: an offset on the scores of samples that have been added.
 
-    Once a sample has been added, lam K(x, x) is added to its own score, once, however often it is added,
-    so that noisy samples soon cause no more updates. Predictions have no offset. It approximates the
-    2-norm soft margin, which is a finite C.
+    As soon as a sample has been added, its own score gets the offset lam K(x, x), the same however often
+    it is added, so that noisy samples soon cause no more updates. Predictions have no offset. The trick
+    approximates the 2-norm soft margin, which is a finite C.
 
     **Source**: Khardon & Wachman (2007), section 2.2; Kowalczyk, Smola & Williamson (2001).
+
+    See Also
+    --------
+    Perceptron : All options of the noise-tolerant variants.
+    AlphaBoundPerceptron : A bound instead of an offset.
 
     Examples
     --------
@@ -23,6 +28,6 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
 
     lam: float = parameter(
         Interval(0, 1e60),
-        "The lambda-trick: once a sample has been added, lam K(x, x) is added to its own l (score).",
+        "The lambda-trick: lam K(x, x) is added to l (score) of a sample that has been added.",
         default=1.0,
     )

@@ -7,9 +7,14 @@ from margins.parameters import OneOf, parameter
 class LongestSurvivorPerceptron(NoiseTolerantClassifier):
     """The longest survivor: the hypothesis with the most correct classifications before a mistake.
 
-    The first one of equals. Without a margin this is Gallant's pocket algorithm.
+    Of equals, the first one. Without a margin this is Gallant's pocket algorithm.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
+
+    See Also
+    --------
+    PocketPerceptron : The pocket with ratchet.
+    VotedPerceptron : Votes of all hypotheses.
 
     Examples
     --------

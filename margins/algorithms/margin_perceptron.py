@@ -11,10 +11,16 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """The perceptron with margin: add every sample whose product ``a.y`` is at most b.
 
     On separable data it ends after at most ``(R**2 + 2 b) / gamma**2`` updates with more than
-    ``b / (R**2 + 2 b)`` of the maximum margin: up to one half, however large b.
+    ``b / (R**2 + 2 b)`` of the maximum margin, which tends to one half as b grows.
 
     **Source**: Duda & Hart (1973); Panagiotakopoulos & Tsampouka (2010), (11) and (17) without
     unlearning.
+
+    See Also
+    --------
+    PerceptronWithMargin : A margin relative to a learned threshold.
+    FixedMarginPerceptron : A directional margin.
+    UnlearningMarginPerceptron : Unlearning, which reaches any accuracy.
 
     Examples
     --------

@@ -13,26 +13,32 @@ from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 # Full epochs of the perceptron with margin in the initial phase.
 INITIAL_EPOCHS = 5
 
-# Limits the margin required next: if it is too large, so many times the updates make it small enough.
+# Limits the margin required next: after so many times the updates so far, the threshold has decreased to
+# the margin achieved.
 PATIENCE = 4.0
 
 
 class Margitron(OnlineMixin, MaximumMarginClassifier):
     """The margitron: a threshold between the fixed functional margin and the fixed directional one.
 
-    A sample is added when ``a.y <= b t**(1 - exponent)``, t the updates so far, or, the other class
-    of thresholds, when ``a.y <= b |a|**(1 - exponent)``. Exponent 1 is the perceptron with margin, in
-    either; exponent 0 in the second is the perceptron with fixed margin.
+    A sample is added when ``a.y <= b t**(1 - exponent)``, t the number of updates so far, or, with the
+    other class of thresholds, when ``a.y <= b |a|**(1 - exponent)``. Exponent 1 is the perceptron with
+    margin in both classes; exponent 0 in the second one is the perceptron with fixed margin.
 
-    On separable data it ends if exponent > 0. As b grows, the share of the maximum margin that a
-    solution must have grows to ``1 - exponent / 2`` with "t", to ``1 / (1 + exponent)`` with "norm"
-    (exponent <= 1); `margins.bounds` has what finite ones promise. The number of updates
-    grows like ``b**(1 / exponent)``, so b needs an estimate of the maximum margin. Certificates give
-    it: a perceptron with margin runs first. Then, and whenever a full pass without updates does not
-    prove eps, the exponent becomes the unproven share of the margin (but not less than given), and b
-    such that the margin required next lies between the one achieved and the upper bound.
+    On separable data it ends if exponent > 0. As b grows, the guaranteed share of the maximum margin
+    tends to ``1 - exponent / 2`` with "t", and to ``1 / (1 + exponent)`` with "norm" (exponent <= 1);
+    `margins.bounds` has the guarantees for finite b. The number of updates grows like
+    ``b**(1 / exponent)``, so a good b needs an estimate of the maximum margin, which certificates give:
+    a perceptron with margin runs first. Then, and whenever a full pass without updates does not prove
+    eps, the exponent is set to the unproven share of the margin (but not below a given exponent), and b
+    such that the margin required next is between the margin achieved and the upper bound.
 
     **Source**: Panagiotakopoulos & Tsampouka (2008), The Margitron, arXiv:0805.2752.
+
+    See Also
+    --------
+    MarginPerceptron : The threshold with exponent 1.
+    FixedMarginPerceptron : The threshold in |a| with exponent 0.
 
     Examples
     --------
@@ -49,15 +55,15 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     )
     exponent: float | None = parameter(
         optional(Interval(0, 2, "left")),
-        "The power of the threshold is 1 - exponent: with a given b, from the start; else once no more "
-        "than this share of the margin is unproven. None: eps; with a given b max(1/2, eps). With a "
+        "The power of the threshold is 1 - exponent: from the start if b is given; otherwise as soon as "
+        "at most this share of the margin is unproven. None: eps; max(1/2, eps) if b is given. With a "
         "value above eps, eps may be unreachable.",
         default=None,
     )
     b: float | None = parameter(
         optional(NON_NEGATIVE),
         "Initial factor of the threshold, in units of R**2 ('t') or R**(1 + exponent) ('norm'). "
-        "None: from the margin that a perceptron with margin achieves.",
+        "None: from the margin achieved by a perceptron with margin.",
         default=None,
     )
     radius: float | None = parameter(
@@ -85,11 +91,11 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
             yield Phase(Rules(self._raised(run), Additive(), NoShrink()), DEEP)
 
     def _raised(self, run):
-        """The condition that requires more than the margin achieved."""
+        """The condition that requires more than the margin achieved so far."""
         certificate, weights = run.certificate, run.weights
         achieved, bound = certificate.margin, certificate.upper_bound
         if not (achieved > 0 and weights.sqnorm > 0):
-            return self._condition(0.0, 1.0)  # a separating hyperplane first
+            return self._condition(0.0, 1.0)  # first find a separating hyperplane
         exponent = self._exponent(max(1 - certificate.fraction, self.eps))
         required = min(bound, achieved * PATIENCE**exponent)
         length = math.sqrt(weights.sqnorm)

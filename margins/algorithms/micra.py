@@ -5,14 +5,18 @@ from margins.parameters import Interval, parameter
 
 
 class MistakeControlledRule(ConstantRateMargin):
-    """MICRA: as CRAMMA, with a learning rate that also falls with the number of updates.
+    """MICRA: as CRAMMA, with a learning rate that also decreases with the number of updates.
 
-    A sample is misclassified when ``u.y <= beta t**-exponent``, t the updates so far; then
+    A sample is misclassified when ``u.y <= beta t**-exponent``, t the number of updates so far; then
     ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`, whose phases are
-    used here, too: eta is then the rate at the start of a phase, and falls within it.
+    used here, too: eta is the learning rate at the start of a phase, and decreases within it.
 
     **Source**: Tsampouka & Shawe-Taylor (2007), Approximate maximum margin algorithms with rules
-    controlled by the number of mistakes. The phases are ours.
+    controlled by the number of mistakes. The phases are an addition.
+
+    See Also
+    --------
+    ConstantRateMargin : A constant learning rate.
 
     Examples
     --------

@@ -12,14 +12,19 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
 
     Every update first shrinks the weight vector by ``1 - lam``. With
     ``kappa = lam (R**2 + 2 b) / ((2 - lam) gamma**2) < 1``, gamma the maximum margin, it ends with more
-    than ``(1 + kappa) * b / (R**2 + 2 b)`` of gamma: the larger kappa, the better, but
-    above 1 termination is not guaranteed.
+    than ``(1 + kappa) * b / (R**2 + 2 b)`` of gamma: the larger kappa, the better, but above 1
+    convergence is not guaranteed.
 
-    Gamma need not be known: one full epoch without shrinking gives a margin achieved, a lower bound
-    of gamma; lam is chosen for it, and again for the better one whenever a full pass without
-    updates does not prove eps and b is doubled.
+    Gamma need not be known: the margin achieved by one full epoch without shrinking is a lower bound of
+    it, from which lam is chosen. Whenever a full pass without updates does not prove eps, b is doubled,
+    and lam is chosen again, from the margin achieved by then.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.1, Remarks 2 and 3.
+
+    See Also
+    --------
+    VariableShrinkingMarginPerceptron : A shrinking factor that tends to 1.
+    MarginPerceptron : No shrinking.
 
     Examples
     --------
@@ -31,7 +36,7 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
 
     kappa: float = parameter(
         Interval(0, 1, "left"),
-        "Sets lam by the formula above, with the largest margin achieved so far for gamma.",
+        "Sets lam by the formula above, with the largest margin achieved so far in place of gamma.",
         default=0.999,
     )
     lam: float | None = parameter(
@@ -39,7 +44,7 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     )
     b: float | None = parameter(
         optional(NON_NEGATIVE),
-        "Initial threshold, in units of R**2, R the norm of the longest sample. None: from eps.",
+        "Initial threshold, in units of R**2, R the largest norm of a sample. None: from eps.",
         default=None,
     )
 

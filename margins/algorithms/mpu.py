@@ -9,11 +9,11 @@ from margins.tuning import TUNING
 class UnlearningMarginPerceptron(SoftMarginClassifier):
     """The margin perceptron with unlearning: learn below b, unlearn what was learned above b + delta_b.
 
-    Unlike other perceptrons it unlearns: a sample that was added when it was hard and has become easy is
-    subtracted again. With bounded dual variables it solves the L1-SVM.
+    Unlike other perceptrons it unlearns: a sample that has been added is subtracted again if its product
+    has become large. With bounded dual variables it solves the L1-SVM.
 
-    Runs start with b chosen so that the accuracy is guaranteed before the run; if the certificate
-    does not confirm eps, b is doubled and the run continues. Samples are accessed in nested active sets.
+    A run starts with a b that guarantees the accuracy in advance; if the certificate does not confirm
+    eps, b is doubled and the run continues. Samples are processed in nested active sets.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
 
@@ -31,13 +31,12 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
 
     before_run: float | None = parameter(
         optional(Interval(0, 1, "right")),
-        "Accuracy that the choice of b guarantees before the run. None: eps, or, for the hinge loss, "
-        "eps / 100.",
+        "Accuracy that the initial b guarantees. None: eps, or eps / 100 for the hinge loss.",
         default=None,
     )
     delta_b: float = parameter(
         Interval(1, 1e12, "right"),
-        "Width of the zone without learning or unlearning, in units of R**2.",
+        "Width of the interval without learning or unlearning, in units of R**2.",
         default=TUNING.unlearning.delta_b,
     )
 
@@ -46,7 +45,6 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         if accuracy is None:
             accuracy = accuracy_before_run(run.loss, self.eps)
         accuracy = max(accuracy, TUNING.unlearning.finest_accuracy)
-        delta_b = self.delta_b * (
-            run.sqradius or 1.0
-        )  # R = 0: only zero rows, which the hinge loss allows
+        # R = 0: all rows are 0, which the hinge loss allows.
+        delta_b = self.delta_b * (run.sqradius or 1.0)
         yield from unlearning_phases(run, threshold(run.loss, self.C, accuracy, delta_b), delta_b)

@@ -15,14 +15,20 @@ MAX_N = 1000
 class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     """The margin perceptron with variable shrinking: shrink by a factor that tends to 1.
 
-    Before update t + 1 the weight vector shrinks by ``(t / (t + 1))**n``, so that in the end the
-    sample of the t-th update has a weight proportional to ``t**n``. A solution has more than
+    Before update t + 1 the weight vector shrinks by ``(t / (t + 1))**n``, so that finally the sample of
+    the t-th update has a weight proportional to ``t**n``. A solution has more than
     ``(2 n + 1) / (n + 1) * b / (R**2 + 2 b)`` of the maximum margin, which need not be known.
 
-    Runs reach much more than that guarantee, so n and b are small at first; whenever a full pass without
-    updates does not prove eps, b is doubled, n (unless given) raised by one, and the run continues.
+    Runs usually achieve much more than guaranteed, so n and b are small at first; whenever a full pass
+    without updates does not prove eps, b is doubled, n (unless given) is increased by one, and the run
+    continues.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
+
+    See Also
+    --------
+    ConstantShrinkingMarginPerceptron : A constant shrinking factor.
+    MarginPerceptron : No shrinking.
 
     Examples
     --------
@@ -34,8 +40,8 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     n: int | None = parameter(
         optional(Interval(0, MAX_N, integer=True)),
-        "Exponent of the shrinking factor; 0: the margin perceptron, which reaches about half the "
-        "maximum margin. None: from eps, raised if necessary.",
+        "Exponent of the shrinking factor; 0: the margin perceptron, which guarantees about half of the "
+        "maximum margin. None: from eps, increased if necessary.",
         default=None,
     )
     b: float | None = parameter(
@@ -55,7 +61,7 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
         yield self._phase(n, b, SHALLOWER, epochs=EASY_EPOCHS)
         while not run.finished:
             yield self._phase(n, b, DEEP)
-            # What was misclassified below the old b is below the new one: the run stays valid.
+            # Samples misclassified with the old b also are with the new one: past updates stay valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:
                 n = min(n + 1, MAX_N)

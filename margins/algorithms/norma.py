@@ -8,21 +8,26 @@ from margins.rules import Additive, ConstantDecay, FixedThreshold, Rules
 
 
 class Norma(StepClassifier):
-    """NORMA: every access of a sample shrinks the weight vector, and margin errors are added.
+    """NORMA: every sample shrinks the weight vector, and margin errors are added.
 
-    ``a <- (1 - eta lam) a``, and ``+ eta y`` if ``a.y <= rho`` before. It is stochastic gradient descent
-    on ``lam / 2 |a|**2 + mean of max(0, rho - a.y)`` with steps of constant size: old samples lose
-    weight with a half-life of about ``0.7 / (eta lam)`` accesses, so it can follow a moving target, and
-    does not converge. `converged_` stays False.
+    ``a <- (1 - eta lam) a``, and ``+ eta y`` if ``a.y <= rho`` before. This is stochastic gradient
+    descent on ``lam / 2 |a|**2 + mean of max(0, rho - a.y)`` with steps of constant size: the weight of
+    past samples decays with a half-life of about ``0.7 / (eta lam)`` samples, so the algorithm can
+    follow a drifting target and does not converge. `converged_` stays False.
 
     The length of a never exceeds ``R / lam``. In one pass over any T samples the mean of
     ``lam / 2 |a|**2 + max(0, rho - a.y)`` exceeds that of any fixed weight vector u by at most
     ``|u|**2 / (2 eta T) + 2 eta R**2``.
 
-    The bias is penalised like a weight, as everywhere in this package; the paper's is not. Nothing is
-    truncated: past samples are one weight vector, or, with a kernel, dual variables that decay.
+    The bias is penalised like a weight, as everywhere in this package; in the paper it is not. Nothing
+    is truncated: past samples are kept as one weight vector, or, with a kernel, as dual variables that
+    decay.
 
     **Source**: Kivinen, Smola & Williamson (2004), section III.
+
+    See Also
+    --------
+    Pegasos : Decreasing steps, which converge to the L1-SVM.
 
     Examples
     --------
@@ -33,11 +38,13 @@ class Norma(StepClassifier):
     """
 
     eta: float = parameter(
-        Interval(1e-60, 1), "Learning rate, in units of 1 / R**2: added per margin error.", default=0.1
+        Interval(1e-60, 1),
+        "Learning rate, in units of 1 / R**2: factor of an added sample.",
+        default=0.1,
     )
     lam: float = parameter(
         Interval(0, 1, "left"),
-        "Regularisation, in units of R**2: an access shrinks by 1 - eta lam.",
+        "Regularisation, in units of R**2: every sample shrinks by 1 - eta lam.",
         default=1e-3,
     )
     rho: float = parameter(Interval(0, 1e60), "A sample with a.y <= rho is a margin error.", default=1.0)

@@ -10,15 +10,20 @@ from margins.rules import Average, MarginError, NoShrink, PassiveAggressive, Rul
 class PassiveAggressiveClassifier(StepClassifier):
     """The passive-aggressive algorithm: the smallest change that gives the sample functional margin 1.
 
-    A sample with ``a.y >= 1`` makes no update, a tie included; of any other ``c = loss / |y|**2`` is
-    added, with the loss ``1 - a.y``.
+    A sample with ``a.y >= 1``, ties included, makes no update; any other is added with the factor
+    ``c = loss / |y|**2``, where the loss is ``1 - a.y``.
 
-    On data of maximum margin gamma the squared losses of all accesses sum to at most
-    ``(R / gamma)**2``. So the epochs end after at most ``(R / (gamma tol))**2`` updates, and then with
-    at least ``(1 - tol) / 2`` of gamma, because a never leaves the ball of radius 1 / gamma around the
-    weight vector of maximum margin. There is no guarantee for other data.
+    On data of maximum margin gamma the squared losses of all processed samples sum to at most
+    ``(R / gamma)**2``. So a fit ends after at most ``(R / (gamma tol))**2`` updates, with at least
+    ``(1 - tol) / 2`` of gamma, because a never leaves the ball of radius 1 / gamma around the weight
+    vector of maximum margin. There is no guarantee for other data.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 2.
+
+    See Also
+    --------
+    PassiveAggressiveClassifierI : A maximum step.
+    PassiveAggressiveClassifierII : Damped steps.
 
     Examples
     --------
@@ -30,14 +35,14 @@ class PassiveAggressiveClassifier(StepClassifier):
 
     tol: float = parameter(
         Interval(0, 1, "left"),
-        "Losses up to it make no update. 0: as in the paper; but then the losses of repeated epochs "
-        "only converge to 0 on separable data, and epochs do not end.",
+        "Losses up to it make no update. 0: as in the paper, but then the losses of repeated epochs "
+        "tend to 0 on separable data without reaching it, and a fit does not converge.",
         default=1e-9,
     )
     averaging: Literal["last", "averaged"] = parameter(
         OneOf("last", "averaged"),
         "The model of a fit: the last weight vector, or the mean of all, each weighted by the number of "
-        "samples that it classified.",
+        "samples that were processed with it.",
         default="last",
     )
 

@@ -7,15 +7,20 @@ from margins.rules import PassiveAggressive
 
 
 class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
-    """PA-I: the passive-aggressive algorithm, but no update adds more than its aggressiveness.
+    """PA-I: the passive-aggressive algorithm with a maximum step, its aggressiveness.
 
-    ``c = min(aggressiveness / R**2, loss / |y|**2)``: this limits the effect of mislabelled samples.
+    ``c = min(aggressiveness / R**2, loss / |y|**2)``, which limits the effect of mislabelled samples.
 
-    In one pass over any sequence it predicts wrongly at most
-    ``max(R**2, 1 / c_max) (|u|**2 + 2 c_max sum of u's losses)`` times, for any weight vector u, with
+    In one pass over any sequence it makes at most
+    ``max(R**2, 1 / c_max) (|u|**2 + 2 c_max sum of u's losses)`` mistakes, for any weight vector u, with
     ``c_max = aggressiveness / R**2``.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 4.
+
+    See Also
+    --------
+    PassiveAggressiveClassifier : No maximum step.
+    PassiveAggressiveClassifierII : Damped steps.
 
     Examples
     --------

@@ -9,14 +9,19 @@ from margins.rules import PassiveAggressive
 class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     """PA-II: the passive-aggressive algorithm with updates damped by its aggressiveness.
 
-    ``c = loss / (|y|**2 + R**2 / (2 aggressiveness))``: what PA does with a new slack term of that
-    size at every access. (With a finite `C` a sample has the same slack term at all its accesses.)
+    ``c = loss / (|y|**2 + R**2 / (2 aggressiveness))``, the step of PA with a new slack term of that
+    size each time a sample is processed. (With a finite `C` a sample always has the same slack term.)
 
     In one pass over any sequence the squared losses sum to at most
     ``(R**2 + 1 / (2 c)) (|u|**2 + 2 c sum of u's squared losses)``, for any weight vector u, with
     ``c = aggressiveness / R**2``.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 5.
+
+    See Also
+    --------
+    PassiveAggressiveClassifier : Steps without damping.
+    PassiveAggressiveClassifierI : A maximum step.
 
     Examples
     --------

@@ -7,12 +7,17 @@ from margins.parameters import Interval, parameter
 class PerceptronWithMargin(NoiseTolerantClassifier):
     """The perceptron algorithm with margins: scores must exceed tau theta_init.
 
-    Of all noise-tolerant variants that Khardon & Wachman tried, tau improves the last hypothesis most,
-    and little improves on it. On separable data, with theta learned in steps
-    of C = R**2, its margin is at least ``tau / (sqrt(8) (eta R**2 + tau))`` of the maximum, with tau in
+    Of the noise-tolerant variants that Khardon & Wachman compared, this one improves the last hypothesis
+    most, and combinations with others gain little. On separable data, with theta learned in steps of
+    C = R**2, its margin is at least ``tau / (sqrt(8) (eta R**2 + tau))`` of the maximum, with tau in
     absolute units.
 
     **Source**: Krauth & Mezard (1987); Khardon & Wachman (2007), section 2.4, "PAM".
+
+    See Also
+    --------
+    Perceptron : All options of the noise-tolerant variants.
+    UnevenMarginPerceptron : One margin for each label.
 
     Examples
     --------

@@ -15,6 +15,10 @@ class UnevenMarginPerceptron(AveragingClassifier):
 
     **Source**: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002).
 
+    See Also
+    --------
+    PerceptronWithMargin : One margin for both labels.
+
     Examples
     --------
     >>> import margins

@@ -14,10 +14,15 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     """The perceptron with dynamic margin: require ``1 - eps`` of the upper bound of the margin.
 
     A sample is misclassified when ``a.y <= (1 - eps) |a|**2 / t``, since after t updates ``|a| / t``
-    bounds the maximum margin from above. On separable data (and with C < inf all data are) it ends
-    with at least ``1 - eps`` of the maximum margin, without prior knowledge of the data.
+    is an upper bound of the maximum margin. On separable data (with C < inf, on all data) it ends with
+    at least ``1 - eps`` of the maximum margin, without prior knowledge of the data.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8), Theorem 3.2, section 4.
+
+    See Also
+    --------
+    SuccessiveDynamicMarginPerceptron : Successive accuracies.
+    FixedMarginPerceptron : A given margin.
 
     Examples
     --------
@@ -29,8 +34,8 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     successive: bool = parameter(
         BOOLEAN,
-        "Run through accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps, each starting from the last "
-        "one's solution: fewer updates.",
+        "Run with accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps, each starting from the previous "
+        "solution, which takes fewer updates.",
         default=False,
     )
     eta: float = parameter(
@@ -45,7 +50,7 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
                 accuracy = max(accuracy / self.eta, self.eps)
             yield self._phase(self.eps)
         else:
-            # Early multiple updates of similar samples would inflate |a| / t: none in the first pass.
+            # No multiple updates in the first pass: those of similar samples would inflate |a| / t.
             single = Rules(DynamicMargin(self.eps), Additive(most=1), NoShrink())
             rules = Rules(single.condition, Additive(), NoShrink())
             yield Phase(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
@@ -64,12 +69,16 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
 
 class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
-    """The perceptron with dynamic margin, run through successive accuracies.
+    """The perceptron with dynamic margin, run with successive accuracies.
 
     As `DynamicMarginPerceptron` with ``successive=True`` and ``stop="clean-pass"``: as published, the
     fit runs through all accuracies, also where an earlier one proves `eps` already.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), section 4, "PDM-succ".
+
+    See Also
+    --------
+    DynamicMarginPerceptron : One accuracy from the start.
 
     Examples
     --------
@@ -80,7 +89,7 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     """
 
     successive: bool = parameter(
-        BOOLEAN, "Run through accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps.", default=True
+        BOOLEAN, "Run with accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps.", default=True
     )
     stop: str = parameter(
         OneOf("certificate", "clean-pass"),

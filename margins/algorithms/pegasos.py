@@ -26,20 +26,25 @@ from margins.solvers.base import EpochSolver, Phase
 class Pegasos(OnlineMixin, BaseMarginClassifier):
     """Pegasos: stochastic subgradient steps on the L1-SVM, on samples drawn with replacement.
 
-    The t-th step draws k samples. With ``lam = 1 / (m C)`` it shrinks the weight vector by
-    ``1 - 1 / t``, adds ``1 / (k lam t)`` of every drawn sample with ``a.y < 1``, and projects the result
-    onto the ball of radius ``1 / sqrt(lam)``, in which the optimum lies.
+    Step t draws k samples. With ``lam = 1 / (m C)`` it shrinks the weight vector by ``1 - 1 / t``, adds
+    ``1 / (k lam t)`` of every drawn sample with ``a.y < 1``, and projects the result onto the ball of
+    radius ``1 / sqrt(lam)``, which contains the optimum.
 
-    The objective ``lam / 2 |a|**2 + mean hinge loss`` of a random one of the first T weight vectors
-    exceeds the optimum, in expectation, by at most ``(sqrt(lam) + R)**2 (1 + ln T) / (2 lam T)``,
-    for any m. The steps do not converge: `converged_` stays False, and the certificate has the duality
-    gap of the L1-SVM that was reached.
+    The objective ``lam / 2 |a|**2 + mean hinge loss`` of one of the first T weight vectors, chosen at
+    random, exceeds the optimum in expectation by at most ``(sqrt(lam) + R)**2 (1 + ln T) / (2 lam T)``,
+    for any m. Steps do not end by themselves: `converged_` stays False, and the certificate states the
+    duality gap of the L1-SVM that was reached.
 
-    C = inf is the limit, a perceptron on random draws, which adds samples with ``a.y <= 0``. A stream
-    has no size, so `partial_fit` needs `lam`, takes each sample as a draw, and its certificate, the
-    upper bound |a| / S, is about the hard margin.
+    C = inf is the limit, a perceptron on random draws, which adds samples with ``a.y <= 0``. The size of
+    a stream is unknown, so `partial_fit` requires `lam`; every sample then counts as a draw, and the
+    certificate, the upper bound |a| / S, is that of the hard margin.
 
     **Source**: Shalev-Shwartz, Singer & Srebro (2007), Figure 1, Theorem 1.
+
+    See Also
+    --------
+    Norma : Steps of constant size.
+    DualCoordinateDescent : The L1-SVM with a proven accuracy.
 
     Examples
     --------
@@ -55,14 +60,14 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     loss: Literal["hinge"] = parameter(OneOf("hinge"), "The L1-SVM.", default="hinge")
     lam: float | None = parameter(
         optional(Interval(1e-60, 1e60)),
-        "Regularisation; given, it takes the place of C, as C = 1 / (m lam). None: 1 / (m C), with the "
-        "sum of the C of all samples for m C if they differ; and there is no `partial_fit`.",
+        "Regularisation; if given, it replaces C, as C = 1 / (m lam). None: 1 / (m C), where m C is the "
+        "sum of the samples' C if they differ; `partial_fit` is not available.",
         default=None,
     )
     batch_size: int = parameter(
         Interval(1, 2**31 - 1, integer=True),
-        "k, the samples of a step. Draws left over by an epoch of m draws begin the next one. 1 for "
-        "streams.",
+        "k, the number of samples in a step. Draws that an epoch of m draws leaves over belong to the "
+        "first step of the next. Streams require 1.",
         default=1,
     )
     project: bool = parameter(BOOLEAN, "Project onto the ball after every step.", default=True)
@@ -108,15 +113,15 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
 
     def _rules(self, run):
         if not run.loss.is_finite:
-            # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. With batch_size 1, t times
-            # the limit is a plain sum, in which ties are exact.
+            # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. With batch_size=1, t times
+            # the limit is a plain sum, so ties are exact.
             if self.batch_size == 1:
                 return Rules(Mistake(), Additive(most=1), ConstantDecay(0.0))
             return Rules(Mistake(), SubgradientStep(1.0), HarmonicDecay())
         C = of_each(run.loss.C, len(run.data))
         mean = float(np.mean(C))
         weight = None if np.all(mean == C) else C / mean
-        # The mean, because the optimum has |w|^2 <= sum_k C_k.
+        # The mean of C_k: the optimum has |w|^2 <= sum_k C_k.
         step = SubgradientStep(1 / (mean * len(C)), self.project, weight)
         return Rules(MarginError(), step, HarmonicDecay())
 

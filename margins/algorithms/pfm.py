@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.names import display_name
 from margins.estimators.online import OnlineMixin
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice
@@ -19,13 +20,18 @@ from margins.solvers.schedules import DEEP
 class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """The perceptron with fixed margin condition: require ``a.y > (1 - eps) gamma |a|``.
 
-    Given a margin gamma that the data are known to have, it ends with a margin of at least
-    ``(1 - eps) gamma``, after at most ``2 (R / (eps gamma))**2 + 2 R / (eps gamma)`` updates. If gamma
-    is too large, ``|a| / S`` falls below ``(1 - eps) gamma``, which proves that it is: the fit ends with
-    a warning.
+    If the data have a margin of at least gamma, it ends with a margin of at least ``(1 - eps) gamma``,
+    after at most ``2 (R / (eps gamma))**2 + 2 R / (eps gamma)`` updates. If gamma is too large,
+    ``|a| / S`` falls below ``(1 - eps) gamma``, which proves that no such margin exists: the fit ends
+    with a warning.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (7) and Theorem 3.1; Margin
     Perceptron(gamma), Theorem 2 of the lecture on linear separators, which has eps = 1/2.
+
+    See Also
+    --------
+    DynamicMarginPerceptron : No prior knowledge of a margin.
+    MarginPerceptron : A functional margin.
 
     Examples
     --------
@@ -38,7 +44,7 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     gamma: float | None = parameter(  # type: ignore[assignment]  # a margin, not a kernel's
         optional(POSITIVE),
         "Margin that the data are known to have, the soft margin if C < inf. None: the margin that the "
-        "slack terms alone ensure, (sum_k 2 C_k)**-0.5; not for C = inf.",
+        "slack terms alone ensure, (sum_k 2 C_k)**-0.5; not allowed for C = inf.",
         default=None,
     )
     eps: float = parameter(
@@ -47,7 +53,7 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
         default=0.5,
     )
 
-    # `gamma` is a margin here, so a kernel with a gamma is given as an object.
+    # `gamma` is a margin here, so a kernel with a parameter gamma must be given as an object.
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice(reserved=["gamma"])
 
     @property
@@ -58,8 +64,8 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
         super()._check_parameters()
         if self.gamma is None and math.isinf(self.C):
             raise ValueError(
-                "gamma of FixedMarginPerceptron must be given with C=inf, where no margin is known in "
-                "advance. Got None."
+                f"gamma of {display_name(self)} must be given with C=inf, where no margin is known "
+                "in advance. Got None."
             )
 
     def phases(self, run):

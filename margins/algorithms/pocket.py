@@ -13,6 +13,10 @@ class PocketPerceptron(NoiseTolerantClassifier):
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 
+    See Also
+    --------
+    LongestSurvivorPerceptron : The pocket without the ratchet.
+
     Examples
     --------
     >>> import margins

@@ -8,13 +8,18 @@ from margins.solvers.custom._budget import Cache
 class RandomBudgetPerceptron(BudgetClassifier):
     """The randomized budget perceptron: when the cache is full, a random sample is removed.
 
-    A perceptron with at most `size` samples. Cheaper than finding the easiest of them, and with a bound
-    on the expected number of mistakes, relative to any weight vector that is short enough for the size.
+    A perceptron with at most `size` samples. Removing a random sample is cheaper than finding the one
+    with the largest margin, and the expected number of mistakes is bounded relative to any weight vector
+    that is short enough for the size.
 
-    `cache_` lists, for each binary problem, the samples in the cache, the oldest first; a stream keeps
-    only their rows. An epoch without updates is not guaranteed.
+    `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
+    their rows. Convergence to an epoch without updates is not guaranteed.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), the randomized budget perceptron.
+
+    See Also
+    --------
+    BudgetPerceptron : Removes the samples with the largest margins.
 
     Examples
     --------

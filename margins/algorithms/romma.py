@@ -12,12 +12,16 @@ from margins.solvers.base import Phase
 class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     """ROMMA: at every mistake, the shortest weight vector with functional margin 1.
 
-    All earlier samples are represented by one constraint, ``a'.a >= |a|**2``. The new vector
-    has a closed form without a learning rate, and has no parameters. On separable data it ends
-    after at most ``(R / gamma)**2`` updates, gamma the maximum margin; `aggressive-romma` also has
-    a guarantee of the margin.
+    All earlier samples are represented by one constraint, ``a'.a >= |a|**2``, so the new vector has a
+    closed form. There is no learning rate and no other parameter. On separable data it ends after at
+    most ``(R / gamma)**2`` updates, gamma the maximum margin; `aggressive-romma` also guarantees a
+    margin.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm.
+
+    See Also
+    --------
+    AggressiveRelaxedOnlineMaximumMargin : Updates at margin errors, and an accuracy.
 
     Examples
     --------

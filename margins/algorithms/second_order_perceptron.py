@@ -6,8 +6,9 @@ import math
 import numpy as np
 
 from margins.estimators.custom import OwnLoopClassifier, State
+from margins.estimators.names import display_name
 from margins.parameters import Interval, parameter
-from margins.solvers.custom._second_order import present
+from margins.solvers.custom._second_order import process
 
 MAX_FEATURES = 10_000  # a matrix of 800 MB
 
@@ -24,7 +25,7 @@ class SecondOrderState(State):
         self._slack_sqnorm = 0.0  # sum of squares of slack terms
 
     def process(self, data, order):
-        n_changed, sqnorm = present(data, order, self.T, self.coordinates, self.v, self.dual)
+        n_changed, sqnorm = process(data, order, self.T, self.coordinates, self.v, self.dual)
         self.n_updates += n_changed
         if self.dual is None:
             self._slack_sqnorm += sqnorm
@@ -49,17 +50,20 @@ class SecondOrderState(State):
 class SecondOrderPerceptron(OwnLoopClassifier):
     """The second-order perceptron: a perceptron that whitens its mistakes.
 
-    It predicts with ``w = (a + sum of x x.T)**-1 v``, where v is the sum of the misclassified samples
-    and the matrix is over them, too: ridge regression on the mistakes. Where the samples vary much in a
-    few directions it makes fewer mistakes than the perceptron. On separable data it ends with an epoch
-    without mistakes, and guarantees no share of the maximum margin; its certificate states the margin
-    reached, in units of X. `dual_coef_`, with a finite C, are the numbers of mistakes, which prove the
-    upper bound: the combination of samples is v, not `coef_`.
+    It predicts with ``w = (a + sum of x x.T)**-1 v``, where v and the matrix are sums over the
+    misclassified samples: ridge regression on the mistakes. Where most of the variance is in a few
+    directions it makes fewer mistakes than the perceptron. On separable data it ends with an epoch
+    without mistakes, but guarantees no share of the maximum margin; its certificate states the margin
+    reached, in units of X. `dual_coef_`, available with a finite C, is the number of mistakes on each
+    sample, which proves the upper bound: the combination of samples is v, not `coef_`.
 
-    An update takes time and memory quadratic in the number of features, of which at most 10 000 are
-    allowed.
+    An update takes time and memory quadratic in the number of features, at most 10 000.
 
     **Source**: Cesa-Bianchi, Conconi & Gentile (2005), A Second-Order Perceptron Algorithm.
+
+    See Also
+    --------
+    Perceptron : No second-order information.
 
     Examples
     --------
@@ -71,7 +75,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Soft margin of the certificate only, as for `servedio-average`: updates have no slack terms.",
+        "Soft margin of the certificate; as for `servedio-average`, updates have no slack terms.",
         default=math.inf,
     )
     a: float = parameter(
@@ -92,7 +96,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     def _weigh(self, X, *args, **kwargs):
         if X.shape[1] > MAX_FEATURES:
             raise ValueError(
-                f"X of {type(self).__name__} must have at most {MAX_FEATURES} features: it "
-                f"stores a matrix over their pairs. Got {X.shape[1]}."
+                f"X of {display_name(self)} must have at most {MAX_FEATURES} features: the matrix "
+                f"has an element for every pair of them. Got {X.shape[1]}."
             )
         return super()._weigh(X, *args, **kwargs)

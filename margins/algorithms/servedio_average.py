@@ -12,10 +12,14 @@ from margins.solvers.base import Phase
 class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     """Servedio's average algorithm: every sample is added once, whatever the prediction.
 
-    The weight vector is the sum of all samples. One pass, no parameters; under isotropic distributions
-    it learns half-spaces, also with noise.
+    The weight vector is the sum of all samples y_k. It takes one pass and has no parameters; under
+    isotropic distributions it learns half-spaces, even with noise.
 
     **Source**: Servedio (1999); Khardon & Wachman (2007), section 1.
+
+    See Also
+    --------
+    AveragedPerceptron : The mean of the hypotheses of a perceptron.
 
     Examples
     --------
@@ -27,12 +31,12 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Soft margin of the certificate only: updates have no slack terms.",
+        "Soft margin of the certificate; updates have no slack terms.",
         default=math.inf,
     )
     fit_intercept: bool = parameter(
         BOOLEAN,
-        "Learn a bias, by one more feature of constant value; the algorithm has none.",
+        "Learn a bias, as the weight of an additional constant feature; the paper's algorithm has none.",
         default=False,
     )
 

@@ -10,16 +10,20 @@ from margins.solvers.base import Phase
 
 
 class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
-    """The shifting perceptron: a weighted mean of the mistakes, with weights that grow.
+    """The shifting perceptron: a weighted mean of the mistakes, in which recent ones weigh more.
 
-    At the mistake after t mistakes ``a <- (t a + lam y) / (lam + t)``, so the sample of the j-th one
-    has a weight of about ``j**(lam - 1)``, up to a factor. lam = 1 makes the perceptron's updates, lam
-    = 2 those of `mpvs` with n = 1 and b = 0. It is for drifting targets; on separable data it ends
-    after at most ``lam**2 / (2 lam - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if
-    lam > 1/2.
+    Mistake t + 1 sets ``a <- (t a + lam y) / (lam + t)``, so the sample of mistake j has a weight
+    proportional to about ``j**(lam - 1)``. lam = 1 gives the updates of the perceptron, lam = 2 those of
+    `mpvs` with n = 1 and b = 0. It is meant for drifting targets; on separable data it ends after at
+    most ``lam**2 / (2 lam - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if lam > 1/2.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple
-    budget perceptron, section 3. The number of updates is our derivation.
+    budget perceptron, section 3. The bound on the number of updates is derived here.
+
+    See Also
+    --------
+    VariableShrinkingMarginPerceptron : The same updates with lam = 2 and a margin.
+    RandomBudgetPerceptron : From the same paper.
 
     Examples
     --------
@@ -35,7 +39,7 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
         "margin.",
         default=math.inf,
     )
-    lam: float = parameter(POSITIVE, "Weight of recent mistakes; 1: all weigh the same.", default=2.0)
+    lam: float = parameter(POSITIVE, "Weight of recent mistakes; 1: equal weights.", default=2.0)
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))

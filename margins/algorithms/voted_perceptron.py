@@ -7,11 +7,16 @@ from margins.parameters import OneOf, parameter
 class VotedPerceptron(NoiseTolerantClassifier):
     """The voted perceptron: hypotheses vote with their numbers of correct predictions.
 
-    The model is the list of mistakes, not a weight vector: a prediction costs one product with every
-    distinct misclassified sample, and one addition per mistake. ``decision_function`` gives the votes
-    for minus the votes against; a hypothesis whose score is 0 abstains.
+    The model is the list of mistakes, not a weight vector: a prediction takes one product with each
+    distinct misclassified sample and one addition per mistake. ``decision_function`` returns the votes
+    for the positive class minus those against it; a hypothesis whose score is 0 abstains.
 
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
+
+    See Also
+    --------
+    AveragedPerceptron : One weight vector that approximates the votes.
+    LongestSurvivorPerceptron : One of the hypotheses.
 
     Examples
     --------

@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""Permutations: a Python function only; nothing here is called from other kernels."""
+"""Permutations: a Python function only; no C function is exported."""

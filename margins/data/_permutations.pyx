@@ -1,8 +1,9 @@
 """Uniform random permutations of samples.
 
 The problem: given n indices and 64 random bits as a seed, permute the indices in place. Each one, from
-the last to the second, is swapped with itself or one before it, which the next bits of a generator with
-one word of state choose; a multiplication in place of a division makes a bias of at most 2^-32 n.
+the last to the second, is swapped with one at a random position up to its own, drawn from a generator
+with one word of state. A multiplication takes the place of a division, which causes a bias of at most
+2^-32 n.
 
 Source: Durstenfeld (1964), Algorithm 235; Steele, Lea & Flood (2014), Fast splittable pseudorandom
 number generators; Lemire (2019), Fast random integer generation in an interval.

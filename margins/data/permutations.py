@@ -1,12 +1,12 @@
 """Random orders of the samples.
 
-A permutation of data larger than the cache waits for memory at every sample, although rows are
-prefetched. But file order converges slowly, since neighbours in a file are alike.
+With data larger than the cache, a pass in random order waits for memory at every sample, although rows
+are prefetched. File order, on the other hand, converges slowly, since neighbours in a file are similar.
 
 So large data are permuted in blocks: chunks of consecutive rows are permuted, and a block, many chunks
-from all over the data that fit into the cache together, is accessed in random order. A chunk is longer
-than one memory access, and its rows are alike, but many others come between two of them. Active sets
-inherit the order.
+from all parts of the data that together fit into the cache, is processed in random order. A chunk is
+longer than one memory access; its rows are similar, but many others are processed between two of them.
+Active sets inherit the order.
 """
 
 import functools
@@ -25,7 +25,7 @@ BYTES_PER_NONZERO = 12
 
 
 class Orders:
-    """The orders in which a run accesses its samples.
+    """The orders in which a run processes its samples.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class Orders:
         Their rows: large data are permuted in blocks.
     seed : int
     proven : bool
-        True: a proof ends the run, so that orders affect only speed: large data are permuted in blocks,
-        by a faster permutation than NumPy's.
+        True: a proof ends the run, so orders affect only its speed: large data are permuted in blocks,
+        and by a faster permutation than NumPy's.
     shuffle : {"epochs", "once", "never", "draws"}
-        When the order is permuted; "draws": an epoch is as many draws with replacement as there are
-        samples.
+        When the order is permuted; "draws": an epoch consists of as many draws with replacement as there
+        are samples.
     n_held_out : int
-        So many samples, the first of the first order, are never accessed.
+        The number of samples, the first of the first order, that are never processed.
     """
 
     def __init__(self, n, rows, seed, proven, shuffle="epochs", n_held_out=0):
@@ -55,7 +55,7 @@ class Orders:
         """Use these rows of the samples from now on."""
         self._chunk = rows_per_chunk(rows)
 
-    # Made on demand: Newton steps need neither, and they take longer than some small fits.
+    # Created on demand: Newton steps need neither, and creating them takes longer than some small fits.
 
     @property
     def _order(self):
@@ -71,11 +71,11 @@ class Orders:
 
     @property
     def held_out(self):
-        """The samples that are never accessed: ndarray of int32, shape (n_held_out,)."""
+        """The samples that are never processed: ndarray of int32, shape (n_held_out,)."""
         return self._order[: self.n_held_out]
 
     def next(self, size=None):
-        """The order of the next full epoch, or of one of only `size` samples: ndarray of int32."""
+        """The order of the next full epoch, or of an epoch of `size` samples: ndarray of int32."""
         if self.shuffle == "draws":
             return self._generator.integers(self._n, size=self._n, dtype=np.int32)
         if self._proven and self.shuffle == "epochs" and self.n_held_out == 0:
@@ -94,12 +94,12 @@ class Orders:
         return order
 
     def of(self, some):
-        """Some samples in a random order, for runs that end by a proof: ndarray of int32.
+        """A random order of some of the samples, for runs that end with a proof: ndarray of int32.
 
         Parameters
         ----------
         some : ndarray of int32
-            Ascending.
+            Indices of the samples, ascending.
         """
         if self._chunk > 1:
             return some[in_blocks(self._generator, len(some), self._chunk)]
@@ -108,7 +108,7 @@ class Orders:
         return order
 
     def sample(self, size):
-        """Some samples, at most `size`, spread over the data: ndarray of int32, ascending."""
+        """At most `size` samples, spread over the data: ndarray of int32, ascending."""
         return np.unique(spread(self._generator, self._n, size))
 
 
@@ -127,7 +127,7 @@ _seed = functools.lru_cache(_Seed)
 
 
 def generator_of(seed):
-    """``numpy.random.default_rng(seed)`` of an integer, with a cached seed sequence."""
+    """``numpy.random.default_rng(seed)`` for an integer, with a cached seed sequence."""
     return np.random.Generator(np.random.PCG64(_seed(seed)))
 
 
@@ -146,7 +146,7 @@ def shuffle(generator, order):
 
 
 def mix(generator, order):
-    """Permute an order at random, faster than NumPy, for runs that end by a proof.
+    """Permute an order at random, faster than NumPy, for runs that end with a proof.
 
     Parameters
     ----------
@@ -159,10 +159,10 @@ def mix(generator, order):
 
 
 def spread(generator, n, size):
-    """Some of n samples, spread evenly over them, in random order: ndarray of int32, shape (size,).
+    """A stratified subsample of n samples, in random order: ndarray of int32, shape (size,).
 
-    One out of each of `size` parts, so that no part of a sorted file is left out; neighbouring parts
-    may share a sample.
+    One sample is drawn from each of `size` equal parts, so that every part of a sorted file is
+    represented; adjacent parts may share a sample.
 
     Parameters
     ----------
@@ -193,13 +193,13 @@ def in_blocks(generator, n, rows_per_chunk, size=None):
     size = n if size is None else size
     chunks = np.arange(-(-n // rows_per_chunk), dtype=np.int32) * np.int32(rows_per_chunk)
     mix(generator, chunks)
-    # One chunk more: that at the end of the file may be shorter.
+    # One chunk more than needed: the last one of the file may be shorter.
     chunks = chunks[: size // rows_per_chunk + 2]
     order = (chunks[:, np.newaxis] + np.arange(rows_per_chunk, dtype=np.int32)).ravel()
     if n % rows_per_chunk:
         order = order[order < n]
     order = order[:size]
-    # One order for all blocks: drawing costs more than accessing samples.
+    # One order for all blocks: drawing an order costs more than an epoch over it.
     block = PERMUTATION.block_samples
     n_full = size - size % block
     blocks = order[:n_full].reshape(-1, block)

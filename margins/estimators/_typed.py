@@ -1,7 +1,7 @@
-"""scikit-learn's base classes, which have no types; `_typed.pyi` has what type checkers see.
+"""scikit-learn's base classes, which have no types; `_typed.pyi` adds them for type checkers.
 
-There the base classes also carry the attributes that a fit leaves: in the body of a classifier their
-annotations would declare parameters of the constructor.
+There the base classes also have the fitted attributes: in the body of a classifier, annotations of these
+would declare parameters of the constructor.
 """
 
 from sklearn.base import BaseEstimator, ClassifierMixin

@@ -1,15 +1,15 @@
 """Callbacks of a fit's epochs, by scikit-learn's protocol where it has one.
 
-With scikit-learn 1.9 or later every classifier here has `set_callbacks`. A fit is a task; its subtasks
-are the full epochs or, with more than two classes, the binary problems, whose subtasks are the epochs.
-With two classes a callback may request the estimator as it would be if the fit had stopped there, with
-its `learning_curve_` so far.
+With scikit-learn 1.9 or later every classifier of this package has `set_callbacks`. A fit is a task; its
+subtasks are the full epochs or, with more than two classes, the binary problems, whose subtasks are the
+epochs. With two classes a callback may request the estimator as if the fit had stopped there, with its
+`learning_curve_` up to then.
 """
 
 import copy
 from typing import TYPE_CHECKING
 
-# How many frames `with_callbacks` puts between a method and its caller, for the place of warnings.
+# Stack frames that `with_callbacks` adds between a method and its caller, for the location of warnings.
 FRAMES = 1
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ class Watch:
     context : sklearn.callback.CallbackContext
         Of the task whose subtasks the epochs are.
     data : dict
-        X, y and metadata, as callbacks are given them.
+        X, y and metadata, passed to callbacks.
     fitted : callable or None
-        ``fitted(run)`` gives the attributes of the estimator as it would be now. None: the task is
-        that of one class of many; it ends with its run, and has no estimator.
+        ``fitted(run)`` returns the attributes that the estimator would have if the fit stopped now.
+        None: the task is one of several classes; it ends with its run, and provides no estimator.
     """
 
     def __init__(self, estimator, context, data, fitted):
@@ -52,12 +52,12 @@ class Watch:
         self._epoch = None
 
     def begin_epoch(self, number):
-        """An epoch begins."""
+        """Call the callbacks at the beginning of an epoch."""
         self._epoch = self._context.subcontext(task_name=f"epoch {number}")
         self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def end_epoch(self, run):
-        """An epoch has ended; True: a callback requests to stop."""
+        """Call the callbacks at the end of an epoch; True if one of them requests to stop."""
         fitted = self._fitted
         return self._epoch.call_on_fit_task_end(
             estimator=self._estimator,
@@ -66,7 +66,7 @@ class Watch:
         )
 
     def end(self):
-        """The run has ended."""
+        """Call the callbacks at the end of a run."""
         if self._fitted is None:
             self._context.call_on_fit_task_end(
                 estimator=self._estimator, reconstruction_attributes=None, **self._data
@@ -74,15 +74,15 @@ class Watch:
 
 
 class Fit:
-    """Calls the callbacks for one fit; does nothing without callbacks.
+    """Calls the callbacks for one fit, if the estimator has any.
 
     Parameters
     ----------
     estimator : estimator instance
     X, y, sample_weight : array-like
-        As `fit` was given them, samples of weight 0 included.
+        The arguments of `fit`, samples of weight 0 included.
     samples : margins.data.samples.Samples
-        What is trained on.
+        The training data.
     """
 
     def __init__(self, estimator, X, y, sample_weight, samples):
@@ -99,7 +99,7 @@ class Fit:
             self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def watch(self, index):
-        """The observer of binary problem `index`: Watch, or None."""
+        """The observer of binary problem `index`: Watch, or None without callbacks."""
         if self._context is None:
             return None
         if len(self._estimator.classes_) == 2:
@@ -113,7 +113,7 @@ class Fit:
         return Watch(self._estimator, context, self._data, None)
 
     def end(self):
-        """The estimator is fitted."""
+        """Call the callbacks at the end of the fit."""
         if self._context is not None:
             self._context.call_on_fit_task_end(
                 estimator=self._estimator, reconstruction_attributes={}, **self._data

@@ -12,9 +12,8 @@ ATTRIBUTES = """
 Attributes
 ----------
 coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
-    Weights at the scale of least objective (functional margin 1 if C = inf): they compare with
-    LinearSVC's.
-    Only with ``kernel="linear"``.
+    Weights, scaled to minimise the objective (to functional margin 1 if C = inf): comparable to those
+    of LinearSVC. Only with ``kernel="linear"``.
 intercept_ : ndarray of float64, shape (1,) or (n_classes,)
 classes_ : ndarray, shape (n_classes,)
 certificates_ : list of Certificate
@@ -40,18 +39,18 @@ phases_ : list of lists of margins.solvers.base.PhaseRecord
     For each binary problem and phase that ran: solver, epochs, updates, accesses, seconds.
 learning_curve_ : list of lists of margins.solvers.driver.Epoch
     For each binary problem and full epoch: epoch, updates so far, mistakes, certificate, solver. The
-    certificate is None where it was not computed: where the estimated gap was above the tolerance, or,
-    with ``stop="clean-pass"``, before a clean pass.
+    certificate is None if it was not computed, because the estimated gap exceeded the tolerance or, with
+    ``stop="clean-pass"``, because the pass made updates.
 converged_ : bool
-    True if every binary problem ended as it should: with its accuracy proven, or, for algorithms
-    without an accuracy, with a full epoch that changed nothing.
+    True if every binary problem converged: with its accuracy proven, or, for algorithms without an
+    accuracy, with a full epoch without updates.
 n_iter_ : int
-    Full epochs, the largest over the binary problems.
+    Number of full epochs, the largest of the binary problems.
 n_updates_ : int
-    Updates, multiplicities counted, summed over the binary problems.
+    Number of updates, with multiplicities, summed over the binary problems.
 n_accesses_ : int
-    Accesses of a sample, with or without an update, summed over the binary problems: the work of the
-    fit, whatever the machine.
+    Number of sample accesses, with or without an update, summed over the binary problems: a measure of
+    the work that does not depend on the machine.
 n_features_in_ : int
 feature_names_in_ : ndarray of str, shape (n_features,)
     Only if X has string column names.

@@ -5,7 +5,24 @@ from margins.parameters import Interval, OneOf, parameter
 
 
 class MaximumMarginClassifier(BaseMarginClassifier):
-    """A margin classifier that proves its accuracy."""
+    """A margin classifier that proves its accuracy.
+
+    See Also
+    --------
+    SoftMarginClassifier : Also the hinge loss.
+    margins.MarginClassifier : The same problem by the fastest solver.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, DynamicMargin, NoShrink, Rules
+    >>> from margins.solvers.base import Phase
+    >>> class OnePhase(MaximumMarginClassifier):
+    ...     def phases(self, run):
+    ...         yield Phase(Rules(DynamicMargin(self.eps), Additive(), NoShrink()))
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> OnePhase(eps=0.1, random_state=0).fit(X, y).converged_
+    True
+    """
 
     eps: float = parameter(
         Interval(0, 1, "right"),

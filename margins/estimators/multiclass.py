@@ -11,12 +11,12 @@ from sklearn.utils import check_random_state
 
 
 def positive_codes(n_classes):
-    """The class that each binary problem has as its positive one; two classes make one problem."""
+    """The positive class of each binary problem; two classes make one problem."""
     return [1] if n_classes == 2 else list(range(n_classes))
 
 
 def seeds_of(random_state, n_problems):
-    """A seed for each binary problem, drawn before any starts: results do not depend on threads.
+    """A seed for each binary problem, drawn in advance, so that results do not depend on threads.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def seeds_of(random_state, n_problems):
 
 @functools.lru_cache
 def _seeds_of_integer(seed, n_problems):
-    # Making a generator takes longer than an epoch of a small fit.
+    # Creating a generator takes longer than an epoch of a small fit.
     return tuple(_draw(check_random_state(seed), n_problems))
 
 
@@ -44,21 +44,21 @@ def _draw(generator, n_problems):
 
 
 def one_vs_rest(train, seeds, n_jobs):
-    """Train one binary problem per class; for two classes, one problem altogether.
+    """Train one binary problem per class; with two classes, a single problem.
 
     Parameters
     ----------
     train : callable
-        ``train(index, seed)``, `index` being the problem's.
+        ``train(index, seed)`` trains the problem of this index.
     seeds : list of int
         One for each problem.
     n_jobs : int or None
-        Threads, as joblib counts them: the kernels release the GIL and share the matrix.
+        The number of threads, in joblib's convention: the kernels release the GIL and share the matrix.
 
     Returns
     -------
     list
-        What `train` returned, in the order of the problems.
+        The values that `train` returned, in the order of the problems.
     """
     n_threads = 1 if len(seeds) == 1 else min(_n_threads(n_jobs), len(seeds))
     if n_threads == 1:
@@ -73,34 +73,33 @@ def _n_threads(n_jobs):
 
 
 def _in_threads(train, seeds, n_threads):
-    """Train in threads, this one among them, each of which takes the next problem when one is finished.
+    """Train in the calling thread and others, each of which takes the next problem when one is finished.
 
-    Not by joblib.Parallel, which polls every 10 ms, longer than a small fit takes. The
-    calling thread trains, too, so one thread less is started.
+    joblib.Parallel is not used: it polls at intervals that are longer than a small fit.
     """
-    left, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
+    pending, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
 
-    def take_turns(caught=BaseException):
+    def train_pending(caught=BaseException):
         while True:
             try:
-                index, seed = left.popleft()
+                index, seed = pending.popleft()
             except IndexError:
                 return
             try:
                 results[index] = train(index, seed)
             except caught as error:
                 errors[index] = error
-                left.clear()
+                pending.clear()
 
-    others = [threading.Thread(target=take_turns, daemon=True) for _ in range(n_threads - 1)]
+    others = [threading.Thread(target=train_pending, daemon=True) for _ in range(n_threads - 1)]
     try:
         for thread in others:
             thread.start()
-        take_turns(Exception)
+        train_pending(Exception)
         for thread in others:
             thread.join()
     finally:
-        left.clear()  # Ctrl-C: no further problem is begun, and running ones are not awaited
+        pending.clear()  # Ctrl-C: no further problem starts, and running ones are not waited for
     if errors:
         raise errors[min(errors)]
     return results

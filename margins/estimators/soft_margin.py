@@ -7,7 +7,19 @@ from margins.parameters import OneOf, parameter
 
 
 class SoftMarginClassifier(MaximumMarginClassifier):
-    """A maximum-margin classifier whose rules respect upper bounds of the dual variables."""
+    """A maximum-margin classifier whose rules respect upper bounds of the dual variables.
+
+    See Also
+    --------
+    MaximumMarginClassifier : Without the hinge loss.
+    margins.MarginClassifier : The same problems by the fastest solver.
+
+    Examples
+    --------
+    >>> import margins
+    >>> issubclass(margins.get("mpu"), SoftMarginClassifier)
+    True
+    """
 
     loss: Literal["squared_hinge", "hinge"] = parameter(
         OneOf("squared_hinge", "hinge"),

@@ -57,7 +57,7 @@ cdef class RowCache(Rows):
         """Write rows batch[:n] of the kernel matrix to computed[:n]; False: `error` is the reason."""
         return False
 
-    cdef bint lacks(self, Py_ssize_t k) noexcept nogil:
+    cdef bint is_missing(self, Py_ssize_t k) noexcept nogil:
         return self.slot_of[k] < 0
 
     cdef bint expect(self, Py_ssize_t k) noexcept nogil:

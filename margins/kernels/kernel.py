@@ -37,6 +37,10 @@ class Kernel:
     uses_sqnorms : bool
         True: the formula reads |x|^2 and |z|^2, so rows that are too long for them are errors.
 
+    See Also
+    --------
+    Linear, Polynomial, RBF, Precomputed, Function : The kernels of this package.
+
     Examples
     --------
     >>> from dataclasses import dataclass

@@ -1,10 +1,10 @@
 # cython: language_level=3
 """Sums of arrays, for loops without branches.
 
-Branches on the sign of a slack are mispredicted, which costs more than the arithmetic of both sides; and
+Branches on the sign of a slack are mispredicted, which costs more than the arithmetic of both sides, and
 additions to one sum are serial. So kernels compute terms without branches and store them, which compilers
-vectorise; the terms are then added to eight partial sums, in blocks of BLOCK terms: rounding is that of
-hundreds of additions, not of millions.
+vectorise; the terms are then added to eight partial sums, in blocks of BLOCK terms, so that the rounding
+error is that of hundreds of additions, not of millions.
 """
 
 cdef enum:
@@ -12,6 +12,7 @@ cdef enum:
 
 
 cdef inline double sum_of(const double* terms, Py_ssize_t n) noexcept nogil:
+    """The sum of n terms, with eight partial sums."""
     cdef double a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0
     cdef Py_ssize_t i = 0
     while i + 7 < n:
@@ -31,7 +32,7 @@ cdef inline double sum_of(const double* terms, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline double dot_of(const double* x, const double* y, Py_ssize_t n) noexcept nogil:
-    """The sum of x_i y_i: with partial sums, as `sum_of`."""
+    """The sum of x_i y_i, with eight partial sums."""
     cdef double a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0
     cdef Py_ssize_t i = 0
     while i + 7 < n:

@@ -1,4 +1,4 @@
-"""Linear algebra by one thread: on small matrices threads spend more time waiting than working."""
+"""Linear algebra in one thread: on small matrices several threads mostly wait for each other."""
 
 import functools
 import threading
@@ -15,8 +15,8 @@ def _libraries():
 class _OneThread:
     """A context in which linear algebra uses one thread.
 
-    The number of BLAS threads is global, and binary problems are trained in threads: the first one to
-    enter sets it, the last one to leave restores it.
+    The number of BLAS threads is global, and binary problems are trained in several threads: the first
+    one that enters sets the number, the last one that leaves restores it.
     """
 
     def __init__(self):
@@ -26,7 +26,8 @@ class _OneThread:
     def __enter__(self):
         with self._lock:
             if self._n_users == 0:
-                # `ThreadpoolController.limit` would read more than these numbers, in each epoch.
+                # Not by `ThreadpoolController.limit`, which reads more than these numbers in every
+                # epoch.
                 before = [(library, library.get_num_threads()) for library in _libraries()]
                 self._before = [(library, n_threads) for library, n_threads in before if n_threads != 1]
                 for library, _ in self._before:
@@ -44,7 +45,7 @@ class _OneThread:
 def set_n_threads(library, n_threads):
     """Set the number of threads of a threadpoolctl.LibController, from any thread."""
     library.set_num_threads(n_threads)
-    # From threadpoolctl 3.8 on, other threads could not change it otherwise.
+    # Otherwise, from threadpoolctl 3.8 on, other threads could not change it.
     if hasattr(library, "clear_controlling_thread"):
         library.clear_controlling_thread()
 

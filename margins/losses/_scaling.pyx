@@ -1,7 +1,7 @@
 """Losses at multiples of a weight vector, and the best multiple, without temporary arrays.
 
 The problem: given the products p_k = w.y_k, the penalties C_k and a factor c, with the slacks
-s_k = max(0, 1 - c p_k), return the loss at c w and the sums that its derivatives in c consist of:
+s_k = max(0, 1 - c p_k), return the loss at c w and the sums from which its derivatives in c follow:
 
     squared_hinge_sums   sum C_k s_k^2,   sum C_k s_k p_k,         sum over s_k > 0 of C_k p_k^2
     hinge_sums           sum C_k s_k,     sum over s_k > 0 of C_k p_k
@@ -14,11 +14,11 @@ Source: Panagiotakopoulos & Tsampouka (2010), (24); (2011), section 2.
 from libc.math cimport INFINITY
 from margins.linalg._sums cimport BLOCK, sum_of
 
-# Pieces of a piecewise quadratic that a search may step to.
+# Maximum number of pieces of the piecewise quadratic that a search evaluates.
 cdef int MAX_PIECES = 100
 
-# Most steps of the search for the hinge loss; it ends when a step can gain at most this share of the
-# distance from a lower bound.
+# Maximum number of steps of the search for the hinge loss; it ends when a step can gain at most this
+# share of the distance from a lower bound.
 cdef int HINGE_STEPS = 30
 cdef double MIN_GAIN = 0.1
 
@@ -59,7 +59,7 @@ cdef void _squared_hinge_sums(
         for i in range(n):
             p = products[begin + i]
             slack = 1 - factor * p
-            p = 0 if slack <= 0 else p  # NaN is kept
+            p = 0 if slack <= 0 else p  # propagates NaN
             slack = 0 if slack <= 0 else slack
             losses[i] = C[begin + i] * slack * slack
             slopes[i] = C[begin + i] * slack * p
@@ -74,8 +74,8 @@ def squared_hinge_minimum(const double[::1] products, const double[:] C, double 
     """Minimise f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2, from `factor` on.
 
     f is convex and piecewise quadratic, and its derivative is concave, since slacks only vanish as c
-    grows: Newton's method goes from too large a factor at once to one that is too small (perhaps a worse
-    one), and then from piece to piece upwards.
+    grows: from a factor that is too large, Newton's method steps to one that is too small (and possibly
+    worse), and from there upwards, from piece to piece.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def squared_hinge_minimum(const double[::1] products, const double[:] C, double 
             slope = factor * sqnorm - 2 * loss_slope
             curvature = sqnorm + 2 * curvature
             step = slope / curvature if curvature > 0 else 0
-            if slope * step <= 1e-12 * value:  # twice what the step can still gain
+            if slope * step <= 1e-12 * value:  # twice the remaining gain
                 converged = True
                 break
             if factor == 0 and step >= 0:
@@ -148,7 +148,7 @@ cdef void _hinge_sums(
         for i in range(n):
             p = products[begin + i]
             slack = 1 - factor * p
-            p = 0 if slack <= 0 else p  # NaN is kept
+            p = 0 if slack <= 0 else p  # propagates NaN
             slack = 0 if slack <= 0 else slack
             losses[i] = C[begin + i] * slack
             slopes[i] = C[begin + i] * p
@@ -160,17 +160,17 @@ cdef void _hinge_sums(
 def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor, double below):
     """Minimise f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k), c >= 0, from `factor` on.
 
-    The loss is convex and piecewise linear in c, so it lies above its tangents. Each step goes to the
-    minimum of f with the loss replaced by two tangents, one on either side of the minimum: inside a
-    piece, or where they meet. Many samples have p_k near 1 / c at the minimum: kinks there are close
-    together, and slopes differ by much if C is large.
+    The loss is convex and piecewise linear in c, so it is bounded below by its tangents. Each step goes
+    to the minimum of f with the loss replaced by two tangents, one on either side of the minimum: inside
+    a piece, or at their intersection. At the minimum many samples have p_k near 1 / c: kinks are close
+    together there, and their slopes differ greatly if C is large.
 
     Parameters
     ----------
     products, C, sqnorm, factor
         As those of `squared_hinge_minimum`.
     below : float
-        A lower bound of f, for the end of the search.
+        A lower bound of f, which determines when the search ends.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
         The best factor evaluated, and f there; any factor gives a valid bound.
     """
     cdef double best = INFINITY, best_factor = factor, value, least, meeting, loss, slope
-    # Tangents of the loss, at_0 - slope c. 0 until there is one on the right.
+    # Tangents of the loss, at_0 - slope c; 0 as long as there is none on the right.
     cdef double left = -1, left_at_0 = 0, left_slope = 0, right = INFINITY, right_at_0 = 0, right_slope = 0
     cdef int _
     with nogil:
@@ -193,7 +193,7 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
                 right, right_at_0, right_slope = factor, loss + factor * slope, slope
             factor = max(right_slope / sqnorm, 0)
             if left >= 0:
-                # Slightly larger: rounding of slacks that should vanish there is multiplied by C.
+                # Slightly larger: slacks that should vanish there have rounding errors, multiplied by C.
                 meeting = (1 + 1e-12) * (left_at_0 - right_at_0) / (left_slope - right_slope)
                 factor = max(factor, min(left_slope / sqnorm, meeting))
             least = 0.5 * (factor * factor) * sqnorm + max(left_at_0 - left_slope * factor,

@@ -36,6 +36,15 @@ class Bounds(NamedTuple):
     primal_scale, dual_scale : float
     margin : float or None
         Directional margin achieved; None: 1 / sqrt(2 primal).
+
+    See Also
+    --------
+    margins.certificate.Certificate : The certificate computed from the two values.
+
+    Examples
+    --------
+    >>> Bounds(primal=2.0, dual=1.5, primal_scale=1.0, dual_scale=0.5).margin is None
+    True
     """
 
     primal: float
@@ -68,6 +77,10 @@ class Loss(ABC):
         D_k >= 0.
     upper : float or ndarray of float64, shape (m,)
         U_k > 0; inf: no upper bound.
+
+    See Also
+    --------
+    HardMargin, SquaredHinge, Hinge : The losses of this package.
 
     Examples
     --------
@@ -217,6 +230,16 @@ class MaximumMarginLoss(Loss):
     """A loss whose problem is that of the maximum margin: 1 / (2 gamma^2) is the optimum.
 
     Accuracy is that of the margin; with a soft margin, of the one that includes the slack terms.
+
+    See Also
+    --------
+    HardMargin, SquaredHinge : The losses of this package with a maximum margin.
+
+    Examples
+    --------
+    >>> from margins.losses import HardMargin
+    >>> isinstance(HardMargin(), MaximumMarginLoss), HardMargin().required_gap(0.5)
+    (True, 3.0)
     """
 
     def required_gap(self, eps):

@@ -10,6 +10,10 @@ from margins.losses.base import MaximumMarginLoss, margin_bounds
 class HardMargin(MaximumMarginLoss):
     """``min |w|^2 / 2`` subject to ``w.y_k >= 1``.
 
+    See Also
+    --------
+    SquaredHinge, Hinge : Losses that allow margin errors.
+
     Examples
     --------
     >>> import numpy as np

@@ -17,6 +17,11 @@ class Hinge(Loss):
     C : float or ndarray of float64, shape (m,)
         Penalty of every sample, the upper bound of its dual variable.
 
+    See Also
+    --------
+    SquaredHinge : The 2-norm soft margin.
+    HardMargin : The limit of large C.
+
     Examples
     --------
     >>> import numpy as np

@@ -19,6 +19,11 @@ class SquaredHinge(MaximumMarginLoss):
     C : float or ndarray of float64, shape (m,)
         Penalty of every sample.
 
+    See Also
+    --------
+    Hinge : The L1-SVM.
+    HardMargin : The limit of large C.
+
     Examples
     --------
     >>> import numpy as np

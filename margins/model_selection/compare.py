@@ -49,6 +49,24 @@ class Comparison:
     differences : list of Difference
         Of every pair, in the order of the studies. `differences` of each: ndarray of float64, shape
         (n_folds,); the intervals are those of their mean.
+
+    See Also
+    --------
+    compare : Returns a comparison.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.model_selection import compare, parameter_search
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
+    >>> studies = {
+    ...     name: parameter_search(
+    ...         margins.get(name)(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
+    ...     )
+    ...     for name in ("pam", "averaged-perceptron")
+    ... }
+    >>> compare(studies)
+    <Comparison of pam, averaged-perceptron by accuracy>
     """
 
     def __init__(self, studies: dict[str, Study], metric: str, confidence: float) -> None:
@@ -140,6 +158,20 @@ def compare(
     -----
     **Source**: Nadeau & Bengio (2003), Inference for the Generalization Error, for the corrected
     intervals of the differences.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.model_selection import compare, parameter_search
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
+    >>> studies = {
+    ...     name: parameter_search(
+    ...         margins.get(name)(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
+    ...     )
+    ...     for name in ("pam", "averaged-perceptron")
+    ... }
+    >>> compare(studies)
+    <Comparison of pam, averaged-perceptron by accuracy>
     """
     if isinstance(studies, Study):
         raise TypeError("studies of compare must be a dict or a list of Studies. Got one Study.")

@@ -34,6 +34,10 @@ class Stages:
     **Source**: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm, the
     two-stage optimization of tau, then alpha or lambda.
 
+    See Also
+    --------
+    parameter_search, double_cross_validation : Accept stages.
+
     Examples
     --------
     >>> Stages({"tau": [0, 0.5, 1]}, {"alpha_bound": [5, 10]})

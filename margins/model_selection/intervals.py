@@ -20,6 +20,10 @@ class ConfidenceInterval(NamedTuple):
     ----------
     low, high : float
 
+    See Also
+    --------
+    t_interval, corrected_interval : The intervals of means.
+
     Examples
     --------
     >>> ConfidenceInterval(0.25, 0.75).high

@@ -32,6 +32,22 @@ class Fold:
         On the test set, by metric.
     fit_time, score_time : float
         Seconds.
+
+    See Also
+    --------
+    Table : All settings on every fold.
+    Study : All folds.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.model_selection import parameter_search
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
+    >>> study = parameter_search(
+    ...     margins.get("pam")(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
+    ... )
+    >>> len(study.folds)
+    2
     """
 
     train: NDArray[np.int64]
@@ -62,6 +78,22 @@ class Table:
         Seconds. Of models trained in one pass, each has an equal share.
     refit : str
         The metric that decides.
+
+    See Also
+    --------
+    Fold : One fold.
+    Study : All tables.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.model_selection import parameter_search
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
+    >>> study = parameter_search(
+    ...     margins.get("pam")(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
+    ... )
+    >>> study.tables[0].settings
+    [{'tau': 0}, {'tau': 1}]
     """
 
     outer: int | None
@@ -127,9 +159,21 @@ class Study:
         Digest of X, y, weights and groups.
     versions : dict of str
 
+    See Also
+    --------
+    parameter_search, double_cross_validation : Return a study.
+    compare : Compares studies.
+
     Examples
     --------
-    See `parameter_search` and `double_cross_validation`.
+    >>> import margins
+    >>> from margins.model_selection import parameter_search
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
+    >>> study = parameter_search(
+    ...     margins.get("pam")(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
+    ... )
+    >>> study.metrics
+    ['accuracy']
     """
 
     protocol: str

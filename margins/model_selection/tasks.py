@@ -53,6 +53,10 @@ class FitFailed(RuntimeError):
 
     The message names the setting and the error, the note has the traceback.
 
+    See Also
+    --------
+    parameter_search, double_cross_validation : Raise it.
+
     Examples
     --------
     >>> raise FitFailed("pam with {'tau': -1} failed")

@@ -48,6 +48,10 @@ class CertificateDisplay:
     Not drawn are the margin of a hypothesis that does not separate the classes, which is no margin, and
     bounds and gaps that are not finite yet. Margins that differ little have a linear axis.
 
+    See Also
+    --------
+    EpochsDisplay : Mistakes and updates of each epoch.
+
     Examples
     --------
     >>> import margins

@@ -41,6 +41,10 @@ class ComparisonDisplay:
         After `plot`.
     errorbar_ : matplotlib.container.ErrorbarContainer
 
+    See Also
+    --------
+    LandscapeDisplay : The settings of one study.
+
     Examples
     --------
     >>> from margins.plotting import ComparisonDisplay

@@ -48,6 +48,10 @@ class EpochsDisplay:
         After `plot`.
     lines_ : list of matplotlib.lines.Line2D
 
+    See Also
+    --------
+    CertificateDisplay : The bounds of each epoch.
+
     Examples
     --------
     >>> from margins.plotting import EpochsDisplay

@@ -65,6 +65,10 @@ class LandscapeDisplay:
     mesh_, colorbar_ : matplotlib.collections.QuadMesh, matplotlib.colorbar.Colorbar
         Of a map.
 
+    See Also
+    --------
+    ComparisonDisplay : Several studies side by side.
+
     Examples
     --------
     >>> from margins.plotting import LandscapeDisplay

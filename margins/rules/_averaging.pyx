@@ -1,4 +1,4 @@
-"""The base class of averaging: which hypotheses of a run become the model."""
+"""The base class of averaging: how the hypotheses of a run become the model."""
 
 from margins.data._binary_data cimport BinaryData
 from margins.rules._state cimport Sample, Step
@@ -6,10 +6,22 @@ from margins.rules._weight_vector cimport WeightVector
 
 
 cdef class Averaging:
-    """Which hypotheses of a run become the model? The base class, which keeps none: the last one.
+    """How the hypotheses of a run become the model. The base class: the model is the last one.
 
-    A hypothesis lasts from one update to the next. `n_right` and `n_accesses` are brought up to date
-    when it ends, not sample by sample. Subclasses override `before_update`, and `reserve` if they grow.
+    A hypothesis lasts from one update to the next. `n_right` and `n_accesses` are updated when it ends,
+    not sample by sample. Subclasses override `before_update`, and `reserve` if they grow.
+
+    See Also
+    --------
+    Average, SuffixAverage : Means of hypotheses.
+    LongestSurvivor, Pocket : One of the hypotheses.
+    MistakeHistory : All hypotheses.
+
+    Examples
+    --------
+    >>> from margins.rules import Average, Averaging, MistakeHistory
+    >>> issubclass(Average, Averaging), issubclass(MistakeHistory, Averaging)
+    (True, True)
     """
 
     cdef void before_update(
@@ -18,7 +30,7 @@ cdef class Averaging:
         """The hypothesis `a`, still unchanged, is about to be updated by `step`."""
 
     def reserve(self, Py_ssize_t n_updates):
-        """Allocate memory for so many updates: during a pass nothing can be allocated."""
+        """Allocate memory for the mistakes of `n_updates` updates: a pass cannot allocate."""
 
     def for_stream(self):
         """The averaging that goes on over other samples, each accessed once: Averaging.

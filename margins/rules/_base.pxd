@@ -18,9 +18,9 @@ cdef struct Membership:
 
 cdef enum Failure:
     NO_FAILURE
-    ILL_THRESHOLD
-    ILL_STEP        # of the update or of the shrink
-    ILL_DECAY
+    INVALID_THRESHOLD
+    INVALID_STEP        # of the update or of the shrink
+    INVALID_DECAY
     OVERFLOW        # finite steps, and |a|^2 out of the range of a double
 
 
@@ -28,10 +28,10 @@ cdef struct Tally:
     Py_ssize_t n_changed    # samples that changed the weight vector
     Py_ssize_t n_rejected    # misclassified samples that did not
     Py_ssize_t n_kept       # samples kept for the next active set
-    Py_ssize_t n_unmoved    # refused samples below their upper bounds: the rule made no update
-    Failure failure         # of the first rule that returned what no rule may; the pass ends there
-    Py_ssize_t failed       # the sample at which it did
-    double value            # what it returned
+    Py_ssize_t n_unmoved    # of these, samples below their upper bounds: the rule made no update
+    Failure failure         # of the first rule that returned an invalid value; the pass ends there
+    Py_ssize_t failed       # the sample for which it did
+    double value            # the value
 
 
 cdef inline bint are_sound(const Thresholds* thresholds) noexcept nogil:
@@ -49,8 +49,8 @@ cdef inline bint is_finite(const Step* step) noexcept nogil:
     )
 
 
-# What is given to `check_thresholds`, `check_step`, `check_decay` and `check_sqnorm` is recorded, with its
-# sample k, if it is what no rule may return; they return True if it was sound.
+# `check_thresholds`, `check_step`, `check_decay` and `check_sqnorm` return True for valid values; others
+# are recorded, with the sample k.
 cdef bint record_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresholds) noexcept nogil
 cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nogil
 cdef bint record(Tally* tally, Failure failure, Py_ssize_t k, double value) noexcept nogil
@@ -65,7 +65,7 @@ cdef inline bint check_step(Tally* tally, Py_ssize_t k, const Step* step) noexce
 
 
 cdef inline bint check_decay(Tally* tally, Py_ssize_t k, double factor) noexcept nogil:
-    return fabs(factor) < INFINITY or record(tally, ILL_DECAY, k, factor)
+    return fabs(factor) < INFINITY or record(tally, INVALID_DECAY, k, factor)
 
 
 cdef inline bint check_sqnorm(Tally* tally, Py_ssize_t k, const State* state) noexcept nogil:

@@ -33,7 +33,7 @@ cdef bint record_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresh
         value = thresholds.learn[1]
     elif not thresholds.unlearn[0] > -INFINITY:
         value = thresholds.unlearn[0]
-    return record(tally, ILL_THRESHOLD, k, value)
+    return record(tally, INVALID_THRESHOLD, k, value)
 
 
 cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nogil:
@@ -43,7 +43,7 @@ cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nog
         value = step.add
     elif not fabs(step.shrink) < INFINITY:
         value = step.shrink
-    return record(tally, ILL_STEP, k, value)
+    return record(tally, INVALID_STEP, k, value)
 
 
 cdef class Condition:
@@ -51,6 +51,17 @@ cdef class Condition:
 
     A threshold depends on the state and the label only: it is evaluated after an update and cached.
     Subclasses override `threshold`, or `thresholds` if labels differ or samples are unlearned.
+
+    See Also
+    --------
+    Update, Shrink : The other rules of an algorithm.
+    margins.rules.Python : Rules from Python functions.
+
+    Examples
+    --------
+    >>> from margins.rules import Condition, Mistake
+    >>> isinstance(Mistake(), Condition), Mistake().unlearns
+    (True, False)
     """
 
     cdef int check(self) except -1:
@@ -103,6 +114,17 @@ cdef class Shrink:
 
     Subclasses override `factor`, and `repeat` if many updates have a closed form; `decay` and `decays`
     if samples without an update shrink it, too.
+
+    See Also
+    --------
+    Condition, Update : The other rules of an algorithm.
+    margins.rules.Python : Rules from Python functions.
+
+    Examples
+    --------
+    >>> from margins.rules import ConstantDecay, NoShrink
+    >>> NoShrink().is_identity, ConstantDecay(0.5).decays
+    (True, True)
     """
 
     @property
@@ -161,8 +183,20 @@ cdef class Shrink:
 cdef class Update:
     """How much of a misclassified sample is added. The base class: nothing (0 repetitions).
 
-    A misclassified sample below the upper bound of its dual variable must be added: a full epoch that
-    changes nothing is no convergence while there is one. `Step.rounded` says that only rounding is left.
+    A misclassified sample below the upper bound of its dual variable must be added: as long as there is
+    one, a full epoch without changes does not count as convergence. `Step.rounded` marks a step that
+    would be a rounding error.
+
+    See Also
+    --------
+    Condition, Shrink : The other rules of an algorithm.
+    margins.rules.Python : Rules from Python functions.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Update
+    >>> isinstance(Additive(), Update), Additive().needs_dual
+    (True, False)
     """
 
     @property
@@ -195,7 +229,7 @@ def _require_abi_of(type rule):
         if found != ABI:
             raise ImportError(
                 f"Rule {ancestor.__name__} of {module} must be compiled against version {ABI} of the "
-                f"binary interface of margins. Got {found}. The module says which by "
+                f"binary interface of margins. Got {found}. The module states its version by "
                 "`margins_abi = require_abi()`, cimported from margins._update."
             )
 
@@ -244,6 +278,16 @@ cdef class Rules:
         If a rule is of another kind.
     ImportError
         If a compiled rule was compiled against another binary interface.
+
+    See Also
+    --------
+    Condition, Update, Shrink : The three kinds of rules.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, DynamicMargin, NoShrink, Rules
+    >>> Rules(DynamicMargin(0.25), Additive(), NoShrink())
+    Rules(DynamicMargin(eps=0.25), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, condition, update, shrink):

@@ -1,12 +1,12 @@
-"""Votes: what all hypotheses of a run say of new points.
+"""Votes of all hypotheses of a run on new points.
 
-The problem: k mistakes have made k + 1 hypotheses, each the one before plus one sample. Instead of k
-weight vectors there is the list of mistakes, and all that has to be known of a new point x is its
-product with every distinct mistaken sample:
+The problem: k mistakes define k + 1 hypotheses, each of which is the one before plus one sample. The list
+of mistakes takes the place of k weight vectors. Given the products of a new point x with all distinct
+misclassified samples, return its votes:
 
     s_0 = -theta,   s_i = s_{i-1} + l_{j_i} (K(x_{j_i}, x) + rho^2),   votes(x) = sum_i vote_i sign(s_i)
 
-with sign(0) = 0. Many points at once make of each step one pass over contiguous numbers.
+with sign(0) = 0. For many points at once each step is one pass over contiguous numbers.
 
 Source: Khardon & Wachman (2007), section 2.3; Freund & Schapire (1999).
 """
@@ -27,7 +27,7 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
     Parameters
     ----------
     products : ndarray of float64, shape (n_support, n_points)
-        Of every distinct mistaken sample with every point.
+        Of every distinct misclassified sample with every point.
     mistakes : ndarray of int32, shape (n_mistakes,)
         Rows of `products`.
     labels : ndarray of float64, shape (n_support,)
@@ -36,7 +36,7 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
     theta : float
         Threshold of the first hypothesis.
     sqrho : float
-        By which, times the label, the threshold falls with each mistake.
+        Each mistake lowers the threshold by this, times the label.
 
     Returns
     -------
@@ -63,16 +63,19 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
 
 def tail_errors(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
                 const int64_t[::1] votes, double theta, double sqrho, const signed char[::1] truth):
-    """How many of some labelled points the hypotheses from each one on get wrong together.
+    """The errors of voting by the hypotheses from the i-th on, for every i, on labelled points.
 
     Parameters
     ----------
+    products, mistakes, labels, votes, theta, sqrho
+        As those of `count_votes`.
     truth : ndarray of int8, shape (n_points,)
-        -1 or +1. A point of as many votes for as against counts as negative.
+        Labels of the points, -1 or +1. A tie of votes counts as negative.
 
     Returns
     -------
     ndarray of int64, shape (n_mistakes + 1,)
+        Numbers of misclassified points.
     """
     cdef Py_ssize_t i, j, k = mistakes.shape[0]
     cdef double total

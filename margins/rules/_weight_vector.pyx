@@ -49,7 +49,7 @@ cdef class WeightVector:
     def over(self, BinaryData data not None):
         """A new weight vector with the same dual variables, for these samples as rows of another matrix."""
         result = _restore(np.zeros(data.rows.n_features), np.array(self.beta), self.state)
-        result.sum_afresh(data)
+        result.recompute_sum(data)
         return result
 
     def clear(self):
@@ -80,14 +80,14 @@ cdef class WeightVector:
         self.state.t += 1
         self.state.n_updates += 1
         if combination is None:
-            self.sum_afresh(data)
+            self.recompute_sum(data)
             return
         self.v[:] = combination[:d]
         self.state.label_sum = combination[d] / sqrt(data.sqrho) if data.sqrho > 0 else 0
         self.recompute(data)
 
-    def sum_afresh(self, BinaryData data not None):
-        """Sum alpha_k y_k again: a keeps the rounding errors of dual variables that have become small since.
+    def recompute_sum(self, BinaryData data not None):
+        """Recompute a = sum_k alpha_k y_k, without the rounding errors of the updates that led to it.
 
         Over the rows of a kernel this needs those of all samples whose dual variable is not 0.
         """

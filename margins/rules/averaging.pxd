@@ -25,7 +25,7 @@ cdef class Average(Averaging):
 
 cdef class SuffixAverage(Averaging):
     cdef readonly double begin, every
-    cdef double presented, n_taken
+    cdef double n_past_accesses, n_taken
     cdef WeightVector total
     cdef double _due(self) noexcept nogil
 

@@ -1,8 +1,8 @@
-"""Averaging: which of a run's hypotheses become the model?
+"""Averaging: how the hypotheses of a run are combined or selected.
 
-Every update ends one hypothesis and begins another; the first is the weight vector before any update.
-The vote of a hypothesis is the number of accesses that it got right. What an averaging keeps of the
-past is all that its model needs, so it may be pickled between two chunks of a stream.
+Every update ends one hypothesis and begins the next; the first is the weight vector before any update.
+The vote of a hypothesis is the number of samples that were classified correctly while it was current. The
+state of an averaging is all that its model needs, so it may be pickled between two chunks of a stream.
 
 Source: Khardon & Wachman (2007), section 2; Freund & Schapire (1999); Gallant (1990).
 """
@@ -26,7 +26,7 @@ cdef void _copy(WeightVector source, WeightVector target) noexcept nogil:
 
 
 cdef class LongestSurvivor(Averaging):
-    """The hypothesis with the largest vote, the first of equals.
+    """The hypothesis with the largest vote; of equals, the first one.
 
     Parameters
     ----------
@@ -34,6 +34,17 @@ cdef class LongestSurvivor(Averaging):
         The hypothesis before the first update.
 
     Source: Khardon & Wachman (2007), Figure 2; Gallant (1990), the pocket algorithm.
+
+    See Also
+    --------
+    Pocket : The pocket with ratchet.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("perceptron")(averaging='longest', random_state=0).fit(X, y).score(X, y)
+    1.0
     """
 
     def __init__(self, WeightVector start not None):
@@ -52,7 +63,7 @@ cdef class LongestSurvivor(Averaging):
         return result
 
     cdef bint _prefers(self, BinaryData data, WeightVector a) noexcept nogil:
-        """Is the hypothesis in force better than the one kept? If so, it is about to be kept."""
+        """True if the current hypothesis is better than the one kept; its vote is then recorded."""
         if self.n_right > self.longest:
             self.longest = self.n_right
             return True
@@ -67,12 +78,12 @@ cdef class LongestSurvivor(Averaging):
     def hypothesis(self, WeightVector a not None, BinaryData data not None):
         cdef double longest = self.longest
         cdef bint better = self._prefers(data, a)
-        self.longest = longest  # the hypothesis in force has not ended: it was only asked
+        self.longest = longest  # not recorded: the current hypothesis has not ended
         return a if better else self.kept
 
 
 cdef class Pocket(LongestSurvivor):
-    """The pocket with ratchet: a longer survivor is kept only if it also gets more samples right.
+    """The pocket with ratchet: a longer survivor is kept only if it also classifies more samples correctly.
 
     When the run of the hypothesis in force exceeds the run of the one in the pocket, it is tried on all
     samples. It replaces the one in the pocket if it classifies more of them correctly, and its run, as
@@ -86,6 +97,17 @@ cdef class Pocket(LongestSurvivor):
         The score of a sample is ``l_k (a.y_k) - theta``.
 
     Source: Gallant (1990), the pocket algorithm with ratchet.
+
+    See Also
+    --------
+    LongestSurvivor : The pocket without ratchet.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("perceptron")(averaging='pocket', random_state=0).fit(X, y).score(X, y)
+    1.0
     """
 
     def __init__(self, WeightVector start not None, double theta=0):
@@ -111,7 +133,7 @@ cdef class Pocket(LongestSurvivor):
         if self.n_right > self.longest and self.most_right < data.labels.shape[0]:
             n_right = self._count_right(data, a)
             if n_right > self.most_right:
-                # It was tried as soon as it survived longer, and was never better than itself again.
+                # It was evaluated as soon as its vote was larger by one, and not again since then.
                 self.longest += 1
                 self.most_right = n_right
                 return True
@@ -125,18 +147,31 @@ cdef class Pocket(LongestSurvivor):
 
 
 cdef class Average(Averaging):
-    """The mean of all hypotheses, weighted by their votes or by all their accesses.
+    """The mean of all hypotheses, weighted by their votes or by the numbers of samples processed.
 
-    With B the sum of the weights so far, the weighted sum of the hypotheses is ``B a - lag``: it costs
-    one more addition of a sample an update. Updates must not shrink.
+    With B the sum of the weights so far, the weighted sum of the hypotheses is ``B a - lag``, which takes
+    one more addition of a sample per update. Updates must not shrink.
 
     Parameters
     ----------
     start : WeightVector
         The hypothesis before the first update.
-    weighting : "votes" or "accesses"
+    weighting : {"votes", "accesses"}
+        "accesses": by all samples processed while a hypothesis was current.
 
     Source: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.
+
+    See Also
+    --------
+    SuffixAverage : The mean of late hypotheses.
+    MistakeHistory : All hypotheses.
+
+    Examples
+    --------
+    >>> import margins
+    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    >>> margins.get("perceptron")(averaging='averaged', random_state=0).fit(X, y).score(X, y)
+    1.0
     """
 
     def __init__(self, WeightVector start not None, str weighting="votes"):
@@ -193,23 +228,36 @@ cdef class Average(Averaging):
 
 
 cdef class SuffixAverage(Averaging):
-    """The mean of late hypotheses: those in force at every n-th access, after the first ones.
+    """The mean of late hypotheses: those that are current at every n-th sample, after the first samples.
 
-    The last hypothesis fits the last samples too well, and early ones fit none. A few of the late ones
-    tell nearly as much as all, and cost an addition of weights each, not one more of a sample at every
-    update; updates may shrink. The dual variables are not averaged: they are those of the last one.
+    The last hypothesis overfits the last samples, and early ones fit none. The mean of a few late ones is
+    nearly as good as that of all, and takes one addition of a weight vector each instead of one more
+    addition of a sample per update; updates may shrink. The dual variables are not averaged: they are
+    those of the last hypothesis.
 
     Parameters
     ----------
     start : WeightVector
         The hypothesis before the first update.
     begin : float
-        How many accesses come before those that count.
+        The number of samples processed before the first hypothesis is taken.
     every : float
-        From one hypothesis that is taken to the next; at least 1.
+        The number of samples from one hypothesis that is taken to the next; at least 1.
 
     Source: Rakhlin, Shamir & Sridharan (2012), Making gradient descent optimal for strongly convex
     stochastic optimization: suffix averaging.
+
+    See Also
+    --------
+    Average : The mean of all hypotheses.
+
+    Examples
+    --------
+    >>> from margins._update import WeightVector
+    >>> from margins.rules import SuffixAverage
+    >>> averaging = SuffixAverage(WeightVector(2), begin=100, every=10)
+    >>> averaging.begin, averaging.every
+    (100.0, 10.0)
     """
 
     def __init__(self, WeightVector start not None, double begin, double every):
@@ -221,15 +269,15 @@ cdef class SuffixAverage(Averaging):
         self.total = WeightVector(start.v.shape[0])
 
     def __reduce__(self):
-        state = self.total, self.presented, self.n_taken, self.n_right, self.n_accesses
+        state = self.total, self.n_past_accesses, self.n_taken, self.n_right, self.n_accesses
         return type(self), (self.total, self.begin, self.every), state
 
     def __setstate__(self, state):
-        self.total, self.presented, self.n_taken, self.n_right, self.n_accesses = state
+        self.total, self.n_past_accesses, self.n_taken, self.n_right, self.n_accesses = state
 
     cdef double _due(self) noexcept nogil:
-        """How many of the last accesses take the hypothesis in force."""
-        cdef double past = self.presented + self.n_accesses - self.begin
+        """The number of times that the current hypothesis is to be added."""
+        cdef double past = self.n_past_accesses + self.n_accesses - self.begin
         return floor(past / self.every) - self.n_taken if past > 0 else 0
 
     cdef void before_update(
@@ -243,7 +291,7 @@ cdef class SuffixAverage(Averaging):
                 self.total.v[j] += factor * a.v[j]
             self.total.state.label_sum += factor * a.state.label_sum
             self.n_taken += due
-        self.presented += self.n_accesses
+        self.n_past_accesses += self.n_accesses
 
     def hypothesis(self, WeightVector a not None, BinaryData data not None):
         cdef double due = self._due(), n = self.n_taken + due
@@ -261,7 +309,7 @@ cdef class SuffixAverage(Averaging):
 
 
 cdef class MistakeHistory(Averaging):
-    """All hypotheses, as the list of the mistakes between them; updates must add samples singly.
+    """All hypotheses, as the list of mistakes; every update must add one sample once.
 
     Attributes
     ----------
@@ -269,9 +317,20 @@ cdef class MistakeHistory(Averaging):
     mistakes : ndarray of int32, shape (n_mistakes,)
         The samples that were added, in order.
     votes : ndarray of int64, shape (n_mistakes + 1,)
-        The votes of all hypotheses, from the one before the first update to the one in force.
+        The votes of all hypotheses, from the one before the first update to the current one.
 
     Source: Freund & Schapire (1999), the voted perceptron.
+
+    See Also
+    --------
+    Average : One weight vector that approximates the votes.
+
+    Examples
+    --------
+    >>> from margins.rules import MistakeHistory
+    >>> history = MistakeHistory()
+    >>> history.mistakes.tolist(), history.votes.tolist()
+    ([], [0])
     """
 
     def __init__(self):
@@ -303,7 +362,7 @@ cdef class MistakeHistory(Averaging):
         return np.append(np.asarray(self._votes)[:self.n_mistakes], np.int64(self.n_right))
 
     def forget(self):
-        """Begin a new list with the hypothesis in force; its vote so far stays."""
+        """Start a new list with the current hypothesis, which keeps its vote."""
         self.n_mistakes = 0
 
     def for_stream(self):

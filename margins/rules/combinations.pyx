@@ -1,22 +1,22 @@
-"""Updates that settle together how much of the sample is added and how much of ``a`` is kept.
+"""Updates that determine both the coefficient of the sample and the factor of the weight vector.
 
 Each is one single update, ``a <- s a + c y_k`` with s, c >= 0, so that every dual variable stays
-non-negative; the shrink of their rules has no say.
+non-negative; the shrink of their rules is not applied.
 """
 
 from libc.math cimport INFINITY, pow, sqrt
 from margins.rules._base cimport Rules, State, Step, Update, Sample
 
-# Differences of terms that are alike to so many parts of them are rounding.
+# A difference of terms that is smaller than this share of them is a rounding error.
 cdef double ROUNDING = 8.9e-16
-# A weight vector so much longer than 1 / |y|, squared, stands for a margin that is rounding itself.
-cdef double ENDLESS = 1e30
+# Maximum of |a|^2 |y|^2: the margin of a longer weight vector is below rounding.
+cdef double MAX_SQLENGTH = 1e30
 
 
 cdef class NormalisedStep(Update):
-    """Add ``eta * t**-exponent`` of the sample to a direction, and make it a direction again.
+    """Add ``eta * t**-exponent`` of the sample to a unit vector, and normalise the sum.
 
-    The weight vector keeps length 1. The first sample is normalised and becomes the direction.
+    The weight vector keeps length 1. It starts as the first sample, normalised.
 
     Parameters
     ----------
@@ -26,6 +26,16 @@ cdef class NormalisedStep(Update):
         0: a constant rate.
 
     Source: Tsampouka & Shawe-Taylor (2006), CRAMMA (constant rate); (2007), MICRA.
+
+    See Also
+    --------
+    FallingMargin : The condition of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import FallingMargin, NoShrink, NormalisedStep, Rules
+    >>> Rules(FallingMargin(2, 0.5), NormalisedStep(0.1, 0.3), NoShrink())
+    Rules(FallingMargin(beta=2, exponent=0.5), NormalisedStep(eta=0.1, exponent=0.3), NoShrink())
     """
 
     def __init__(self, double eta, double exponent=0):
@@ -49,20 +59,31 @@ cdef class NormalisedStep(Update):
         added = step * step * sample.sqnorm
         sqlength = state.sqnorm + 2 * step * sample.product + added
         if sqlength <= ROUNDING * (state.sqnorm + added):
-            out.shrink, out.add = 0, 0  # they cancel: there is no direction, so begin again
+            out.shrink, out.add = 0, 0  # the terms cancel, so the sum has no direction: restart
             return
         length = sqrt(sqlength)
         out.shrink, out.add = 1 / length, step / length
 
 
 cdef class RelaxedMargin(Update):
-    """Go to the shortest a' with ``a'.y >= 1`` that does not undo what a stands for, ``a'.a >= |a|**2``.
+    """Go to the shortest a' with ``a'.y >= 1`` and ``a'.a >= |a|**2``, which represents past samples.
 
-    Both hold with equality, or ``y / |y|**2`` fulfils both. So S = |a|**2 throughout, and ``1 / |a|``
-    bounds the maximum margin from above. Where no hyperplane separates the samples |a| grows without
-    end: it begins again with y when |a| |y| is 1e15, or S is not |a|**2 any more.
+    Either both constraints hold with equality, or ``y / |y|**2`` satisfies both. So S = |a|**2
+    throughout, and ``1 / |a|`` bounds the maximum margin from above. If no hyperplane separates the
+    samples, |a| grows without bound: the update restarts from y when |a| |y| exceeds 1e15, or when S and
+    |a|**2 differ by more than a factor of 2.
 
     Source: Li & Long (2002), the relaxed online maximum margin algorithm (ROMMA).
+
+    See Also
+    --------
+    PassiveAggressive : The smallest change with the same functional margin.
+
+    Examples
+    --------
+    >>> from margins.rules import Mistake, NoShrink, RelaxedMargin, Rules
+    >>> Rules(Mistake(), RelaxedMargin(), NoShrink())
+    Rules(Mistake(), RelaxedMargin(), NoShrink())
     """
 
     def __repr__(self):
@@ -71,22 +92,32 @@ cdef class RelaxedMargin(Update):
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double p = sample.product, W = state.sqnorm, N = sample.sqnorm
         cdef double NW = N * W, square = NW - p * p, S = state.dual_sum
-        cdef bint sound = NW <= ENDLESS and S <= 2 * W and W <= 2 * S
+        cdef bint restarts = not (NW <= MAX_SQLENGTH and S <= 2 * W and W <= 2 * S)
         out.repetitions = 1
-        # y alone will do; or a and y are parallel, and there is no other vector to go to.
-        if NW <= p or square <= ROUNDING * NW or not sound:
+        # y / |y|^2 satisfies both constraints, or a and y are parallel.
+        if NW <= p or square <= ROUNDING * NW or restarts:
             out.shrink, out.add = 0, 1 / N
         else:
             out.shrink, out.add = (NW - p) / square, W * (1 - p) / square
 
 
 cdef class Shifting(Update):
-    """Mix the sample in with weight ``lam / (lam + t)``: ``a <- (t a + lam y) / (lam + t)``.
+    """Add the sample with weight ``lam / (lam + t)``: ``a <- (t a + lam y) / (lam + t)``.
 
-    The weight vector is a convex combination of samples, in which the sample of the j-th update
-    weighs about in proportion to ``j**(lam - 1)``. lam = 1: the mean of them.
+    The weight vector is a convex combination of samples, in which the weight of the sample of the j-th
+    update is about proportional to ``j**(lam - 1)``. lam = 1: the mean of the samples.
 
     Source: Cavallanti, Cesa-Bianchi & Gentile (2007), the shifting perceptron algorithm.
+
+    See Also
+    --------
+    VariableShrink : A shrink with similar weights of past samples.
+
+    Examples
+    --------
+    >>> from margins.rules import Mistake, NoShrink, Rules, Shifting
+    >>> Rules(Mistake(), Shifting(2), NoShrink())
+    Rules(Mistake(), Shifting(lam=2), NoShrink())
     """
 
     def __init__(self, double lam):
@@ -106,11 +137,21 @@ cdef class Shifting(Update):
 
 
 cdef class BallStep(Update):
-    """Add the sample; if it was only too near, move it by `radius` against the weight vector first.
+    """Add the sample or, if its product is positive, the point of its ball with the smallest product.
 
-    The nearest point of a ball around y is what would be misclassified: ``y - radius a / |a|``.
+    That point is ``y - radius a / |a|``.
 
     Source: Shalev-Shwartz & Singer (2005), the Ballseptron.
+
+    See Also
+    --------
+    FixedMargin : The condition of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import BallStep, FixedMargin, NoShrink, Rules
+    >>> Rules(FixedMargin(0.5), BallStep(0.5), NoShrink())
+    Rules(FixedMargin(beta=0.5), BallStep(radius=0.5), NoShrink())
     """
 
     def __init__(self, double radius):
@@ -124,5 +165,5 @@ cdef class BallStep(Update):
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         out.shrink, out.add, out.repetitions = 1, 1, 1
         if sample.product > 0:
-            # A radius below the maximum margin never exceeds |a|; dual variables stay >= 0 beyond it.
+            # A radius below the maximum margin never exceeds |a|; for others, dual variables stay >= 0.
             out.shrink = max(1 - self.radius / sqrt(state.sqnorm), 0)

@@ -1,16 +1,28 @@
-"""Conditions: which samples are misclassified? Those with ``p = a.y_k <= threshold``."""
+"""Conditions: a sample is misclassified if ``p = a.y_k <= threshold``."""
 
 from libc.math cimport INFINITY, sqrt
 from margins.rules._base cimport Condition, Shrink, State, Thresholds, Sample
 
 
 cdef class FixedThreshold(Condition):
-    """Demand a fixed functional margin: ``p <= b``.
+    """Require a fixed functional margin: ``p <= b``.
 
-    The margin of the solution exceeds ``b / (R**2 + 2 b)`` of the maximum, up to one half.
+    The margin of the solution exceeds ``b / (R**2 + 2 b)`` of the maximum, which is less than one half.
 
     Source: the classical perceptron with margin; Panagiotakopoulos & Tsampouka (2010), equation (11)
     without unlearning.
+
+    See Also
+    --------
+    Mistake : The threshold 0.
+    UnevenThreshold : One threshold for each label.
+    FixedMargin : A directional margin.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, FixedThreshold, NoShrink, Rules
+    >>> Rules(FixedThreshold(2), Additive(), NoShrink())
+    Rules(FixedThreshold(b=2), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double b):
@@ -29,9 +41,19 @@ cdef class FixedThreshold(Condition):
 
 
 cdef class Mistake(FixedThreshold):
-    """A sample is misclassified when its score has the wrong sign or none: ``p <= 0``.
+    """Require the correct sign of the score: ``p <= 0`` is a mistake.
 
     Source: Rosenblatt's perceptron; Novikoff (1962).
+
+    See Also
+    --------
+    FixedThreshold : Any threshold.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Mistake, NoShrink, Rules
+    >>> Rules(Mistake(), Additive(), NoShrink())
+    Rules(Mistake(), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self):
@@ -42,13 +64,23 @@ cdef class Mistake(FixedThreshold):
 
 
 cdef class UnevenThreshold(Condition):
-    """Demand a functional margin of its own for each label: ``p <= negative`` or ``p <= positive``.
+    """Require a different functional margin for each label: ``p <= negative`` or ``p <= positive``.
 
-    A score ``w.x - theta`` instead of ``w.x`` is the same: it adds theta to what is demanded of
-    positive samples, and subtracts it from what is demanded of negative ones.
+    A score ``w.x - theta`` instead of ``w.x`` has the same effect: it adds theta to the threshold of
+    positive samples, and subtracts it from that of negative ones.
 
     Source: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002), the perceptron with uneven margins;
     Khardon & Wachman (2007), Figure 2, for the threshold.
+
+    See Also
+    --------
+    FixedThreshold : One threshold for both labels.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, NoShrink, Rules, UnevenThreshold
+    >>> Rules(UnevenThreshold(0.5, 2), Additive(), NoShrink())
+    Rules(UnevenThreshold(negative=0.5, positive=2), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double negative, double positive):
@@ -72,7 +104,7 @@ cdef class UnevenThreshold(Condition):
 
 
 cdef class ShrunkThreshold(Condition):
-    """Demand a functional margin after the shrink that an update brings: ``factor * p <= b``.
+    """Require a functional margin after the shrink of an update: ``factor * p <= b``.
 
     Parameters
     ----------
@@ -82,6 +114,18 @@ cdef class ShrunkThreshold(Condition):
 
     Source: Panagiotakopoulos & Tsampouka (2012), the misclassification conditions of the margin
     perceptrons with constant and with variable shrinking.
+
+    See Also
+    --------
+    FixedThreshold : The threshold without a shrink.
+    ConstantShrink, VariableShrink : The shrinks of its algorithms.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
+    >>> shrink = ConstantShrink(0.25)
+    >>> Rules(ShrunkThreshold(2, shrink), Additive(), shrink).condition
+    ShrunkThreshold(b=2, ConstantShrink(lam=0.25))
     """
 
     def __init__(self, double b, Shrink shrink not None):
@@ -105,12 +149,23 @@ cdef class ShrunkThreshold(Condition):
 
 
 cdef class FixedMargin(Condition):
-    """Demand a fixed directional margin beta: ``p <= beta |a|``.
+    """Require a fixed directional margin beta: ``p <= beta |a|``.
 
-    Ends only if beta is below the maximum margin.
+    Convergence requires that beta is below the maximum margin.
 
     Source: Panagiotakopoulos & Tsampouka (2011), condition (7); the Margin Perceptron(gamma) of the
     lecture on linear separators with beta = (1 - eps) gamma.
+
+    See Also
+    --------
+    DynamicMargin : A share of the upper bound of the margin.
+    FallingMargin : A margin that decreases with the updates.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, FixedMargin, NoShrink, Rules
+    >>> Rules(FixedMargin(0.5), Additive(), NoShrink())
+    Rules(FixedMargin(beta=0.5), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double beta):
@@ -127,17 +182,27 @@ cdef class FixedMargin(Condition):
     cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
         cdef double p = sample.product, N = sample.sqnorm, square = self.beta * self.beta
         if N <= square:
-            return INFINITY  # a margin beta > |y_k| cannot be had, however often y_k is added
+            return INFINITY  # no number of additions of y_k gives a margin beta >= |y_k|
         return (-p + self.beta * sqrt(max((N * state.sqnorm - p * p) / (N - square), 0))) / N
 
 
 cdef class DynamicMargin(Condition):
-    """Demand a fixed fraction of the best margin still possible: ``p <= (1 - eps) |a|**2 / t``.
+    """Require a fixed fraction of the upper bound of the margin: ``p <= (1 - eps) |a|**2 / t``.
 
     After t updates ``|a| / t`` bounds the maximum margin from above, so a solution without
     misclassified samples has at least ``1 - eps`` of it.
 
     Source: Panagiotakopoulos & Tsampouka (2011), condition (8); the root of their multiple update.
+
+    See Also
+    --------
+    FixedMargin : A given margin.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, DynamicMargin, NoShrink, Rules
+    >>> Rules(DynamicMargin(0.25), Additive(), NoShrink())
+    Rules(DynamicMargin(eps=0.25), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double eps):
@@ -150,7 +215,7 @@ cdef class DynamicMargin(Condition):
 
     cdef double threshold(self, const State* state) noexcept nogil:
         if state.t == 0:
-            return 0  # |a| / 0 bounds nothing: the first access is a plain perceptron step
+            return 0  # no bound before the first update, which is that of the perceptron
         return (1 - self.eps) * state.sqnorm / state.t
 
     cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:

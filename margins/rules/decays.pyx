@@ -1,12 +1,23 @@
-"""Decays: shrinks that every access brings, with or without an update."""
+"""Decays: shrinks at every sample, with or without an update."""
 
 from margins.rules._base cimport Shrink, State
 
 
 cdef class ConstantDecay(Shrink):
-    """Shrink by the same factor, ``1 - lam``, at every access.
+    """Shrink by the same factor, ``1 - lam``, at every sample.
 
     Source: Kivinen, Smola & Williamson (2004), NORMA, with lam for their eta lambda.
+
+    See Also
+    --------
+    HarmonicDecay : A factor that tends to 1.
+    ConstantShrink : A factor of updates only.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, ConstantDecay, FixedThreshold, Rules
+    >>> Rules(FixedThreshold(1), Additive(0.1, most=1), ConstantDecay(0.25))
+    Rules(FixedThreshold(b=1), Additive(eta=0.1, most=1), ConstantDecay(lam=0.25))
     """
 
     def __init__(self, double lam):
@@ -29,9 +40,19 @@ cdef class ConstantDecay(Shrink):
 
 
 cdef class HarmonicDecay(Shrink):
-    """Shrink by ``t / (t + 1)`` at the access after t others: of t, each weighs one t-th.
+    """Shrink by ``t / (t + 1)`` at sample t + 1: after t samples each has the weight 1 / t.
 
     Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos: ``1 - eta_t lam`` with eta_t = 1 / (lam t).
+
+    See Also
+    --------
+    ConstantDecay : A constant factor.
+
+    Examples
+    --------
+    >>> from margins.rules import HarmonicDecay, MarginError, Rules, SubgradientStep
+    >>> Rules(MarginError(), SubgradientStep(0.5), HarmonicDecay())
+    Rules(MarginError(b=1), SubgradientStep(lam=0.5, project=False), HarmonicDecay())
     """
 
     def __repr__(self):

@@ -1,4 +1,4 @@
-"""Rules about the hinge loss, ``max(0, 1 - p)`` with ``p = a.y_k``: who suffers it, what is done to it."""
+"""Rules for the hinge loss, ``max(0, 1 - p)`` with ``p = a.y_k``."""
 
 from libc.math cimport INFINITY, nextafter, sqrt
 from margins._limits cimport MIN_SQNORM
@@ -8,10 +8,20 @@ import numpy as np
 
 
 cdef class MarginError(Condition):
-    """Demand a functional margin, and be content when it is met exactly: ``p < b``.
+    """Require at least a functional margin: ``p < b``, so that ties make no update.
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006); Shalev-Shwartz, Singer & Srebro
-    (2007): samples of positive hinge loss.
+    (2007): samples with a positive hinge loss.
+
+    See Also
+    --------
+    FixedThreshold : Ties make an update.
+
+    Examples
+    --------
+    >>> from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
+    >>> Rules(MarginError(), PassiveAggressive(), NoShrink())
+    Rules(MarginError(b=1), PassiveAggressive(most=inf, slack=0), NoShrink())
     """
 
     def __init__(self, double b=1):
@@ -23,21 +33,30 @@ cdef class MarginError(Condition):
         return f"MarginError(b={self.b:g})"
 
     cdef double threshold(self, const State* state) noexcept nogil:
-        return nextafter(self.b, -INFINITY)  # p < b and p <= this are the same among doubles
+        return nextafter(self.b, -INFINITY)  # for doubles, p <= this is equivalent to p < b
 
 
 cdef class PassiveAggressive(Update):
-    """Add as much of the sample as takes its loss away: ``c = min(most, (1 - p) / (N + slack))``.
+    """Add as much of the sample as makes its loss 0: ``c = min(most, (1 - p) / (N + slack))``.
 
     Parameters
     ----------
     most : float in (0, inf], default=inf
-        The most that one update adds: PA-I's aggressiveness.
+        The maximum coefficient of an update: PA-I's aggressiveness.
     slack : float in [0, inf), default=0
-        Added to N = |y|**2, as if every access of the sample had a coordinate of its own, of
-        that squared size: 1 / (2 C), with C PA-II's aggressiveness.
+        Added to N = |y|**2, as a slack term that is used once: 1 / (2 C), with C PA-II's aggressiveness.
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1.
+
+    See Also
+    --------
+    MarginError : The condition of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
+    >>> Rules(MarginError(), PassiveAggressive(most=0.5), NoShrink())
+    Rules(MarginError(b=1), PassiveAggressive(most=0.5, slack=0), NoShrink())
     """
 
     def __init__(self, double most=INFINITY, double slack=0):
@@ -54,27 +73,37 @@ cdef class PassiveAggressive(Update):
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double loss = 1 - sample.product, length = sample.sqnorm + self.slack
         out.shrink, out.add, out.repetitions = 1, 0, 0
-        # No multiple of a zero row changes its loss.
+        # Adding a zero row would not change its loss.
         if loss > 0 and length >= MIN_SQNORM:
             out.add = min(min(self.most, loss / length), sample.upper - sample.dual)
             out.repetitions = 1
 
 
 cdef class SubgradientStep(Update):
-    """A step against the regularised hinge loss, shorter and shorter: ``c = 1 / (lam (t + 1))``.
+    """A subgradient step for the regularised hinge loss, with decreasing size: ``c = 1 / (lam (t + 1))``.
 
-    It goes with `HarmonicDecay`, which shrinks by ``t / (t + 1)``: t counts accesses.
+    To be used with `HarmonicDecay`, which shrinks by ``t / (t + 1)``: t counts samples.
 
     Parameters
     ----------
     lam : float in (0, inf)
         Of the objective ``lam / 2 |w|**2 + mean loss``.
     project : bool, default=False
-        True: come back to the ball of radius ``1 / sqrt(lam)``, which holds the optimum.
+        True: project onto the ball of radius ``1 / sqrt(lam)``, which contains the optimum.
     weight : array-like of float, shape (m,), optional
-        Multiplies the loss of every sample.
+        Weights of the samples' losses.
 
     Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos, Figure 1.
+
+    See Also
+    --------
+    MarginError, HarmonicDecay : The other rules of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import HarmonicDecay, MarginError, Rules, SubgradientStep
+    >>> Rules(MarginError(), SubgradientStep(0.5, project=True), HarmonicDecay())
+    Rules(MarginError(b=1), SubgradientStep(lam=0.5, project=True), HarmonicDecay())
     """
 
     def __init__(self, double lam, bint project=False, weight=None):
@@ -88,14 +117,14 @@ cdef class SubgradientStep(Update):
         return f"SubgradientStep(lam={self.lam:g}, project={self.project})"
 
     cdef double size(self, const State* state) noexcept nogil:
-        """What the next access adds of a sample of weight 1, before the projection."""
+        """The coefficient of the next sample if its weight is 1, before the projection."""
         return 1 / (self.lam * (state.t + 1))
 
     cdef double weight_of(self, Py_ssize_t k) noexcept nogil:
         return 1 if self.weight is None else self.weight[k]
 
     cdef double projection(self, double sqnorm) noexcept nogil:
-        """By what a weight vector shrinks on its way into the ball."""
+        """The factor that projects a weight vector onto the ball."""
         return 1 / sqrt(self.lam * sqnorm) if self.project and self.lam * sqnorm > 1 else 1
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:

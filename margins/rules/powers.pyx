@@ -20,11 +20,21 @@ cdef class PowerThreshold(Condition):
 
 
 cdef class UpdatePower(PowerThreshold):
-    """Demand a functional margin that grows with the updates: ``p <= b * t**(1 - exponent)``.
+    """Require a functional margin that grows with the updates: ``p <= b * t**(1 - exponent)``.
 
     ``exponent`` 1: the fixed threshold b.
 
     Source: Panagiotakopoulos & Tsampouka (2008), The Margitron, the class of thresholds in t.
+
+    See Also
+    --------
+    LengthPower : A power of the length of the weight vector.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, NoShrink, Rules, UpdatePower
+    >>> Rules(UpdatePower(2, 0.5), Additive(), NoShrink())
+    Rules(UpdatePower(b=2, exponent=0.5), Additive(eta=1, most=inf), NoShrink())
     """
 
     cdef double threshold(self, const State* state) noexcept nogil:
@@ -32,11 +42,21 @@ cdef class UpdatePower(PowerThreshold):
 
 
 cdef class LengthPower(PowerThreshold):
-    """Demand a functional margin that grows with the weight vector: ``p <= b * |a|**(1 - exponent)``.
+    """Require a functional margin that grows with the weight vector: ``p <= b * |a|**(1 - exponent)``.
 
     ``exponent`` 1: the fixed threshold b; ``exponent`` 0: the fixed margin b.
 
     Source: Panagiotakopoulos & Tsampouka (2008), The Margitron, the class of thresholds in |a|.
+
+    See Also
+    --------
+    UpdatePower : A power of the number of updates.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, LengthPower, NoShrink, Rules
+    >>> Rules(LengthPower(2, 0.5), Additive(), NoShrink())
+    Rules(LengthPower(b=2, exponent=0.5), Additive(eta=1, most=inf), NoShrink())
     """
 
     cdef double threshold(self, const State* state) noexcept nogil:
@@ -50,9 +70,20 @@ cdef inline double _power(double b, double base, double power) noexcept nogil:
 
 
 cdef class FallingMargin(Condition):
-    """Demand a directional margin that falls with the updates: ``p <= beta * t**-exponent * |a|``.
+    """Require a directional margin that decreases with the updates: ``p <= beta * t**-exponent * |a|``.
 
     Source: Tsampouka & Shawe-Taylor (2006, 2007), the condition of CRAMMA and of MICRA.
+
+    See Also
+    --------
+    FixedMargin : A constant margin.
+    NormalisedStep : The update of the same algorithm.
+
+    Examples
+    --------
+    >>> from margins.rules import FallingMargin, NoShrink, NormalisedStep, Rules
+    >>> Rules(FallingMargin(2, 0.5), NormalisedStep(0.1), NoShrink())
+    Rules(FallingMargin(beta=2, exponent=0.5), NormalisedStep(eta=0.1, exponent=0), NoShrink())
     """
 
     def __init__(self, double beta, double exponent):

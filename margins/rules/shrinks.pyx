@@ -1,11 +1,23 @@
-"""Shrinks: by how much does the weight vector shrink before a sample is added?"""
+"""Shrinks: the factor of the weight vector before a sample is added."""
 
 from libc.math cimport INFINITY, NAN, exp, expm1, log1p, sqrt
 from margins.rules._base cimport Shrink, State, Step, Sample
 
 
 cdef class NoShrink(Shrink):
-    """Keep the weight vector as it is."""
+    """Keep the weight vector as it is.
+
+    See Also
+    --------
+    ConstantShrink, VariableShrink : Factors of updates.
+    ConstantDecay, HarmonicDecay : Factors of all samples.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Mistake, NoShrink, Rules
+    >>> Rules(Mistake(), Additive(), NoShrink())
+    Rules(Mistake(), Additive(eta=1, most=inf), NoShrink())
+    """
 
     def __repr__(self):
         return "NoShrink()"
@@ -25,6 +37,18 @@ cdef class ConstantShrink(Shrink):
     """Shrink by the same factor, ``1 - lam``, at every update.
 
     Source: Panagiotakopoulos & Tsampouka (2012), margin perceptron with constant shrinking.
+
+    See Also
+    --------
+    VariableShrink : A factor that tends to 1.
+    ConstantDecay : A factor of all samples.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
+    >>> shrink = ConstantShrink(0.25)
+    >>> Rules(ShrunkThreshold(2, shrink), Additive(), shrink).shrink
+    ConstantShrink(lam=0.25)
     """
 
     def __init__(self, double lam):
@@ -51,16 +75,28 @@ cdef class ConstantShrink(Shrink):
         if self.lam == 0:
             return (b - p) / N
         if N <= self.lam * threshold:
-            return INFINITY  # lam too large: what repetition adds, shrinking takes away
+            return INFINITY  # lam is too large: shrinking removes as much as repetition adds
         return log1p(self.lam * (threshold - p) / (N - self.lam * threshold)) / -log1p(-self.lam)
 
 
 cdef class VariableShrink(Shrink):
-    """Shrink less and less: by ``(t / (t + 1))**n`` at the update after t updates.
+    """Shrink by ``(t / (t + 1))**n`` at update t + 1, a factor that tends to 1.
 
-    The sample of the j-th update then weighs in proportion to ``j**n``. n = 0: no shrinking.
+    The weight of the sample of update j is then proportional to ``j**n``. n = 0: no shrinking.
 
     Source: Panagiotakopoulos & Tsampouka (2012), margin perceptron with variable shrinking.
+
+    See Also
+    --------
+    ConstantShrink : A constant factor.
+    HarmonicDecay : A factor of all samples.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
+    >>> shrink = VariableShrink(1)
+    >>> Rules(ShrunkThreshold(2, shrink), Additive(), shrink).shrink
+    VariableShrink(n=1)
     """
 
     def __init__(self, int n):
@@ -75,7 +111,7 @@ cdef class VariableShrink(Shrink):
         return _power(state.t / (state.t + 1), self.n)
 
     cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:
-        # At t = 0 there is nothing to shrink, and a factor of 0 would say nothing.
+        # At t = 0 the weight vector is 0, and the factor has no effect.
         out.shrink = _power(state.t / (state.t + repetitions), self.n) if state.t > 0 else 1
         out.add = _power_sum(state.t, repetitions, self.n)
         out.repetitions = repetitions
@@ -86,7 +122,7 @@ cdef class VariableShrink(Shrink):
             return (b - sample.product) / N
         if self.n > 1:
             return NAN
-        # (N/2) mu^2 + B mu + C = 0, in units in which the weight vector is t times as long.
+        # (N/2) mu^2 + B mu + C = 0, for the weight vector multiplied by t.
         B = N * (state.t + 0.5) - b
         C = min(state.t * sample.product - b * (state.t + 1), 0)
         D = sqrt(B * B - 2 * N * C)
@@ -96,7 +132,7 @@ cdef class VariableShrink(Shrink):
 
 
 cdef double _power_sum(double t, double mu, int n) noexcept nogil:
-    """Sum over j = 1..mu of ((t + j) / (t + mu))**n, for any mu at a bounded cost."""
+    """Sum over j = 1..mu of ((t + j) / (t + mu))**n, at a cost that is bounded for all mu."""
     cdef double T = t + mu, x = t / T, total, j
     if n == 0:
         return mu
@@ -111,7 +147,7 @@ cdef double _power_sum(double t, double mu, int n) noexcept nogil:
             total += _power((t + j) / T, n)
             j -= 1
         return total
-    # Euler and Maclaurin: exact up to n = 9, and to rounding beyond, since T >= 8 n.
+    # The Euler-Maclaurin formula: exact up to n = 9, and up to rounding for larger n, since T >= 8 n.
     total = (T / (n + 1.0)) * -_power_minus_one(x, n + 1) - 0.5 * _power_minus_one(x, n)
     total += n / (12 * T) * -_power_minus_one(x, n - 1)
     total -= _falling(n, 3) / (720 * _power(T, 3)) * (1 - _power(x, n - 3))
@@ -122,7 +158,7 @@ cdef double _power_sum(double t, double mu, int n) noexcept nogil:
 
 
 cdef inline double _power(double x, int n) noexcept nogil:
-    """x**n by squaring; 1 for n <= 0, where the falling factorial beside it is 0."""
+    """x**n by squaring; 1 for n <= 0, where the falling factorial that multiplies it is 0."""
     cdef double result = 1
     while n > 0:
         if n & 1:
@@ -133,7 +169,7 @@ cdef inline double _power(double x, int n) noexcept nogil:
 
 
 cdef inline double _power_minus_one(double x, int n) noexcept nogil:
-    """x**n - 1 without cancellation near x = 1; x in [0, 1]."""
+    """x**n - 1 for x in [0, 1], without cancellation near x = 1."""
     return expm1(n * log1p(x - 1)) if x > 0 else (-1 if n > 0 else 0)
 
 

@@ -35,6 +35,17 @@ cdef class Unlearning(FixedThreshold):
         More than the largest squared norm of a sample, or learning and unlearning may alternate for ever.
 
     Source: Panagiotakopoulos & Tsampouka (2010), the margin perceptron with unlearning.
+
+    See Also
+    --------
+    FixedThreshold : The condition without unlearning.
+    UnitMargin : Unlearning by coordinate steps.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, NoShrink, Rules, Unlearning
+    >>> Rules(Unlearning(1, 12), Additive(), NoShrink())
+    Rules(Unlearning(b=1, delta_b=12), Additive(eta=1, most=inf), NoShrink())
     """
 
     def __init__(self, double b, double delta_b):

@@ -1,22 +1,33 @@
-"""Updates: how much of a misclassified sample is added to the weight vector?"""
+"""Updates: the coefficient with which a misclassified sample is added to the weight vector."""
 
 from libc.math cimport INFINITY, floor
 from margins.rules._base cimport Rules, State, Step, Thresholds, Update, Sample, whole
 
 
 cdef class Additive(Update):
-    """Add the sample, as often at once as its repeated access would.
+    """Add the sample, in one step as often as in updates by it alone until it is classified correctly.
 
-    Unlearning subtracts it likewise. The dual variable stays within [0, its upper bound].
+    Unlearning subtracts it accordingly. The dual variable stays in [0, its upper bound].
 
     Parameters
     ----------
     eta : float in (0, inf), default=1
-        Learning rate: what one repetition adds.
+        Learning rate: the coefficient of one repetition.
     most : float in [1, inf], default=inf
-        The largest multiplicity of one update; 1: single updates.
+        The maximum multiplicity of an update; 1: single updates.
 
     Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012), multiple updates.
+
+    See Also
+    --------
+    CoordinateStep, PassiveAggressive : Coefficients that depend on the product.
+    NormalisedStep, RelaxedMargin, Shifting, BallStep : Updates that also scale the weight vector.
+
+    Examples
+    --------
+    >>> from margins.rules import Additive, Mistake, NoShrink, Rules
+    >>> Rules(Mistake(), Additive(most=1), NoShrink())
+    Rules(Mistake(), Additive(eta=1, most=1), NoShrink())
     """
 
     def __init__(self, double eta=1, double most=INFINITY):
@@ -31,14 +42,14 @@ cdef class Additive(Update):
         return f"Additive(eta={self.eta:g}, most={self.most:g})"
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
-        cdef double room
+        cdef double repetitions
         rules.shrink.repeat(state, rules.repetitions(self.eta, self.most, state, sample), out)
         out.add *= self.eta
         if out.add > sample.upper - sample.dual:
-            # Up to its bound, exactly; what fits is less than the repetitions asked for.
+            # Exactly to its bound, with fewer repetitions than computed.
             out.add = sample.upper - sample.dual
-            room = out.add / self.eta
-            out.repetitions = min(out.repetitions, max(floor(room), 1))
+            repetitions = out.add / self.eta
+            out.repetitions = min(out.repetitions, max(floor(repetitions), 1))
 
     cdef void unlearn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef Thresholds thresholds

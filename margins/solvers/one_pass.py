@@ -1,13 +1,14 @@
 """Runs of several problems over the same samples, which share every pass over them."""
 
-# Samples that each run processes in turn: their rows, or rows of a kernel matrix, then stay in a cache.
+# Samples that one run after the other processes: their rows, or rows of a kernel matrix, stay in the
+# cache.
 SLICE = 512
 
 
 def train_in_one_pass(runs, phases):
     """Run one phase of each run, with one common pass over the samples per epoch.
 
-    The runs must access their samples in the same order: then each ends as it does alone.
+    The runs must process their samples in the same order; results are those of separate runs.
 
     Parameters
     ----------

@@ -52,5 +52,5 @@ class Rounding:
         return EPSILON * n_accesses * (ROUNDED_BY_STEP + 2 * dual * math.sqrt(data.max_sqnorm))
 
     def _sum(self, run):
-        run.weights.sum_afresh(run.data)
+        run.weights.recompute_sum(run.data)
         self.n_accesses_summed = run.n_accesses

@@ -111,7 +111,7 @@ class BallOracle:
 
 
 def replay(data, oracle, orders):
-    """The updates as (sample, 1), a, alpha and whether the last epoch was clean."""
+    """The updates as (sample, 1), a, alpha and whether the last epoch made no update."""
     a, alpha, updates, clean = np.zeros(data.shape[1]), np.zeros(len(data)), [], False
     for order in orders:
         clean = True
@@ -146,7 +146,7 @@ PAIRS = {
 
 @st.composite
 def clouds(draw, real=True):
-    """X, labels, Delta^2 and a seed; real numbers know no ties, which rounding would decide."""
+    """X, labels, Delta^2 and a seed; real numbers have no ties, which rounding would decide."""
     seed, m, d = draw(st.integers(0, 10**6)), draw(st.integers(3, 12)), draw(st.integers(1, 4))
     rng = np.random.default_rng(seed)
     X = rng.integers(-4, 5, (m, d)) + (rng.normal(size=(m, d)) if real else 0.0)
@@ -224,7 +224,7 @@ def test_thresholds_are_the_published_ones():
         (lambda: BallStep(-1), r"radius of BallStep must be in \[0, inf\)\. Got -1\.0\."),
     ],
 )
-def test_rules_refuse_what_they_cannot_be(make, message):
+def test_rules_reject_invalid_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -242,7 +242,7 @@ IDENTITIES = {
 @pytest.mark.parametrize("name", IDENTITIES)
 @SETTINGS
 @given(problem=clouds(real=False))
-def test_margitron_at_its_ends_is_an_older_perceptron(name, multiple, problem):
+def test_margitron_with_extreme_exponents_is_an_older_perceptron(name, multiple, problem):
     X, y, delta2, seed = problem
     runs = [
         sample_problems.replay(
@@ -331,7 +331,7 @@ def test_streams_of_two_names_are_one(one, other):
         ("ballseptron", {"radius": 0.2}),
     ],
 )
-def test_stream_gives_the_same_in_whatever_chunks_it_comes(name, params):
+def test_stream_does_not_depend_on_the_chunks(name, params):
     X, y = data()
     whole, parts = (margins.get(name)(**params) for _ in range(2))
     whole.partial_fit(X, y, classes=[-1, 1])
@@ -343,7 +343,7 @@ def test_stream_gives_the_same_in_whatever_chunks_it_comes(name, params):
 
 
 @pytest.mark.parametrize("name", ["margitron", "ballseptron"])
-def test_what_a_pass_over_the_data_must_settle_makes_no_stream(name):
+def test_parameters_from_a_pass_over_the_data_exclude_streams(name):
     assert not hasattr(margins.get(name)(), "partial_fit")
 
 
@@ -393,7 +393,7 @@ class Separable:
 @pytest.mark.parametrize("algorithm", [margitron, romma, aggressive_romma, shifting, ballseptron])
 @settings(derandomize=True, deadline=None, max_examples=80)
 @given(problem=clouds(), draw=st.data())
-def test_run_converges_within_the_bound_to_the_promised_fraction(algorithm, problem, draw):
+def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, problem, draw):
     X, y, delta2, seed = problem
     data = oracles.data_of(X, y, 1.0, delta2)
     R, gamma = float(np.linalg.norm(data, axis=1).max()), oracles.maximum_margin(data)
@@ -418,7 +418,7 @@ def test_run_converges_within_the_bound_to_the_promised_fraction(algorithm, prob
 @pytest.mark.parametrize("name", [*PAIRS, "ball too large"])
 @SETTINGS
 @given(problem=clouds(), passes=st.integers(1, 6))
-def test_weight_vector_never_proves_a_margin_impossible_that_is_not(name, problem, passes):
+def test_upper_bound_is_at_least_every_margin(name, problem, passes):
     X, y, delta2, seed = problem
     too_large = Rules(FixedMargin(9.0), BallStep(9.0), NoShrink())
     rules = too_large if name == "ball too large" else PAIRS[name][1]
@@ -453,7 +453,7 @@ def test_margitron_bound_is_the_root_and_the_margin_perceptrons_at_exponent_one(
     assert bounds.margitron_updates(R, gamma, 1e9, 0.001) == math.inf
 
 
-# ---------------------------------------------------------------------------------------- the stages
+# ---------------------------------------------------------------------------------------- the phases
 
 
 @pytest.mark.parametrize("C", [1.0, math.inf])
@@ -473,14 +473,14 @@ def test_margitron_bound_is_the_root_and_the_margin_perceptrons_at_exponent_one(
         ("aggressive-romma", {}),
     ],
 )
-def test_stages_tighten_what_is_demanded_until_eps_is_proven(name, params, stop, C):
+def test_phases_increase_the_required_margin_until_eps_is_proven(name, params, stop, C):
     X, y = data(distance=4.0)
     model = margins.get(name)(C=C, eps=0.01, stop=stop, random_state=0, **params).fit(X, y)
     assert model.converged_
     assert model.certificates_[0].fraction >= 0.99
 
 
-def test_margitron_with_an_exponent_beyond_eps_says_what_it_has_proven():
+def test_margitron_with_an_exponent_beyond_eps_warns_with_its_certificate():
     X, y = data(distance=4.0)
     model = margins.get("margitron")(C=math.inf, eps=1e-6, exponent=1.0, max_iter=20, random_state=0)
     with pytest.warns(match="did not converge: max_iter=20 "):
@@ -500,7 +500,7 @@ def test_ballseptron_keeps_its_balls_on_the_right_side(C, radius):
         assert model.certificates_[0].margin > 0.99 * perceptron.certificates_[0].margin
 
 
-def test_ballseptron_with_a_ball_too_large_says_so():
+def test_ballseptron_with_too_large_a_radius_warns():
     X, y = data(distance=4.0)
     model = margins.get("ballseptron")(C=math.inf, radius=50.0, random_state=0)
     with pytest.warns(match="no margin exceeds .* give a smaller radius"):
@@ -518,7 +518,7 @@ def test_romma_on_inseparable_samples_stays_within_doubles(name):
 
 
 @quiet
-def test_direction_that_cancels_begins_again():
+def test_direction_that_cancels_restarts():
     rules = Rules(FallingMargin(1.0, 0.0), NormalisedStep(0.2), NoShrink())
     data = sample_problems.data_of(np.array([[3.0, 4.0], [3.0, 4.0]]), [1, -1], rho=0.0)
     updates, weights = sample_problems.replay(data, rules, [[0, 1]])

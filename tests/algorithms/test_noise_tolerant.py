@@ -30,13 +30,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import margins
 
-# Whether a run ends with a clean epoch is not what these tests are about.
+# These tests do not depend on whether a run ends with an epoch without updates.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHUFFLES = ["once", "epochs", "never"]
 
 
 def without_zero_rows(X):
-    """The package refuses them where there is nothing to learn from them."""
+    """The package rejects them if nothing can be learned from them."""
     X = X.copy()
     X[~X.any(axis=1), 0] = 1
     return X
@@ -110,7 +110,7 @@ def test_an_early_end_gives_the_result_of_all_epochs(averaging, alpha_bound, pro
 
 
 @some(AVERAGINGS)
-def test_votes_of_epochs_left_out_are_whole_at_any_number(averaging):
+def test_votes_of_skipped_epochs_are_integers(averaging):
     X, y = np.array([[2.0], [-1.0], [3.0], [-2.0]]), np.array([1, -1, 1, -1])
     few, many = (
         perceptron(**averaging, shuffle="never", max_iter=max_iter).fit(X, y) for max_iter in (50, 10**9)
@@ -186,7 +186,7 @@ def test_only_the_ratio_of_eta_to_theta_init_matters(averaging, problem, seed, f
     X, y = problem
     params = {"tau": 0.5, "intercept_scaling": 2.0, "max_iter": 7, "random_state": seed, **averaging}
     one = perceptron(eta=1.0, theta_init=4.0, lam=1.0, **params).fit(X, y)
-    # The offset of the lambda-trick does not know eta: it is scaled as well.
+    # The offset of the lambda-trick does not depend on eta, so it is scaled as well.
     other = perceptron(eta=factor, theta_init=4.0 * factor, lam=factor, **params).fit(X, y)
     assert other.n_updates_ == one.n_updates_
     queries = queries_of(X, seed)
@@ -210,7 +210,7 @@ PRESETS = {
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_are_perceptrons_of_other_defaults(name):
+def test_presets_are_perceptrons_with_other_defaults(name):
     expected = perceptron().get_params() | KW | PRESETS[name]
     assert margins.get(name)().get_params() == expected
 
@@ -270,7 +270,7 @@ def test_uneven_margins_step_by_the_squared_radius():
 
 
 @pytest.mark.parametrize("more", [(0.5, 0.0), (0.0, 0.5)])
-def test_uneven_margins_keep_the_margin_they_promise(more):
+def test_uneven_margins_reach_the_guaranteed_margin(more):
     # The margin of class j is at least gamma tau_j / (sqrt(8) (R^2 + max tau)), tau not in units.
     X, y = clouds(distance=0.0, seed=2)
     X[:, 0] = np.where(y == 1, 1, -1) * (1 + np.abs(X[:, 0])) + 0.5  # gamma >= 1, along this axis
@@ -323,7 +323,7 @@ def test_every_layout_gives_the_same_fit(averaging, layout, problem, seed):
     params = {**WHOLE, **averaging, "tau": 0.5, "lam": 1.0, "max_iter": 7, "random_state": seed}
     expected = perceptron(**params).fit(X, y)
     classifier = perceptron(**params).fit(make(X), y)
-    # A mean is no whole number: how its products are rounded depends on the layout.
+    # A mean is not an integer: the rounding of its products depends on the layout.
     averaged = averaging["averaging"] == "averaged"
     assert_same_fit(classifier, expected, besides=["certificates_"] if averaged else [])
     queries = queries_of(X, seed)
@@ -358,7 +358,7 @@ def test_threads_change_nothing(averaging):
 
 
 @some(AVERAGINGS)
-def test_many_rows_are_all_answered(averaging):
+def test_predictions_for_many_rows_are_complete(averaging):
     rng = np.random.default_rng(0)
     X = rng.integers(-4, 5, (60, 7)).astype(float)
     y = rng.choice([-1, 1], 60)
@@ -451,7 +451,7 @@ def test_an_uneven_margin_not_allowed_is_named(name, value):
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_a_margin_in_units_of_nothing_is_refused(fit_intercept):
+def test_a_margin_in_units_of_a_zero_theta_init_is_rejected(fit_intercept):
     X, y = clouds()
     classifier = perceptron(tau=0.5, theta_init=0.0, fit_intercept=fit_intercept)
     both = r"(?s)(?=.*\btau\b)(?=.*\btheta_init\b)"

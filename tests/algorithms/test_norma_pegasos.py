@@ -155,7 +155,7 @@ def test_norma_without_regularisation_is_the_perceptron_with_margin():
     assert_array_equal(decayed.weights, weights.weights)
 
 
-def test_norma_forgets_without_underflow():
+def test_norma_decays_without_underflow():
     # 100000 halvings: far beyond 2^-1074.
     X, y = np.array([[1.0], [3.0]]), np.array([1, 1])
     order = np.array([0] * 50_000, dtype=np.int32)
@@ -184,7 +184,7 @@ def test_units_of_norma_are_those_of_the_longest_sample():
 
 @examples
 @given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.01, 0.5]), eta=st.sampled_from([0.05, 0.5]))
-def test_norma_keeps_its_promises(seed, lam, eta):
+def test_norma_satisfies_its_bounds(seed, lam, eta):
     rng = np.random.default_rng(seed)
     X, y, u = rng.normal(size=(30, 2)), rng.choice([-1, 1], 30), rng.normal(size=3)
     data = oracles.data_of(X, y)
@@ -200,7 +200,7 @@ def test_norma_keeps_its_promises(seed, lam, eta):
 
 
 @pytest.mark.parametrize("name", ["norma", "pegasos"])
-def test_stream_is_the_same_in_whatever_chunks_bit_for_bit(name):
+def test_stream_does_not_depend_on_the_chunks_bit_for_bit(name):
     X, y = clouds()
     params = {"radius": 2.0} if name == "norma" else {"lam": 0.1}
     weight = np.random.default_rng(1).choice([0.5, 1.0, 2.0], len(y))
@@ -367,7 +367,7 @@ def test_pegasos_without_a_limit_to_C_is_a_perceptron_on_draws():
 @pytest.mark.parametrize(
     ("name", "params"), [("norma", {}), ("pegasos", {}), ("pegasos", {"batch_size": 2})]
 )
-def test_epoch_without_margin_errors_is_no_end(name, params, kernel):
+def test_epoch_without_margin_errors_does_not_end_the_fit(name, params, kernel):
     X, y = np.array([[2.0], [-2.0], [3.0], [-3.0]]), np.array([1, -1, 1, -1])
     model = margins.get(name)(max_iter=50, random_state=0, kernel=kernel, **params)
     model.fit(X @ X.T if kernel == "precomputed" else X, y)
@@ -376,7 +376,7 @@ def test_epoch_without_margin_errors_is_no_end(name, params, kernel):
     assert model.n_iter_ == 50 and not model.converged_
 
 
-def test_sample_drawn_again_asks_for_one_row_of_the_kernel():
+def test_sample_drawn_again_uses_one_row_of_the_kernel():
     # In a cache of a few rows one that had two slots would be lost, and the cache with it.
     X, y = clouds(m=90)
     params = {"kernel": "rbf", "C": 10.0, "max_iter": 30, "random_state": 0}
@@ -416,7 +416,7 @@ def test_stream_of_pegasos_is_its_loop_over_the_samples_as_they_come():
     assert model.upper_bounds_[0] == pytest.approx(bound)
 
 
-def test_batches_take_only_the_rules_that_they_know():
+def test_batches_require_subgradient_steps():
     X, y = clouds()
     data, weights = data_of(X, y), WeightVector(3, len(y))
     order = np.arange(len(y), dtype=np.int32)

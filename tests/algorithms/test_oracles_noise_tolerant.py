@@ -1,4 +1,4 @@
-"""The oracle of the noise tolerant perceptrons agrees with itself, and with what is known of them."""
+"""The oracle of the noise-tolerant perceptrons is consistent, and has their known properties."""
 
 import math
 from itertools import pairwise
@@ -114,7 +114,7 @@ def test_averages_lie_among_their_hypotheses(problem, seed, options):
 
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99), options=OPTIONS)
-def test_no_other_tail_errs_less(problem, seed, options):
+def test_no_other_tail_has_fewer_errors(problem, seed, options):
     X, y = problem
     trace, _ = both(problem, seed, options)
 
@@ -188,7 +188,7 @@ def test_a_run_by_hand():
     assert noise_tolerant.tail_start(trace, [[5.0]], [-1]) == 0
 
 
-def test_a_refused_mistake_is_neither_vote_nor_update():
+def test_a_rejected_mistake_is_neither_vote_nor_update():
     X, y = np.array([[0.0], [0.0]]), np.array([1, -1])  # 0 = theta: always wrong
     trace = noise_tolerant.train(X, y, [[0, 1]] * 5, alpha_bound=2, C=0.0)
     assert trace.mistakes == [0, 1, 0, 1]
@@ -205,7 +205,7 @@ def test_the_offset_comes_once_and_only_after_an_update():
     assert len(noise_tolerant.train(X, y, orders, tau=1.0, unit=3.0, C=0.0, lam=9.0).mistakes) == 1
 
 
-def test_ratchet_turns_one_way_only():
+def test_ratchet_never_decreases_the_number_of_correct_samples():
     def n_correct(hypothesis):
         return int(np.sum(y * noise_tolerant.scores(hypothesis, X) > 0))
 

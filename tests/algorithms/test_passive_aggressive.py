@@ -1,4 +1,4 @@
-"""PA, PA-I and PA-II: as written in the paper, by hand, and by what their theorems promise."""
+"""PA, PA-I and PA-II: as written in the paper, by hand, and by the bounds of their theorems."""
 
 import math
 
@@ -55,7 +55,7 @@ def clouds(seed=0, m=40, d=3, distance=2.0):
 @pytest.mark.parametrize("variant", NAMES)
 @examples
 @given(seed=st.integers(0, 10**6))
-def test_every_update_is_the_papers(variant, delta2, seed):
+def test_every_update_is_that_of_the_paper(variant, delta2, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
     orders = orders_of(8, 3, seed)
@@ -118,11 +118,11 @@ def test_tie_at_one_changes_nothing_and_the_double_below_does():
 
 @examples
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 1.0, 20.0]))
-def test_pa_ii_is_pa_with_a_coordinate_that_is_fresh_at_every_access(seed, C):
+def test_pa_ii_is_pa_with_a_new_slack_term_at_every_sample(seed, C):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(6, 3)), rng.choice([-1, 1], 6)
     order = rng.integers(6, size=20).astype(np.int32)
-    # Every access is a sample of its own, whose private coordinate is met once.
+    # Every access is that of a new sample with its own slack term.
     fresh = data_of(X[order], y[order], 1.0, 1 / (2 * C))
     expected, extended = replay(fresh, rules_of("pa"), [np.arange(20, dtype=np.int32)])
     ours, weights = replay(data_of(X, y), rules_of("pa-ii", C), [order])
@@ -164,7 +164,7 @@ def epochs_of(random_state, m, n_epochs):
 @pytest.mark.parametrize("tol", [0.5, 0.1, 0.01])
 @examples
 @given(seed=st.integers(0, 10**6))
-def test_separable_data_end_as_promised(tol, seed):
+def test_separable_data_converge_within_the_bound(tol, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(10, 3))
     y = np.where(X @ rng.normal(size=3) + 0.3 > 0, 1, -1)
@@ -212,7 +212,7 @@ def test_losses_of_one_pass_are_bounded_as_in_the_theorems(variant, seed, C):
         assert losses @ losses <= (R2 + 1 / (2 * C)) * (u @ u + 2 * C * theirs @ theirs) * (1 + 1e-9)
 
 
-def test_average_is_the_mean_over_all_accesses():
+def test_average_is_the_mean_over_all_processed_samples():
     X, y = clouds(distance=0.3)
     for name in NAMES:
         radius = {} if name == "pa" else {"radius": 1.0}
@@ -227,7 +227,7 @@ def test_average_is_the_mean_over_all_accesses():
 
 @pytest.mark.parametrize("averaging", ["last", "averaged"])
 @pytest.mark.parametrize("name", NAMES)
-def test_stream_is_the_same_in_whatever_chunks_bit_for_bit(name, averaging):
+def test_stream_does_not_depend_on_the_chunks_bit_for_bit(name, averaging):
     X, y = clouds(distance=0.3)
     radius = {} if name == "pa" else {"radius": 2.0}
     whole = margins.get(name)(averaging=averaging, **radius).partial_fit(X, y, [-1, 1])
@@ -239,7 +239,7 @@ def test_stream_is_the_same_in_whatever_chunks_bit_for_bit(name, averaging):
     assert parts.upper_bounds_ == whole.upper_bounds_
 
 
-def test_zero_row_has_a_loss_that_nothing_takes_away():
+def test_zero_row_has_a_loss_that_no_update_reduces():
     X, y = np.array([[0.0], [1.0], [-1.0]]), np.array([1, 1, -1])
     for name in NAMES:
         model = margins.get(name)(fit_intercept=False, max_iter=3, random_state=0).fit(X, y)

@@ -145,7 +145,7 @@ def test_constant_shrinking_lambda_inverts_kappa(kappa, b, gamma):
     )
 
 
-def test_constant_shrinking_restarted_from_its_margin_climbs_as_promised():
+def test_constant_shrinking_restarted_from_its_margin_improves_as_guaranteed():
     fraction, climbed = 0.0, []
     for _ in range(3):
         b = 1e12
@@ -157,7 +157,7 @@ def test_constant_shrinking_restarted_from_its_margin_climbs_as_promised():
 
 @examples(50)
 @given(eps=st.floats(0.01, 1), r=st.floats(1, 100))
-def test_constant_shrinking_parameters_attain_the_accuracy_within_the_promised_updates(eps, r):
+def test_constant_shrinking_parameters_attain_the_accuracy_within_the_bound_on_updates(eps, r):
     lam, b = bounds.constant_shrinking_parameters(r, 1.0, eps)
     assert bounds.constant_shrinking_kappa(r, 1.0, b, lam) == pytest.approx(1 - eps, abs=1e-12)
     fraction = bounds.constant_shrinking_fraction(r, 1.0, b, lam)
@@ -283,7 +283,7 @@ def test_ranges_name_every_argument_and_the_docstring_repeats_them(bound):
 
 
 @pytest.mark.parametrize(("bound", "name"), parameters())
-def test_arguments_outside_of_their_range_are_refused(bound, name):
+def test_arguments_outside_of_their_range_are_rejected(bound, name):
     low, high, with_low, with_high = ends(bound, name)
     kind = inspect.signature(bound).parameters[name].annotation
     for value in (low - 1 if with_low else low, high + 1 if with_high else high):
@@ -307,7 +307,7 @@ def test_arguments_at_the_included_ends_of_their_range_are_accepted(bound, name)
 
 @pytest.mark.parametrize(("bound", "name"), parameters())
 @pytest.mark.parametrize("value", ["3", None, [3.0], 1j])
-def test_arguments_that_are_no_numbers_are_refused(bound, name, value):
+def test_arguments_that_are_no_numbers_are_rejected(bound, name, value):
     kind = inspect.signature(bound).parameters[name].annotation.__name__
     with pytest.raises(TypeError) as refusal:
         bound(**{**valid_arguments(bound), name: value})
@@ -316,12 +316,12 @@ def test_arguments_that_are_no_numbers_are_refused(bound, name, value):
 
 
 @pytest.mark.parametrize(("bound", "name"), parameters())
-def test_nan_is_refused(bound, name):
+def test_nan_is_rejected(bound, name):
     with pytest.raises((ValueError, TypeError), match=f"^{name} of {bound.__name__} must be"):
         bound(**{**valid_arguments(bound), name: math.nan})
 
 
-def test_refusal_names_argument_function_range_and_value():
+def test_error_names_argument_function_range_and_value():
     with pytest.raises(ValueError) as refusal:
         bounds.fixed_margin_updates(2.0, 3, 0.5)
     assert str(refusal.value) == "gamma of fixed_margin_updates must be in (0, R]. Got 3.0."
@@ -333,7 +333,7 @@ def test_refusal_names_argument_function_range_and_value():
 @pytest.mark.parametrize(
     "bound", [bounds.constant_shrinking_updates, bounds.constant_shrinking_fraction]
 )
-def test_shrinking_too_strong_to_converge_is_refused(bound):
+def test_shrinking_too_strong_to_converge_is_rejected(bound):
     with pytest.raises(ValueError) as refusal:
         bound(2.0, 1.0, 1.5, 0.25)  # 2 gamma**2 / (R**2 + 2 b + gamma**2) is 1/4, too
     assert str(refusal.value) == f"lam of {bound.__name__} must be in [0, 0.25). Got 0.25."

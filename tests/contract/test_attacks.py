@@ -45,7 +45,7 @@ def test_two_threads_never_share_a_cache_of_kernel_rows(monkeypatch):
 
 
 @pytest.mark.parametrize("learn", ["fit", "partial_fit"])
-def test_what_is_refused_leaves_everything_as_it_was(learn):
+def test_a_rejected_call_leaves_the_estimator_unchanged(learn):
     X, y = noisy()
     clf, undisturbed = (
         margins.get("perceptron")(random_state=0).partial_fit(X, y, classes=[0, 1]) for _ in range(2)
@@ -67,7 +67,7 @@ def test_averaging_of_a_stream_stays():
         clf.partial_fit(X, y)
 
 
-def test_ctrl_c_is_heard_while_rows_of_a_kernel_are_computed(ctrl_c):
+def test_ctrl_c_interrupts_the_computation_of_kernel_rows(ctrl_c):
     calls = []
 
     def kernel(A, B):
@@ -110,7 +110,7 @@ def test_callbacks_change_nothing_and_every_task_that_begins_ends():
 
 
 @pytest.mark.parametrize(("n_features", "n_samples"), [(2, 0), (4, 0), (3, 5), (3, 61)])
-def test_weight_vector_of_other_samples_is_refused(n_features, n_samples):
+def test_weight_vector_of_other_samples_is_rejected(n_features, n_samples):
     X, y = noisy()
     rows = rows_of(X)
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, True)
@@ -123,7 +123,7 @@ def test_weight_vector_of_other_samples_is_refused(n_features, n_samples):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
-def test_callbacks_see_all_samples_those_of_weight_zero_too(kernel):
+def test_callbacks_get_all_samples_including_those_of_weight_zero(kernel):
     callback = pytest.importorskip("sklearn.callback")
     X, y = noisy()
     X = X @ X.T if kernel == "precomputed" else X
@@ -146,7 +146,7 @@ def test_tail_of_a_precomputed_kernel_without_samples_of_weight_zero():
     assert_array_equal(tail.support_, linear.support_)
 
 
-def test_tail_must_leave_samples_to_train_on():
+def test_validation_fraction_must_leave_samples_to_train_on():
     with pytest.raises(ValueError, match="validation_fraction of Perceptron must leave samples"):
         margins.get("perceptron")(averaging="tail", validation_fraction=0.9).fit([[0.0], [1.0]], [0, 1])
 
@@ -166,7 +166,7 @@ def test_votes_of_any_number_of_epochs_can_be_counted(max_iter):
     assert 2**52 < clf.votes_[0].sum() < 2**54
 
 
-def test_distances_beyond_double_arithmetic_are_refused():
+def test_distances_beyond_double_arithmetic_are_rejected():
     X, y = noisy()
     with pytest.raises(ValueError, match=r"Row \d+ of X is too long"):
         margins.get("pdm")(kernel="rbf").fit(X * 1e160, y)

@@ -27,7 +27,7 @@ def test_numbers_that_are_none_are_refused(name, number):
 
 
 @each_algorithm
-def test_shapes_that_are_no_problem_are_refused(name):
+def test_invalid_shapes_are_rejected(name):
     X, y = small()
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
         make(name).fit(X[0], y)
@@ -48,7 +48,7 @@ def test_shapes_that_are_no_problem_are_refused(name):
 
 
 @each_algorithm
-def test_kinds_of_numbers_that_are_not_real_are_refused(name):
+def test_kinds_of_numbers_that_are_not_real_are_rejected(name):
     X, y = small()
     with pytest.raises(ValueError, match="Complex data not supported"):
         make(name).fit(X + 0j, y)
@@ -69,7 +69,7 @@ def test_one_class_is_refused_by_its_label(name, label):
 
 
 @each_algorithm
-def test_targets_that_are_no_classes_are_refused(name):
+def test_invalid_targets_are_rejected(name):
     X, y = small()
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         make(name).fit(X, y + 0.5 * X[:, 0])
@@ -102,7 +102,7 @@ def test_other_sparse_formats_are_converted(name, kind):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in UNSCALED])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_zero_row_is_refused_where_no_margin_can_exist(name, container):
+def test_zero_row_is_rejected_where_no_margin_can_exist(name, container):
     X, y = small()
     X[5] = 0
     X = container(X)
@@ -165,7 +165,7 @@ def test_matrix_of_zeros_leaves_the_bias(name):
 
 
 @each_algorithm
-def test_sample_weights_that_are_none_are_refused(name):
+def test_invalid_sample_weights_are_rejected(name):
     X, y = small()
     weight = np.ones(len(y))
     weight[[4, 7]] = -1, -2.5
@@ -188,7 +188,7 @@ def test_sample_weights_that_are_none_are_refused(name):
 
 @each_algorithm
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_class_without_a_positive_weight_is_refused_by_its_label(name, n_classes):
+def test_class_without_a_positive_weight_is_rejected_by_its_label(name, n_classes):
     X, y = small(n_classes=n_classes)
     labels = np.array(["ham", "spam", "zebra"])[:n_classes]
     with pytest.raises(ValueError) as refusal:
@@ -214,7 +214,7 @@ def test_class_weights_that_are_none_are_refused(name, number):
 
 
 @each_algorithm
-def test_class_weight_of_an_unknown_class_is_refused(name):
+def test_class_weight_of_an_unknown_class_is_rejected(name):
     X, y = small()
     for class_weight in ({0: 1.0, 7: 2.0}, {7: 2.0}, {"0": 1.0, "1": 2.0}):
         with pytest.raises(ValueError, match="class"):
@@ -249,7 +249,7 @@ def assert_same_model(one, other, X):
 
 
 @each_algorithm
-def test_prediction_before_a_fit_is_refused(name):
+def test_prediction_before_a_fit_is_rejected(name):
     X, _ = small()
     for method in ("predict", "decision_function"):
         with pytest.raises(NotFittedError, match=own_name(name)):
@@ -258,7 +258,7 @@ def test_prediction_before_a_fit_is_refused(name):
 
 @quiet
 @each_algorithm
-def test_prediction_of_what_was_not_trained_for_is_refused(name):
+def test_prediction_for_invalid_input_is_rejected(name):
     X, y = small()
     classifier = make(name).fit(X, y)
     for method in (classifier.predict, classifier.decision_function):
@@ -276,7 +276,7 @@ def test_prediction_of_what_was_not_trained_for_is_refused(name):
 
 
 @quiet
-def test_refused_fit_leaves_an_earlier_one_as_it_was():
+def test_rejected_fit_leaves_the_previous_one_unchanged():
     X, y = small()
     classifier = make("pdm").fit(X, y)
     before = classifier.coef_.copy(), classifier.classes_.copy()

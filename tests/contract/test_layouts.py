@@ -130,7 +130,7 @@ DENSE = {
 
 
 def with_columns(X, dtype, container=sparse.csr_matrix):
-    """CSR whose indices are of that dtype, even where a smaller one would do."""
+    """CSR with indices of this dtype, even if a smaller one suffices."""
     X = container(X)
     X.indices, X.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
     return X

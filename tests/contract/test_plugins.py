@@ -1,7 +1,7 @@
-"""Plug-ins as people make them: packages, compiled ones too, installed beside an installed margins.
+"""Third-party plug-ins: pure and compiled packages, installed beside an installed margins.
 
-The packages are in tests/plugins; one more is the README's. All are installed into one environment
-that is thrown away, and asked from outside. Also here: how light the front door is.
+The packages are in tests/plugins; one more is the README's. All are installed into one temporary
+environment and run in other processes. Also here: the time and the imports of `import margins`.
 """
 
 import doctest
@@ -190,7 +190,7 @@ def environment(wheel_and_environment):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Compilers are not found by the path there.")
-def test_what_is_missing_is_said(monkeypatch):
+def test_missing_requirements_are_named(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     assert what_is_missing() == "There is no C compiler: no-such-compiler is not on the path."
@@ -210,7 +210,7 @@ def test_headers_are_in_the_wheel_beside_the_kernels(wheel_and_environment):
     assert {kernel.as_posix() + suffix for kernel in kernels} <= set(held)
 
 
-def test_what_is_asked_is_what_has_been_installed(environment):
+def test_the_environment_uses_the_installed_package(environment):
     modules = ["margins", "halving", "fresh", "fresh_rules", "by_function"]
     answer = environment.ask(
         f"import importlib; answer = [importlib.import_module(name).__file__ for name in {modules}]"
@@ -226,7 +226,7 @@ def test_names_of_plug_ins_are_available(environment):
     assert {"pdm", "margins-shadow:pdm"} <= set(names)
 
 
-def test_asking_for_names_imports_no_plug_in(environment):
+def test_listing_names_imports_no_plug_in(environment):
     loaded = environment.ask("import margins, sys; margins.available(); answer = list(sys.modules)")
     assert not {"halving", "fresh", "fresh_rules", "broken_plug_in", "shadow", "twin_one"} & set(loaded)
 
@@ -257,7 +257,7 @@ for name in (
 """
 
 
-def test_errors_name_the_package_and_hurt_nobody_else(environment):
+def test_errors_name_the_package_and_affect_no_other(environment):
     answer = environment.ask(ERRORS)
     assert answer["broken"] == (
         "ImportError: Algorithm 'broken' of package 'margins-broken' cannot be imported from "
@@ -271,7 +271,7 @@ def test_errors_name_the_package_and_hurt_nobody_else(environment):
     assert answer["margins-twin-one:pdm"].startswith("ValueError: Unknown algorithm")
     assert answer["fresh"] == "fresh" and answer["halving"] == "halving"
     assert answer["mpu"] == "margins.algorithms.mpu"
-    # Twins are told apart, and built-ins stay what they are.
+    # Equal names are qualified by their packages, and built-ins are unchanged.
     assert answer["pdm"] == answer["scikit-margins:pdm"] == "margins.algorithms.pdm"
     assert answer["margins-shadow:pdm"] == "shadow"
     assert answer["margins-twin-one:twin"] == "twin_one"
@@ -290,7 +290,7 @@ def test_a_module_compiled_against_another_interface_cannot_be_imported(environm
     )
 
 
-def test_a_compiled_rule_that_does_not_say_its_interface_is_refused(environment):
+def test_a_compiled_rule_without_an_interface_version_is_rejected(environment):
     error = environment.ask(
         "from margins.rules import Additive, NoShrink, Rules\n"
         "from unmarked_rules import UnmarkedThreshold\n"
@@ -352,7 +352,7 @@ for rule in (relaxed.below_half_of_the_bound, relaxed.past_the_threshold, relaxe
     assert pickle.loads(pickle.dumps(rule)) is rule
 for check, arguments in algorithm_checks("relaxed")[:-1]:
     check(*arguments)
-for check, arguments in algorithm_checks("fresh")[:-1]:  # scikit-learn's are asked of pdm
+for check, arguments in algorithm_checks("fresh")[:-1]:  # scikit-learn's are those of pdm
     check(*arguments)
 answer = "kept"
 """
@@ -373,7 +373,7 @@ for name in (
 """
 
 
-def test_compiled_rules_that_go_wrong_are_told_what_is_wrong(environment):
+def test_checks_of_broken_compiled_rules_name_the_fault(environment):
     expected = {
         "WrongRoot": "check_repetitions: got 41 repetitions of an update .*expected 43, as by single",
         "Forgetful": "check_thresholds_are_pure: got a threshold of .*one value",
@@ -472,7 +472,7 @@ def test_every_plug_in_depends_on_the_distribution_not_on_the_other_project_name
         assert "scikit-margins" in requirements and "margins" not in requirements
 
 
-# -------------------------------------------------------------------------------------- the front door
+# --------------------------------------------------------------------------------- the package's import
 
 TIMES = """
 from time import process_time
@@ -487,7 +487,7 @@ print(*(after - before for before, after in zip(times, times[1:])))
 """
 
 
-def test_importing_margins_and_asking_for_names_takes_a_blink():
+def test_importing_margins_and_listing_names_is_fast():
     # Processor time, and the least of several runs: whatever else the machine does can only add.
     runs = [
         [float(word) for word in subprocess.check_output([sys.executable, "-c", TIMES]).split()]
@@ -498,7 +498,7 @@ def test_importing_margins_and_asking_for_names_takes_a_blink():
     assert asking < 0.050, f"margins.available() takes {asking:.3f} s"
 
 
-def test_importing_margins_loads_nothing_that_it_does_not_need_yet():
+def test_importing_margins_loads_only_what_it_needs():
     code = "import sys; before = set(sys.modules); import margins; print(*set(sys.modules) - before)"
     loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
     assert not {name for name in loaded if name.split(".")[0] in ("numpy", "scipy", "sklearn", "joblib")}

@@ -1,8 +1,7 @@
-"""How much work a fit is: accesses and updates, which no clock and no machine can blur.
+"""The work of a fit: numbers of accesses and updates, which do not depend on time or machine.
 
-A later change may make a fit cheaper or an access dearer, but must not silently present samples a
-multiple of the times that it took to prove the same. Who lowers the numbers stores the new ones here;
-who needs a higher one says why.
+A change may make an access more expensive, but must not silently multiply the number of accesses that
+prove the same accuracy. Lower numbers are recorded here; a higher one needs a reason.
 """
 
 import functools
@@ -18,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 
-# Rounding decides ties, and so, a little, how a run goes on: other processors count a little otherwise.
+# Rounding decides ties, and so affects runs slightly: counts differ slightly between processors.
 ROOM = 1.25
 # {(data set, task): (accesses, updates with their multiplicities)} of MarginClassifier.
 WORK = {
@@ -137,12 +136,12 @@ def check_work(algorithm, name, task, accesses, updates):
 
 
 @pytest.mark.parametrize(("name", "task"), list(WORK))
-def test_the_planned_solvers_need_no_more_passes_and_updates_than_it_did(name, task):
+def test_the_planned_solvers_need_no_more_passes_and_updates_than_recorded(name, task):
     check_work("auto", name, task, *WORK[name, task])
 
 
 @pytest.mark.parametrize(("algorithm", "name"), list(OTHERS))
-def test_others_need_no_more_passes_and_updates_than_they_did(algorithm, name):
+def test_other_algorithms_need_no_more_passes_and_updates_than_recorded(algorithm, name):
     fitted = check_work(algorithm, name, "c", *OTHERS[algorithm, name])
     assert fitted.solver_ == "rules"
 

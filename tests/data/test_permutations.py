@@ -26,7 +26,7 @@ def test_every_sample_comes_once(n, chunk):
     np.testing.assert_array_equal(np.sort(order), np.arange(n))
 
 
-def test_a_tile_holds_whole_chunks_from_all_over_in_random_order():
+def test_a_block_holds_chunks_of_all_parts_in_random_order():
     n, chunk = 16 * TILE, 64
     order = in_blocks(np.random.default_rng(0), n, chunk)
     for tile in order.reshape(-1, TILE):
@@ -49,7 +49,7 @@ def test_generator_and_shuffle_are_those_of_numpy(n):
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 1000])
-def test_mixed_orders_are_those_of_the_oracle(n):
+def test_fast_permutations_are_those_of_the_oracle(n):
     generator, other = (np.random.default_rng(5) for _ in range(2))
     order, expected = (np.arange(n, dtype=np.int32) for _ in range(2))
     for _ in range(3):
@@ -58,7 +58,7 @@ def test_mixed_orders_are_those_of_the_oracle(n):
         np.testing.assert_array_equal(order, expected)
 
 
-def test_any_mixed_order_is_as_likely_as_another():
+def test_all_fast_permutations_are_equally_probable():
     generator, counts = np.random.default_rng(1), Counter()
     for _ in range(24_000):
         order = np.arange(4, dtype=np.int32)
@@ -81,7 +81,7 @@ def test_some_samples_come_in_blocks(size):
 
 
 @pytest.mark.parametrize(("n", "size"), [(1, 1), (10, 10), (1000, 250), (1797, 1000), (100_003, 25_000)])
-def test_some_samples_are_spread_over_all(n, size):
+def test_subsamples_are_spread_over_all_samples(n, size):
     order = spread(np.random.default_rng(0), n, size)
     assert order.dtype == np.int32
     assert len(order) == size
@@ -150,7 +150,7 @@ def test_an_order_of_some_samples_holds_each_once(chunk, monkeypatch):
     assert not np.array_equal(first, second)
 
 
-def test_samples_are_from_all_over_the_data():
+def test_subsamples_are_from_all_parts_of_the_data():
     sample = Orders(1000, rows_of(np.zeros((1000, 2))), seed=0, proven=True).sample(100)
     assert sample.dtype == np.int32
     np.testing.assert_array_equal(sample, np.unique(sample))
@@ -162,7 +162,7 @@ def test_samples_are_from_all_over_the_data():
 
 @pytest.mark.parametrize("shuffle", ["epochs", "once", "never", "draws"])
 @pytest.mark.parametrize("n_held_out", [0, 20])
-def test_orders_change_when_they_are_to(shuffle, n_held_out):
+def test_orders_change_as_shuffle_requires(shuffle, n_held_out):
     of_a_run = Orders(100, rows_of(np.zeros((100, 2))), seed=0, proven=False)
     of_a_run.shuffle, of_a_run.n_held_out = shuffle, n_held_out
     first, second = of_a_run.next().copy(), of_a_run.next().copy()
@@ -192,7 +192,7 @@ def test_the_proof_is_the_same(monkeypatch):
 
 
 @pytest.mark.parametrize("name, parameters", [("pa", {}), ("pam", {"shuffle": "epochs"})])
-def test_algorithms_without_a_proof_see_permutations(monkeypatch, name, parameters):
+def test_algorithms_without_a_proof_get_plain_permutations(monkeypatch, name, parameters):
     before = fit(name, max_iter=3, **parameters)
     monkeypatch.setattr(permutations, "PERMUTATION", replace(permutations.PERMUTATION, min_bytes=0))
     np.testing.assert_array_equal(fit(name, max_iter=3, **parameters).coef_, before.coef_)

@@ -18,8 +18,8 @@ Y = np.array([1, 1, 1, 0])
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """How often scikit-learn was asked."""
+def calls(monkeypatch):
+    """The calls of scikit-learn's validation."""
     calls = []
     original = validation.validate_data
 
@@ -67,36 +67,36 @@ OTHER_LABELS = {
 
 @pytest.mark.parametrize("kind", READY)
 @pytest.mark.parametrize("labels", LABELS)
-def test_what_is_ready_is_taken_as_it_is(kind, labels, asked):
+def test_valid_input_is_not_converted(kind, labels, calls):
     given, y = READY[kind], LABELS[labels]
     classifier = margins.get("mpu")(random_state=0).fit(given, y)
     assert classifier.n_features_in_ == 2
     assert_array_equal(classifier.predict(given), y)
-    assert not asked
+    assert not calls
     Z, labels_, codes = validation.validate_samples(classifier, given, y)
     assert Z is given and labels_ is y
     assert_array_equal(classifier.classes_[codes], y)
 
 
 @pytest.mark.parametrize("kind", NOT_READY)
-def test_other_matrices_are_left_to_scikit_learn(kind, asked):
+def test_other_matrices_are_left_to_scikit_learn(kind, calls):
     if kind == "matrix, a subclass":
-        with pytest.raises(Exception):  # noqa: B017 - whatever scikit-learn makes of it, we were asked
+        with pytest.raises(Exception):  # noqa: B017 - the kind of error is scikit-learn's
             margins.get("mpu")().fit(NOT_READY[kind] * np.nan, Y)
-        assert len(asked) == 1
+        assert len(calls) == 1
         return
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         classifier = margins.get("mpu")(random_state=0).fit(NOT_READY[kind], Y)
-    assert len(asked) == 1
+    assert len(calls) == 1
     if kind != "booleans":  # other numbers
         assert_array_equal(classifier.predict(NOT_READY[kind]), Y)
 
 
 @pytest.mark.parametrize("kind", OTHER_LABELS)
-def test_other_labels_are_left_to_scikit_learn(kind, asked):
+def test_other_labels_are_left_to_scikit_learn(kind, calls):
     classifier = margins.get("mpu")(random_state=0).fit(X, OTHER_LABELS[kind])
-    assert len(asked) == 1
+    assert len(calls) == 1
     assert_array_equal(classifier.predict(X), np.asarray(OTHER_LABELS[kind]))
 
 
@@ -113,7 +113,7 @@ def test_other_labels_are_left_to_scikit_learn(kind, asked):
         (X[:3], "inconsistent numbers of samples"),
     ],
 )
-def test_what_is_not_allowed_is_refused(bad, message):
+def test_invalid_input_is_rejected(bad, message):
     classifier = margins.get("mpu")()
     with pytest.raises(ValueError, match=message):
         classifier.fit(bad, Y[: len(bad)] if bad.shape[:1] == (0,) else Y)
@@ -124,14 +124,14 @@ def test_what_is_not_allowed_is_refused(bad, message):
             fitted.predict(bad)
 
 
-def test_finite_numbers_with_an_infinite_sum_are_finite(asked):
+def test_finite_numbers_with_an_infinite_sum_are_finite(calls):
     large = np.full((4, 2), 1e308)
     with pytest.raises(ValueError, match="too long"):
         margins.get("mpu")().fit(large, Y)
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
-def test_other_shapes_of_labels_are_refused():
+def test_other_shapes_of_labels_are_rejected():
     with pytest.raises(ValueError, match="1d array"):
         margins.get("mpu")().fit(X, np.eye(4, dtype=int))
     with pytest.raises(ValueError, match="at least 2 classes"):
@@ -140,7 +140,7 @@ def test_other_shapes_of_labels_are_refused():
         margins.get("mpu")().fit(X, np.array([0.1, 0.2, 0.3, 0.4]))
 
 
-def test_many_classes_are_worth_scikit_learns_warning():
+def test_many_classes_raise_the_warning_of_scikit_learn():
     rng = np.random.default_rng(0)
     many = rng.normal(size=(24, 2))
     with pytest.warns(UserWarning, match="unique classes"):

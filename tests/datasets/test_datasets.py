@@ -104,7 +104,7 @@ def test_noise_flips_its_share_of_the_labels_and_nothing_else(noise):
     assert np.mean(y != noisy_y) == pytest.approx(noise, abs=4 * deviation)
 
 
-def test_noise_hits_both_classes_alike():
+def test_noise_flips_labels_of_both_classes_equally():
     _, y = make_noisy_halfspace(10, n_samples=5000, random_state=0)
     _, noisy = make_noisy_halfspace(10, noise=0.25, n_samples=5000, random_state=0)
     for label in (-1, 1):
@@ -113,7 +113,7 @@ def test_noise_hits_both_classes_alike():
         assert np.mean(noisy[of_class] != label) == pytest.approx(0.25, abs=4 * deviation)
 
 
-def test_random_state_decides_the_data():
+def test_random_state_determines_the_data():
     def data(random_state):
         return make_noisy_halfspace(10, noise=0.1, random_state=random_state)
 
@@ -136,7 +136,7 @@ def test_a_pool_without_a_hyperplane_is_drawn_again():
 
 
 @pytest.mark.parametrize("margin", [12, 1e9, 1e308, np.float64(1e308), np.float32(50)])
-def test_a_margin_that_leaves_nothing_is_refused(margin):
+def test_a_margin_without_samples_is_rejected(margin):
     with pytest.raises(ValueError) as error:
         make_noisy_halfspace(5, margin=margin, n_samples=30, random_state=0)
     assert str(error.value) == (
@@ -161,7 +161,7 @@ def test_a_margin_that_leaves_nothing_is_refused(margin):
         ("n_samples", None, "an integer in [1, inf)"),
     ],
 )
-def test_parameters_that_are_not_allowed_are_refused(name, value, allowed):
+def test_parameters_that_are_not_allowed_are_rejected(name, value, allowed):
     with pytest.raises(ValueError) as error:
         make_noisy_halfspace(**{name: value})
     assert str(error.value) == f"{name} of make_noisy_halfspace must be {allowed}. Got {value!r}."

@@ -183,7 +183,7 @@ def test_large_random_budget_is_the_perceptron():
     assert budget.n_updates_ == plain.n_updates_
 
 
-def test_seed_decides_what_is_lost_and_the_order_does_not():
+def test_seed_determines_which_samples_are_removed():
     X, y = integers(2, m=100)
     rows = rows_of(X)
     data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)

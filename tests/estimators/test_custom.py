@@ -151,7 +151,7 @@ def unit(x):
 
 
 @pytest.mark.parametrize("p", [2, 3, 20])
-def test_alma_of_a_stream_makes_the_updates_of_the_paper_in_whatever_chunks(p):
+def test_alma_of_a_stream_makes_the_updates_of_the_paper_for_any_chunks(p):
     X, y = problem(3, m=60, noise=0.5)
     w, mistakes, _, bound = alma(extended(X, y, 1.0, math.inf), p, 0.5, [np.arange(60)])
     whole = Alma(p=p, eps=0.5).partial_fit(X, y, [-1, 1])
@@ -196,7 +196,7 @@ def greatest_margin(unit_data, p):
     C=st.sampled_from([math.inf, 1.0]),
     stop=st.sampled_from(["certificate", "clean-pass"]),
 )
-def test_alma_keeps_the_two_promises_of_its_theorem(seed, p, eps, C, stop):
+def test_alma_satisfies_both_bounds_of_its_theorem(seed, p, eps, C, stop):
     X, y = problem(seed, m=12, d=3)
     unit_data = normalised(extended(X, y, 1.0, C), p)
     low, high = greatest_margin(unit_data, p)
@@ -223,7 +223,7 @@ def test_alma_prefers_few_features_with_a_large_p():
 
 
 @pytest.mark.parametrize("z", [1e-40, 1e40])
-def test_alma_bears_any_unit_and_any_p(z):
+def test_alma_converges_in_any_unit_with_any_p(z):
     X, y = problem(5)
     for p in (2, 40, 100):
         with warnings.catch_warnings():
@@ -255,14 +255,14 @@ def test_second_order_perceptron_makes_the_mistakes_of_the_paper(a, rho, contain
         assert_allclose(unit(found), unit(w), atol=1e-8)
         counts = np.bincount(mistakes, minlength=len(y))
         assert_allclose(fit.dual_coef_[0] / fit.dual_coef_[0].sum(), counts / counts.sum(), rtol=1e-12)
-        # The bound is |sum of the mistaken samples| / their number, private coordinates included.
+        # The bound is |sum of the mistaken samples| / their number, slack terms included.
         v = (counts * y) @ columns
         squared = v @ v + np.sum(counts**2) / (2 * 3.0)
         bound = math.sqrt(squared) / counts.sum()
         assert fit.certificates_[0].upper_bound == pytest.approx(bound, rel=1e-9)
 
 
-def test_second_order_perceptron_of_a_stream_is_the_papers_in_whatever_chunks():
+def test_second_order_perceptron_of_a_stream_is_the_papers_for_any_chunks():
     X, y = problem(4, m=80, noise=0.5)
     columns = np.hstack([X, np.ones((80, 1))])
     w, mistakes, _ = second_order(columns, y, 1.0, [np.arange(80)])
@@ -276,9 +276,10 @@ def test_second_order_perceptron_of_a_stream_is_the_papers_in_whatever_chunks():
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_second_order_perceptron_refuses_features_whose_matrix_nobody_has(method):
+def test_second_order_perceptron_rejects_too_many_features(method):
     X = sparse.csr_array((np.ones(4), (range(4), range(4))), shape=(4, 62_061))
-    with pytest.raises(ValueError, match=r"^X of SecondOrderPerceptron must have at most 10000 feat"):
+    name = r"second-order-perceptron \(SecondOrderPerceptron\)"
+    with pytest.raises(ValueError, match=rf"^X of {name} must have at most 10000 feat"):
         if method == "fit":
             SecondOrder().fit(X, [0, 1, 0, 1])
         else:

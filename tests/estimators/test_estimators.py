@@ -240,7 +240,7 @@ def test_separable_clouds_are_separated_without_a_warning(name):
     for C in (1.0, math.inf):
         classifier = make(name, C=C, random_state=0).fit(X, y)
         assert classifier.converged_ or name in ENDLESS
-        if name != AVERAGE:  # which promises a good hyperplane, not one that makes no mistake
+        if name != AVERAGE:  # which does not guarantee a separating hyperplane
             assert classifier.score(X, y) == 1
 
 

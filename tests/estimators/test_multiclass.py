@@ -1,4 +1,4 @@
-"""One-vs-rest in threads: who trains which problem, and what becomes of errors and of Ctrl-C."""
+"""One-vs-rest in threads: the distribution of problems, errors, and Ctrl-C."""
 
 import os
 import signal

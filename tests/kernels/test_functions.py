@@ -114,7 +114,7 @@ def test_squared_distances_that_rounding_makes_negative_are_zero():
     assert RBF(1.0).block(X, X).max() == 1
 
 
-def test_radial_kernel_of_a_distance_that_is_no_number_is_none():
+def test_radial_kernel_of_a_nan_distance_is_nan():
     X = np.array([[1e200]])
     with np.errstate(over="ignore"):
         assert np.isnan(RBF(1.0).block(X, X)).all()  # inf - inf
@@ -227,7 +227,7 @@ def test_two_kernels_of_one_name_are_an_error(registered):
 
 
 @pytest.mark.parametrize("cache_size", [1e-6, 0.01, 200.0])
-def test_cache_of_a_kernel_of_one_file_changes_not_one_bit(cache_size):
+def test_cache_of_a_kernel_of_one_file_does_not_change_results(cache_size):
     X, y, _ = clouds(90)
     params = {"kernel": RationalQuadratic(), "C": 10.0, "max_iter": 5, "random_state": 0}
     plain = margins.get("mpu")(**params).fit(X, y)
@@ -315,7 +315,7 @@ def test_names_of_pfm_are_those_without_a_gamma():
         (lambda: kernel_parameter("width"), r"of a kernel in \['linear', .*\]\. Got 'width'"),
     ],
 )
-def test_wrong_parameter_is_refused(make, message):
+def test_wrong_parameter_is_rejected(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -323,7 +323,7 @@ def test_wrong_parameter_is_refused(make, message):
 # -------------------------------------------------------------------------------------------- errors
 
 
-def test_estimator_without_such_a_kernel_says_which_there_are():
+def test_unknown_kernel_is_an_error_that_lists_the_known_ones():
     X, y, _ = clouds()
     message = r"^kernel of \w+ must be one of 'linear', 'poly', 'precomputed', 'rbf' or a callable\. Got"
     for kernel in ("sigmoid", "RBF", None, 3):
@@ -333,7 +333,7 @@ def test_estimator_without_such_a_kernel_says_which_there_are():
 
 @dataclass(frozen=True)
 class Wrong(Kernel):
-    """A kernel whose formula fails where `fails` says."""
+    """A kernel with a formula that fails in the phase `fails`."""
 
     result: object = None
 
@@ -365,13 +365,13 @@ def test_error_of_the_formula_is_the_error_of_fit_and_prediction():
         Wrong(Odd("no value")).block(X, X)
 
 
-def test_kernel_without_a_formula_says_what_it_lacks():
+def test_kernel_without_a_formula_is_an_error_that_names_the_missing_method():
     X, y, _ = clouds()
     with pytest.raises(NotImplementedError, match=r"Kernel must define transform\(products, "):
         margins.get("pdm")(kernel=Kernel()).fit(X, y)
 
 
-def test_rows_too_long_for_distances_are_refused():
+def test_rows_too_long_for_distances_are_rejected():
     X, y, _ = clouds()
     X[7, 0] = 1e70
     for kernel in (RBF(1.0), RationalQuadratic()):

@@ -184,7 +184,7 @@ def test_certificate_is_that_of_the_weights_where_rows_are_long_beside_the_margi
         assert_allclose(certificate.primal, float(objective), rtol=1e-6)
 
 
-def test_a_callback_sees_the_weights_of_the_features():
+def test_a_callback_gets_the_weights_of_the_features():
     pytest.importorskip("sklearn.callback")
     X, y = few()
     seen = []
@@ -237,7 +237,7 @@ def test_scales(scale):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_too_long_a_row_is_refused_without_warnings(container):
+def test_too_long_a_row_is_rejected_without_warnings(container):
     X, y = few()
     X[7, 0] = 1e200
     with warnings.catch_warnings():

@@ -32,7 +32,7 @@ PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginC
 ROUNDED = ["cramma", "micra", "romma", "aggressive-romma"]
 NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], AveragingClassifier)]
 VOTING = ["voted-perceptron"]  # the model is a list of mistakes, not coefficients
-BY_POINTS = [name for name in NAMES if name != "pfm"]  # whose gamma is a margin, not a kernel's
+BY_POINTS = [name for name in NAMES if name != "pfm"]  # its gamma is a margin, not a kernel's
 # Single samples are added, and their sum is neither scaled nor projected.
 SUMS = [name for name in NOISE_TOLERANT if name != "averaged-perceptron"] + ["servedio-average"]
 
@@ -243,13 +243,13 @@ def test_hinge_loss_has_kernels_too(C):
     assert optimum * (1 - 1e-9) <= certificate.primal <= optimum * 1.001
     assert certificate.dual <= optimum * (1 + 1e-9)
     assert (np.abs(classifier.dual_coef_) <= 1.001 * C).all()  # at the scale of the primal
-    # The bias of SVC is free, ours weighs like a feature: a large one is nearly free.
+    # The bias of SVC is not penalised; here it is a feature's weight, hardly penalised if that is large.
     free = SVC(C=C, kernel="rbf", gamma=2.0, tol=1e-6).fit(X, y)
     ours = clone(classifier).set_params(intercept_scaling=30.0).fit(X, y)
     assert_allclose(ours.decision_function(X), free.decision_function(X), atol=0.1)
 
 
-def test_what_no_hyperplane_separates_a_kernel_does():
+def test_a_kernel_separates_what_no_hyperplane_does():
     rng = np.random.default_rng(0)
     X = rng.uniform(0.2, 1, (60, 2)) * rng.choice([-1, 1], (60, 2))
     y = X[:, 0] * X[:, 1] > 0
@@ -265,7 +265,7 @@ def test_what_no_hyperplane_separates_a_kernel_does():
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @each_by_points
-def test_model_is_what_support_vector_machines_have(name, n_classes, container):
+def test_model_has_the_attributes_of_support_vector_machines(name, n_classes, container):
     X, y, Z = clouds(n_classes)
     classifier = make(name, kernel="rbf", gamma=0.5, C=10.0).fit(container(X), y)
     n_problems = 1 if n_classes == 2 else n_classes
@@ -482,7 +482,7 @@ def test_wrong_shape_during_a_fit_is_an_error():
 
 
 @each_algorithm
-def test_matrix_that_is_not_square_is_refused(name):
+def test_matrix_that_is_not_square_is_rejected(name):
     X, y, Z = integers()
     for given in (X, linear(X, X)[:, 1:], sparse.csr_array(X)):
         sentence = rf"must be a square matrix\. Got shape 40 x {given.shape[1]}\.$"
@@ -495,7 +495,7 @@ def test_matrix_that_is_not_square_is_refused(name):
 
 
 @each_algorithm
-def test_negative_squared_length_is_refused(name):
+def test_negative_squared_length_is_rejected(name):
     X, y, _ = integers()
     gram = linear(X, X)
     gram[7, 7] = -3.0
@@ -507,7 +507,7 @@ def test_negative_squared_length_is_refused(name):
 
 @pytest.mark.parametrize("C", [1.0, math.inf])
 @each_algorithm
-def test_matrix_of_no_kernel_is_no_reason_to_crash(name, C):
+def test_indefinite_matrix_does_not_crash(name, C):
     # As in SVC negative eigenvalues are not looked for; with them |a|^2 may vanish.
     for seed in range(10):
         rng = np.random.default_rng(seed)

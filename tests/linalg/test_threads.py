@@ -9,7 +9,7 @@ import margins
 from margins.linalg.threads import one_thread, set_n_threads
 
 
-def test_threads_of_linear_algebra_are_as_they_were_after_classes_in_threads():
+def test_threads_of_linear_algebra_are_restored_after_classes_in_threads():
     libraries = ThreadpoolController().select(user_api="blas")
     X, y = clouds(m=600, d=15, n_classes=6)
     with libraries.limit(limits=2):
@@ -30,7 +30,7 @@ def test_newton_epochs_that_overlap_share_one_limit():
         assert [library["num_threads"] for library in libraries.info()] == before
 
 
-def test_whoever_comes_limits_linear_algebra_to_one_thread():
+def test_overlapping_contexts_limit_linear_algebra_to_one_thread():
     libraries = ThreadpoolController().select(user_api="blas").lib_controllers
     before = [library.get_num_threads() for library in libraries]
     within = []

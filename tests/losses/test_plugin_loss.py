@@ -1,4 +1,4 @@
-"""A loss of somebody else's, of one file: fitted and certified like those of the library."""
+"""A third party's loss in one file: fitted and certified like those of the library."""
 
 import functools
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_the_whole_plug_in_is_short():
     assert len(Path(modified_huber.__file__).read_text(encoding="utf-8").splitlines()) <= 80
 
 
-def test_two_numbers_and_a_value_say_everything_else():
+def test_a_loss_is_defined_by_two_numbers_and_its_value():
     loss = ModifiedHuber(np.array([0.5, 2.0]))
     assert_allclose(loss.diag, [1.0, 0.25])
     assert_allclose(loss.upper, [2.0, 8.0])
@@ -127,7 +127,7 @@ def test_where_no_margin_is_below_minus_1_it_is_the_squared_hinge():
 
 
 @pytest.mark.parametrize("max_iter", [1, 2])
-def test_fits_that_are_cut_short_prove_what_they_say(max_iter, tuned):
+def test_fits_without_convergence_have_valid_certificates(max_iter, tuned):
     tuned(newton={"max_steps": 1})
     X, y = noisy(0)
     with pytest.warns(match="relative duality gap reached"):
@@ -139,7 +139,7 @@ def test_fits_that_are_cut_short_prove_what_they_say(max_iter, tuned):
     assert primal == pytest.approx(certificate.primal, rel=1e-9)
 
 
-def test_epochs_over_working_sets_know_the_dual_value(monkeypatch, tuned):
+def test_epochs_over_working_sets_have_the_dual_value(monkeypatch, tuned):
     # Samples outside the working set may be at upper bounds that a diagonal belongs to.
     tuned(newton={"max_steps": 1})
     values = []
@@ -168,7 +168,7 @@ def test_layouts_and_threads_make_no_difference():
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
-def test_a_solver_that_cannot_serve_says_why():
+def test_a_solver_that_is_not_applicable_is_an_error_with_the_reason():
     X, y = noisy()
     expected = (
         r"solver='conjugate' is not applicable here: .*either upper bounds or a diagonal.*"

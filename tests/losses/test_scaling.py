@@ -44,7 +44,7 @@ def test_a_sample_at_margin_1_counts_for_nothing():
     assert hinge_sums(np.array([0.5]), np.ones(1), 2.0) == (0, 0)
 
 
-def test_what_is_not_a_number_is_not_lost():
+def test_nan_is_propagated():
     assert math.isnan(squared_hinge_sums(np.array([1.0, np.nan]), np.ones(2), 0.5)[0])
     assert math.isnan(hinge_sums(np.array([1.0, np.nan]), np.ones(2), 0.5)[0])
 
@@ -85,7 +85,7 @@ def test_minima_are_those_of_the_objective(seed):
             assert value <= least + 0.1 * (value - below) + 1e-12 * least
 
 
-def test_minimum_without_slack_is_found_where_slacks_are_dear():
+def test_minimum_without_slack_is_found_with_a_large_C():
     p, C = np.array([3.0, 1.0, 1.0 + 1e-9, 7.0]), np.full(4, 1e9)
     for start in (0.0, 1.0, 1 / (1 + 1e-9), 0.5, 30.0):
         value, factor = hinge_minimum(p, C, 2.0, start, 1.0)

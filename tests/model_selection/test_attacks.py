@@ -36,7 +36,7 @@ def search(estimator, grid, **params):
     ("first", "reason"),
     [({"averaging": ["tail"]}, "tail"), ({"kernel": ["rbf"]}, "linear"), ({"C": [1.0]}, "inf")],
 )
-def test_what_an_earlier_stage_fixed_decides_about_lockstep(first, reason):
+def test_settings_of_an_earlier_stage_determine_lockstep(first, reason):
     study = search(pam(), Stages(first, {"tau": [0, 0.5]}))
     assert reason in study.lockstep
     ((name, (value,)),) = first.items()
@@ -146,7 +146,7 @@ def test_estimators_within_lists_are_seeded():
 
 
 @pytest.mark.parametrize("text", ['{"!Foo": {}}', '{"!Study": {}}', "[]", "nonsense"])
-def test_text_that_is_no_study_is_refused(text):
+def test_text_that_is_no_study_is_rejected(text):
     with pytest.raises(ValueError, match="text of Study.from_json must come from"):
         Study.from_json(text)
 
@@ -194,7 +194,7 @@ def test_landscapes_of_any_grid(plotting, grid):
     assert np.isfinite(display.scores).any()
 
 
-def test_landscape_refuses_what_the_study_has_not(plotting):
+def test_landscape_rejects_unknown_parameters(plotting):
     study = search(pam(), {"tau": [0, 1]})
     with pytest.raises(ValueError, match="zz"):
         plotting.LandscapeDisplay.from_study(study, metric="zz")

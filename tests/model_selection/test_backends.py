@@ -100,15 +100,15 @@ def test_a_task_without_its_data_is_small(monkeypatch):
 
 
 def test_arrays_reach_processes_by_memory_map(monkeypatch):
-    asked = []
+    calls = []
     parallel = running.Parallel
     monkeypatch.setattr(
-        running, "Parallel", lambda *args, **kw: asked.append(kw) or parallel(*args, **kw)
+        running, "Parallel", lambda *args, **kw: calls.append(kw) or parallel(*args, **kw)
     )
     study_of(n_jobs=1)
-    assert {call["max_nbytes"] for call in asked} == {"10K"}
-    assert {call["prefer"] for call in asked} == {"threads"}
-    assert not any("backend" in call for call in asked)
+    assert {call["max_nbytes"] for call in calls} == {"10K"}
+    assert {call["prefer"] for call in calls} == {"threads"}
+    assert not any("backend" in call for call in calls)
 
 
 @pytest.mark.parametrize("n_settings", [1, 3, 49])

@@ -1,4 +1,4 @@
-"""What a study is not given: each is refused before any fit, by an error that says what, where, got."""
+"""Invalid arguments of studies: rejected before any fit, by an error that says what, where, and got."""
 
 import re
 
@@ -97,7 +97,7 @@ BAD = {
 
 @pytest.mark.parametrize("protocol", [parameter_search, double_cross_validation])
 @pytest.mark.parametrize(("bad", "message"), BAD.values(), ids=BAD.keys())
-def test_bad_input_is_refused_before_any_work(protocol, bad, message, monkeypatch):
+def test_bad_input_is_rejected_before_any_work(protocol, bad, message, monkeypatch):
     def nothing(*args, **options):
         raise AssertionError("work has begun")
 
@@ -126,14 +126,14 @@ def test_stages_must_be_some():
 @pytest.mark.parametrize(
     "interval", [t_interval, lambda *args: corrected_interval(args[0], 2, 1, *args[1:])]
 )
-def test_intervals_refuse(interval):
+def test_intervals_reject_invalid_values(interval):
     with pytest.raises(ValueError, match="values of an interval must be at least 1. Got none."):
         interval([])
     with pytest.raises(ValueError, match=r"confidence of an interval must be in \(0, 1\). Got 1."):
         interval([1, 2], 1)
 
 
-def test_what_fails_in_a_fit_is_named():
+def test_failures_of_a_fit_are_named():
     holes = np.where(X == 4, np.nan, X)
     with pytest.raises(FitFailed) as caught:
         parameter_search(

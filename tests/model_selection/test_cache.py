@@ -98,7 +98,7 @@ def test_killed_studies_are_resumed(tmp_path, undisturbed, calls):
     assert all((path.stat().st_mtime_ns, path.read_bytes()) == now for path, now in kept.items())
 
 
-def test_a_finished_study_is_found_to_the_last_second(full, undisturbed, calls):
+def test_a_finished_study_is_read_from_the_cache_with_its_times(full, undisturbed, calls):
     again = study_of(cache=full)
     assert not calls and again == undisturbed
     assert study_of(cache=full).to_json() == again.to_json()
@@ -140,7 +140,7 @@ def test_two_processes_share_a_cache(tmp_path, undisturbed):
     assert not list(tmp_path.glob("??/*.tmp"))
 
 
-def test_what_others_have_finished_meanwhile_is_not_done_again(tmp_path, full, undisturbed, monkeypatch):
+def test_tasks_finished_by_other_processes_are_not_repeated(tmp_path, full, undisturbed, monkeypatch):
     calls, run = [], running.run
 
     def run_while_others_do_the_rest(*task):
@@ -156,7 +156,7 @@ def test_what_others_have_finished_meanwhile_is_not_done_again(tmp_path, full, u
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_failure_begins_nothing_and_loses_nothing(n_jobs, tmp_path, calls):
+def test_a_failure_starts_no_further_task_and_keeps_finished_ones(n_jobs, tmp_path, calls):
     holes = X.copy()
     holes[0, 0] = np.nan
     folds = [(np.arange(1, 150), np.arange(5)), (np.arange(2, 150), [1])]  # the test of the first fails
@@ -195,7 +195,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_nothing_is_found_for_another_study(change, tmp_path, calls):
+def test_the_cache_has_nothing_for_another_study(change, tmp_path, calls):
     base = {"estimator": RidgeClassifier()} | RIDGE
     study_of(**base, cache=tmp_path)
     del calls[:]
@@ -214,7 +214,7 @@ def test_other_versions_find_nothing(tmp_path, calls, monkeypatch):
     assert len(calls) == 2 * before
 
 
-def test_more_settings_find_those_that_are_known(tmp_path, calls):
+def test_additional_settings_reuse_cached_ones(tmp_path, calls):
     base = {"estimator": RidgeClassifier()} | RIDGE
     study_of(**base, cache=tmp_path)
     before = len(calls)
@@ -244,7 +244,7 @@ def scaled(X, factor=2):
     return X * factor
 
 
-scaled.__module__ = "anywhere"  # of no known version: so its code counts
+scaled.__module__ = "anywhere"  # of unknown version, so its code is part of the key
 
 
 def digests():
@@ -269,7 +269,7 @@ def test_digests_are_the_same_in_every_process():
     assert answer.stdout.split() == digests()
 
 
-def test_digests_tell_apart():
+def test_digests_differ_for_different_objects():
     def one(x):
         return x + 1
 

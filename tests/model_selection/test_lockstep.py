@@ -16,7 +16,7 @@ from margins.model_selection import lockstep
 from margins.model_selection.lockstep import reason_against, scores_in_lockstep
 from margins.parameters import Interval, parameter
 
-# Whether a run ends with a clean epoch is not what these tests are about.
+# These tests do not depend on whether a run ends with an epoch without updates.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 NOISE_TOLERANT = [
     "alpha-bound",
@@ -60,7 +60,7 @@ def real_data(n_classes=2, m=90, d=11):
 
 
 def separable_data():
-    """Some epochs, then a clean one."""
+    """Some epochs, then one without updates."""
     X, _, points = real_data()
     X = X[np.abs(X[:, 0] - 0.3) > 0.5]
     return X, X[:, 0] > 0.3, points
@@ -100,7 +100,7 @@ def test_models_are_bit_for_bit_those_of_separate_fits(n_classes, shuffle):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_every_averaging_sees_the_hypotheses_of_a_separate_fit(n_classes):
+def test_every_averaging_gets_the_hypotheses_of_a_separate_fit(n_classes):
     settings = [
         {"tau": tau, "alpha_bound": bound, "lam": lam} | averaging
         for tau, bound, lam, averaging in product([0.0, 0.5], [math.inf, 5, 2], [0.0, 0.5], AVERAGINGS)
@@ -110,7 +110,7 @@ def test_every_averaging_sees_the_hypotheses_of_a_separate_fit(n_classes):
 
 @pytest.mark.parametrize("data", [separable_data, integer_data])
 @pytest.mark.parametrize("averaging", AVERAGINGS, ids=lambda averaging: "-".join(averaging.values()))
-def test_the_epochs_after_a_clean_one_count(data, averaging):
+def test_epochs_after_one_without_updates_count(data, averaging):
     assert_alike(pam(max_iter=60, **averaging), GRID, *data())
 
 
@@ -178,7 +178,7 @@ def test_every_option_is_that_of_a_fit(option):
         assert_alike(pam(), [setting | option for setting in SOME] + SOME, X, y, points)
 
 
-def test_settings_of_different_orders_and_samples_may_come_together():
+def test_settings_with_different_orders_and_samples_may_be_combined():
     settings = [
         {"random_state": seed, "shuffle": shuffle, "max_iter": max_iter, "class_weight": weight}
         for seed, shuffle, max_iter, weight in product(
@@ -209,7 +209,7 @@ def test_no_settings_no_results():
     assert scores_in_lockstep(pam(), [], *real_data()) == []
 
 
-def test_the_classifier_is_left_as_it_was():
+def test_the_classifier_is_not_changed():
     classifier = pam()
     before = dict(vars(classifier))
     scores_in_lockstep(classifier, SOME, *real_data())
@@ -232,7 +232,7 @@ def columns_of_epochs(monkeypatch, classifier, settings):
     return columns
 
 
-def test_settings_that_differ_in_the_averaging_train_once(monkeypatch):
+def test_settings_that_differ_only_in_the_averaging_train_once(monkeypatch):
     assert columns_of_epochs(monkeypatch, pam(max_iter=3), AVERAGINGS) == [1, 1, 1]
 
 
@@ -288,13 +288,13 @@ def test_the_reason_against_is_returned(classifier, settings, reason):
         scores_in_lockstep(classifier, settings, *real_data())
 
 
-def test_callbacks_are_a_reason_against():
+def test_callbacks_exclude_lockstep():
     callback = pytest.importorskip("sklearn.callback")
     classifier = pam().set_callbacks(callback.ScoringMonitor(scoring="accuracy"))
     assert reason_against(classifier, [{}]) == "callbacks are set"
 
 
-def test_a_setting_may_take_the_reason_away():
+def test_a_setting_may_remove_the_reason_against_lockstep():
     assert reason_against(pam(C=1.0, random_state=None), [{"C": math.inf, "random_state": 0}]) is None
 
 

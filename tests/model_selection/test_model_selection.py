@@ -105,7 +105,7 @@ def test_several_metrics_by_name_and_callable():
     assert_array_equal(study.scores(), study.scores("auc"))
 
 
-def test_stages_fix_the_best_and_go_on():
+def test_later_stages_use_the_best_setting_of_earlier_ones():
     stages = Stages({"tau": [0, 0.25, 1]}, [{"alpha_bound": [math.inf, 5]}, {"lam": [0.5]}])
     study = double_cross_validation(pam(lam=0.25), stages, X, y, outer=3, inner=3, random_state=SEED)
     outer = list(shuffled(3).split(X, y))
@@ -205,7 +205,7 @@ def test_cv_may_be_a_splitter_or_an_iterable():
     assert_array_equal(one.tables[0].splits[0][1], np.arange(2, 200, 4))
 
 
-def test_one_seed_decides():
+def test_one_seed_determines_the_study():
     def of(seed, own=None):
         return parameter_search(pam(random_state=own), GRID, X, y, cv=3, random_state=seed)
 
@@ -215,7 +215,7 @@ def test_one_seed_decides():
     assert_array_equal(of(1).scores(), of(1, own=1).scores())
 
 
-def test_seeds_and_threads_of_parts_are_settled_too():
+def test_seeds_and_threads_of_nested_estimators_are_set_too():
     seen = []
 
     class Spy(Constant):
@@ -272,7 +272,7 @@ def one_by_one(estimator, settings, X_train, y_train, X_test, sample_weight=None
 
 @pytest.mark.parametrize("data", ["two classes", "three classes"])
 @pytest.mark.parametrize("scoring", ["accuracy", ["balanced_accuracy", "accuracy"], "roc_auc"], ids=str)
-def test_lockstep_changes_nothing_but_what_is_said_about_it(data, scoring, monkeypatch):
+def test_lockstep_changes_only_the_record_of_it(data, scoring, monkeypatch):
     samples = (X, y) if data == "two classes" else load_iris(return_X_y=True)
     if data == "three classes" and scoring == "roc_auc":
         scoring = "f1_macro"
@@ -296,7 +296,7 @@ def test_lockstep_changes_nothing_but_what_is_said_about_it(data, scoring, monke
         assert_array_equal(apart.tables[0].scores[metric], together.tables[0].scores[metric])
 
 
-def test_lockstep_is_not_for_metrics_that_look_inside(monkeypatch):
+def test_lockstep_excludes_metrics_that_read_the_estimator(monkeypatch):
     monkeypatch.setattr(
         "margins.model_selection.lockstep.reason_against", lambda estimator, settings: None
     )

@@ -200,7 +200,7 @@ def test_separable_data_survive_within_the_bounds():
 
 
 def test_error_exceeds_epsilon_no_more_often_than_delta():
-    # A promise that these runs just keep makes q no larger than it has to be: half of it is not enough.
+    # With a bound that these runs just reach, q is as small as possible: half of it is not enough.
     epsilon, delta, runs, mistake_bound = 0.05, 0.1, 40, 120
     exceeded = exceeded_by_half = 0
     for seed in range(runs):
@@ -218,7 +218,7 @@ def test_error_exceeds_epsilon_no_more_often_than_delta():
     assert exceeded <= delta * runs < exceeded_by_half
 
 
-def test_more_mistakes_than_promised_are_refused():
+def test_more_mistakes_than_the_given_bound_are_rejected():
     with pytest.raises(ValueError) as error:
         online_to_pac(slowest(5, 10), epsilon=0.1, delta=0.1, mistake_bound=4.5)
     assert str(error.value) == (
@@ -231,7 +231,7 @@ def test_more_mistakes_than_promised_are_refused():
         online_to_pac([(X, y)], epsilon=0.1, delta=0.1, gamma=1, radius=5)
 
 
-def test_as_many_mistakes_as_promised_are_accepted():
+def test_as_many_mistakes_as_the_given_bound_are_accepted():
     assert online_to_pac(slowest(5, 10), epsilon=0.1, delta=0.1, mistake_bound=5).n_mistakes == 5
 
 
@@ -368,7 +368,7 @@ OF = "of online_to_pac must be"
         ),
     ],
 )
-def test_parameters_that_are_not_allowed_are_refused(changes, message):
+def test_parameters_that_are_not_allowed_are_rejected(changes, message):
     with pytest.raises(ValueError) as error:
         online_to_pac(**(GOOD | changes))
     assert str(error.value) == message
@@ -385,7 +385,7 @@ def test_parameters_that_are_not_allowed_are_refused(changes, message):
         {"mistake_bound": None, "radius": 1},
     ],
 )
-def test_exactly_one_way_to_the_mistake_bound_is_demanded(ways):
+def test_exactly_one_way_to_give_the_mistake_bound_is_required(ways):
     with pytest.raises(
         ValueError, match="either mistake_bound, or gamma and radius. Got mistake_bound="
     ):
@@ -441,7 +441,7 @@ FIRST = ([1.0, 2.0], 1)
         ),
     ],
 )
-def test_streams_that_are_not_allowed_are_refused(stream, message):
+def test_streams_that_are_not_allowed_are_rejected(stream, message):
     with pytest.raises(ValueError) as error:
         online_to_pac(**(GOOD | {"stream": stream}))
     assert str(error.value) == message

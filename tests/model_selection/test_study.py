@@ -156,7 +156,7 @@ def test_summary_holds_the_numbers(study):
     assert f"{study.mean():.4f}" in repr(study)
 
 
-def test_study_says_with_what_it_was_made(study):
+def test_study_records_versions_estimator_and_parameters(study):
     assert study.versions["margins"] == margins.__version__
     assert study.estimator == "margins.algorithms.pam.PerceptronWithMargin"
     assert study.params["max_iter"] == 3
@@ -181,7 +181,7 @@ def test_comparison_is_paired(study):
     assert_array_equal(found.to_frame()["difference"], [pair.mean])
 
 
-def test_comparison_wants_the_same_folds_of_the_same_data(study):
+def test_comparison_requires_the_same_folds_of_the_same_data(study):
     with pytest.raises(
         ValueError, match="the same data and the same folds. Got others for 'b' than for 'a'"
     ):

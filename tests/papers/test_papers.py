@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
     not os.environ.get("MARGINS_DATA"),
     reason="MARGINS_DATA is not set: the real data sets are not part of the project",
 )
-# 10^4 times the maximum margin in the extended space, Delta = 1, rho = 1.
+# 10^4 times the maximum soft margin, Delta = 1, rho = 1.
 TRUTH = {"a9a": 85.30, "w8a": 211.03}
 # Panagiotakopoulos & Tsampouka (2011), Table 1: 10^-6 updates of PDM-succ, and what another order of
 # access may change.

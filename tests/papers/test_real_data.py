@@ -223,7 +223,7 @@ def test_missing_nominal_value_has_no_indicator():
     assert (attribute.sum(axis=1) == 0).sum() == 12
 
 
-def test_unknown_name_is_answered_with_the_nearest_and_all():
+def test_unknown_name_is_an_error_that_lists_all():
     with pytest.raises(ValueError, match=r"name .* must be one of a9a, .*wpbc\. Got 'A9B'\. ") as e:
         real_data.load("A9B")
     assert str(e.value).endswith("Did you mean 'a9a'?")
@@ -231,7 +231,7 @@ def test_unknown_name_is_answered_with_the_nearest_and_all():
         real_data.binary("zzzzzz")
 
 
-def test_unknown_part_is_refused():
+def test_unknown_part_is_rejected():
     with pytest.raises(ValueError, match=r"part of data set a9a must be 'train' or 'test'. Got 'v"):
         real_data.load("a9a", "valid")
     with pytest.raises(ValueError, match=r"part of data set w8a must be 'train'\. Got 'test'\."):
@@ -239,7 +239,7 @@ def test_unknown_part_is_refused():
 
 
 @pytest.mark.parametrize("value", [None, ""])
-def test_unset_variable_says_what_to_set(monkeypatch, value):
+def test_unset_variable_is_an_error_that_names_it(monkeypatch, value):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     if value is not None:
         monkeypatch.setenv("MARGINS_DATA", value)
@@ -265,7 +265,7 @@ def test_set_without_its_test_part_is_not_available(folder):
     assert real_data.available() == []
 
 
-def test_file_of_another_form_is_refused(folder):
+def test_file_of_another_form_is_rejected(folder):
     path = folder("wpbc/wpbc.data", b"N,1,2,3\nR,4,5,6\n")
     with pytest.raises(ValueError) as e:
         real_data.load("wpbc")

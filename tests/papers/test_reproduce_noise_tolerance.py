@@ -69,7 +69,7 @@ def check_rows(result, columns):
 
 
 @needs("promoters")
-def test_search_reports_the_paper_s_numbers_beside_ours(tmp_path):
+def test_search_reports_the_paper_s_numbers_beside_the_measured_ones(tmp_path):
     file = tmp_path / "results.json"
     options = ("--quick", "--tables", "3", "--datasets", "promoters", "--repeats", "2", "--json", file)
     done = subprocess.run([sys.executable, SCRIPT, *options], capture_output=True, text=True, timeout=60)
@@ -111,7 +111,9 @@ def test_artificial_data_need_no_files(tmp_path, monkeypatch, capsys):
     assert "\nTable 4, voted >= last on average: " in output
 
 
-def test_double_cross_validation_has_the_paper_s_intervals_beside_ours(tmp_path, monkeypatch):
+def test_double_cross_validation_has_the_paper_s_intervals_beside_the_measured_ones(
+    tmp_path, monkeypatch
+):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     columns = ("nothing", "tau-then-lambda")
     (result,) = run(tmp_path, "--quick", "--tables", "6", "--columns", *columns)
@@ -137,7 +139,7 @@ def test_svm_columns_are_linear_svc_over_the_paper_s_grids(tmp_path):
     assert 2 * result["rows"][1]["chosen"][0]["C"] in [10.0**power for power in range(-3, 5)]
 
 
-def test_neither_threads_nor_other_blocks_nor_a_cache_matter(tmp_path):
+def test_results_do_not_depend_on_threads_blocks_or_a_cache(tmp_path):
     def accuracies(*options):
         results = run(
             tmp_path, *("--quick", "--tables", "4", "--columns", "tau", "--epochs", "1", *options)
@@ -228,7 +230,7 @@ def test_kernels_have_the_columns_that_the_paper_prints(tmp_path, small_images):
 
 
 @pytest.mark.parametrize(("share", "chosen_on"), [(0.2, 20), (None, 25)])
-def test_the_test_set_chooses_only_in_hindsight(share, chosen_on):
+def test_parameters_are_selected_on_a_held_out_share_or_the_test_set(share, chosen_on):
     generator = np.random.default_rng(0)
     X, y = generator.normal(size=(34, 2)), np.arange(34) % 2
     study = Studies(3).optimization(
@@ -248,7 +250,7 @@ def test_a_hold_out_leaves_something_on_both_sides():
         assert [*train, *test] == list(range(10)) and len(train) == n_train
 
 
-def test_grids_are_the_active_values_unless_inactive_ones_are_wanted():
+def test_grids_are_the_active_values_unless_inactive_ones_are_requested():
     assert grid_of("nothing", inactive=False) == grid_of("nothing", inactive=True) == {}
     assert grid_of("tau", inactive=False) == {"tau": [0.125, 0.25, 0.5, 1, 2, 4]}
     assert grid_of("alpha", inactive=True) == {"alpha_bound": [math.inf, 80, 60, 40, 20, 10, 5]}
@@ -428,7 +430,7 @@ def test_paper_s_deviations_give_its_intervals():
 
 
 def rows(**accuracies):
-    """Rows of the column "nothing" from each averaging's accuracies; the paper's are 80, +-1 of ours."""
+    """Rows of the column "nothing" from each averaging's accuracies; the paper's are 80, +-1."""
     return [
         {
             **report.compared(values, [(value - 1, value + 1) for value in values], {"accuracy": 80.0}),
@@ -473,14 +475,14 @@ def test_ordering_compares_the_means_and_counts_the_data_sets():
 
 
 def rejected(capsys, *options):
-    """What the script says when it refuses with code 2."""
+    """The message of the script when it exits with code 2."""
     with pytest.raises(SystemExit) as stop:
         script.main(options)
     assert stop.value.code == 2
     return capsys.readouterr().err
 
 
-def test_what_cannot_be_run_is_refused_with_the_reason(tmp_path, monkeypatch, capsys):
+def test_invalid_options_are_rejected_with_the_reason(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     assert "(not set)" in rejected(capsys, "--tables", "3")
     monkeypatch.setenv("MARGINS_DATA", str(tmp_path))

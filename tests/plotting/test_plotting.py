@@ -93,7 +93,7 @@ def drawn(display):
     return display
 
 
-def test_neither_pictures_nor_matplotlib_are_imported_before_they_are_asked_for():
+def test_matplotlib_is_imported_only_by_plots():
     code = """if True:
         import sys, margins, margins.model_selection
         assert "margins.plotting" not in sys.modules
@@ -165,7 +165,7 @@ def test_gaps_are_drawn_alone():
     assert "gap" in display.ax_.get_ylabel() and display.high is None
 
 
-def test_estimators_that_cannot_be_drawn_are_refused(three_classes, pam):
+def test_estimators_that_cannot_be_drawn_are_rejected(three_classes, pam):
     with pytest.raises(ValueError, match="must have certificates in learning_curve_. Got none for 'cl"):
         CertificateDisplay.from_estimator(three_classes)
     for kind in (CertificateDisplay, EpochsDisplay):
@@ -277,7 +277,7 @@ def test_a_stage_is_drawn_alone(pam, noisy):
     assert first.x.name == "tau" and first.best is None
 
 
-def test_what_cannot_be_a_landscape_is_refused(search, pam, noisy):
+def test_what_cannot_be_a_landscape_is_rejected(search, pam, noisy):
     with pytest.raises(ValueError, match="x of LandscapeDisplay must be .* one of 'tau'. Got 'lam'"):
         LandscapeDisplay.from_study(search, x="lam")
     with pytest.raises(ValueError, match="kind of LandscapeDisplay must be .* Got 'map'"):
@@ -323,7 +323,7 @@ def test_differences_are_those_of_compare(pair):
     assert legend_of(display) == ["mean and 90 % T interval"]
 
 
-def test_comparisons_refuse_other_words(pair):
+def test_comparisons_reject_unknown_options(pair):
     with pytest.raises(ValueError, match="kind of ComparisonDisplay must be one of .* Got 'ratios'"):
         ComparisonDisplay.from_studies(pair, kind="ratios")
     with pytest.raises(ValueError, match="interval of ComparisonDisplay must be one of .* Got 'z'"):

@@ -134,19 +134,19 @@ def test_what_a_python_function_raises_reaches_the_caller(kind):
     "types",
     [[], [DOUBLE] * 2, [DOUBLE] * 5, [ctypes.c_int] * 4, [DOUBLE] * 2 + [POINTER]],
 )
-def test_a_wrong_signature_is_refused(types):
+def test_a_wrong_signature_is_rejected(types):
     function = LowLevelCallable(ctypes.CFUNCTYPE(DOUBLE, *types)(lambda *_: 0.0))
     with pytest.raises(ValueError, match="The function of Native must be"):
         Native(function)
 
 
-def test_a_wrong_result_is_refused():
+def test_a_wrong_result_is_rejected():
     function = ctypes.CFUNCTYPE(ctypes.c_int, *[DOUBLE] * 4)(lambda *_: 0)
     with pytest.raises(ValueError, match="Got `int"):
         Native(LowLevelCallable(function))
 
 
-def test_what_is_no_function_is_refused():
+def test_objects_other_than_functions_are_rejected():
     with pytest.raises(TypeError, match="Native must be given a scipy.LowLevelCallable"):
         Native(dynamic)
     with pytest.raises(TypeError, match="Python must be given a function. Got 1"):
@@ -159,7 +159,7 @@ def test_what_is_no_function_is_refused():
         Python(dynamic, "averaging")
 
 
-def test_rules_say_whose_function_they_are():
+def test_representations_name_the_function():
     assert "dynamic" in repr(Python(dynamic))
     assert repr(Native(LowLevelCallable(c_function(4, dynamic)))).startswith("Native('double (double")
 
@@ -277,7 +277,7 @@ def decorated_shrink():
     return 0.75
 
 
-def test_decorators_say_the_kind_and_rules_are_called_as_functions():
+def test_decorators_set_the_kind_and_rules_are_callable():
     assert run(Rules(decorated, decorated_update, NoShrink())) == run(BUILT_IN["condition"])
     assert run(with_rule("shrink", decorated_shrink)) == run(BUILT_IN["shrink"])
     assert decorated(sqnorm=4.0, t=2.0) == decorated(4.0, 2.0) == 1.5
@@ -292,7 +292,7 @@ def test_rules_are_pickled_and_copied():
         assert again.function is function and run(with_rule(kind, again)) == run(BUILT_IN[kind])
 
 
-def test_what_is_no_number_is_refused():
+def test_results_that_are_not_numbers_are_rejected():
     with pytest.raises(TypeError, match=r"Python\(.*, 'update'\) must return a float. Got None"):
         run(Rules(FixedThreshold(7), lambda: None, NoShrink()))
 
@@ -355,7 +355,7 @@ def test_a_compiled_function_may_bind_constants():
         Python(functools.partial(lambda share, sqnorm: share, 0.75), compile="numba")
 
 
-def test_what_numba_cannot_compile_is_refused():
+def test_functions_that_numba_cannot_compile_are_rejected():
     pytest.importorskip("numba", reason="numba is an extra")
     with pytest.raises(ValueError, match="numba cannot compile .*<lambda>"):
         Python(lambda sqnorm: {}[object()], compile="numba")

@@ -1,4 +1,4 @@
-"""Accesses in one piece: number by number what the loop that asks the rules does."""
+"""The fused loop of unlearning: bit for bit the generic loop, which calls the rules."""
 
 import numpy as np
 import pytest
@@ -28,11 +28,11 @@ ADDITIVE = Additive()
 
 
 class AnyShrink(NoShrink):
-    """A rule that the loop in one piece does not know: what it does is not known before it is asked."""
+    """A subclass, which the fused loop does not support."""
 
 
 def follow(data, b, delta_b, orders, start=None, levels=(), averagings=(None, None), update=ADDITIVE):
-    """Present the samples both ways; the weight vectors and the counts must be the same ones."""
+    """Process the samples by both loops; the weight vectors and the counts must be the same."""
     both = [Rules(Unlearning(b, delta_b), update, shrink()) for shrink in (NoShrink, AnyShrink)]
     vectors = [WeightVector(data.rows.n_features, len(data)) for _ in both]
     sets = [ActiveSets(levels, len(data)) for _ in both]
@@ -76,7 +76,7 @@ LEVELS = {
     update=st.sampled_from([ADDITIVE, ADDITIVE, Additive(2.0), Additive(most=1)]),
     seed=st.integers(0, 99),
 )
-def test_they_do_what_the_rules_say(
+def test_the_fused_loop_follows_the_rules(
     problem, layout, rho, delta2, upper, b, delta_b, share, levels, update, seed
 ):
     X, y = problem
@@ -86,9 +86,9 @@ def test_they_do_what_the_rules_say(
 
 
 @pytest.mark.parametrize("upper", [np.inf, 0.25])
-def test_they_do_it_on_rows_longer_than_what_is_asked_for_at_once(upper):
+def test_the_fused_loop_handles_rows_longer_than_one_prefetch(upper):
     generator = np.random.default_rng(0)
-    X = generator.normal(size=(600, 700))  # over 2 MB, so that every cache line is asked for
+    X = generator.normal(size=(600, 700))  # over 2 MB, so that every cache line is prefetched
     X[generator.random(X.shape) < 0.3] = 0
     y = np.where(X[:, 0] + 0.3 * generator.normal(size=600) > 0, 1, -1)
     lengths = []
@@ -100,7 +100,7 @@ def test_they_do_it_on_rows_longer_than_what_is_asked_for_at_once(upper):
     np.testing.assert_allclose(lengths, lengths[0], rtol=1e-3)
 
 
-def test_they_unlearn_all_of_a_sample_but_no_more():
+def test_the_fused_loop_unlearns_at_most_the_dual_variable():
     data = data_of(np.array([[2.0, 1], [-1, -2]]), np.array([1, -1]), 1.0)
     weights, n_updates = follow(
         data, 1.0, 0.5, [np.array([0, 1], dtype=np.int32)], start=np.array([40.0, 0.4])
@@ -114,7 +114,7 @@ def test_they_unlearn_all_of_a_sample_but_no_more():
 @pytest.mark.parametrize(
     "averaging", [LongestSurvivor, Average, lambda start: SuffixAverage(start, 90, 7)]
 )
-def test_they_tell_a_averaging_of_every_hypothesis(averaging, upper, levels):
+def test_the_fused_loop_notifies_the_averaging_of_every_hypothesis(averaging, upper, levels):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(60, 4))
     y = np.where(X[:, 0] + generator.normal(size=60) > 0, 1, -1)

@@ -20,7 +20,7 @@ def test_help_shows_no_internals(name):
     assert margins.rules.__all__.count(name) == 1
 
 
-def test_what_help_does_not_show_is_still_there():
+def test_members_hidden_from_help_still_exist():
     rule = margins.rules.DynamicMargin(0.25)
     assert repr(pickle.loads(pickle.dumps(rule))) == repr(rule)
     assert "__pyx_vtable__" in vars(margins.rules.DynamicMargin)  # compiled plug-ins look it up

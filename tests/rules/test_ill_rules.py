@@ -114,14 +114,14 @@ def test_the_rule_at_fault_is_named():
 
 def test_a_decay_that_is_not_finite_ends_the_fit():
     rule = ConstantDecay(0.1)
-    rule.__setstate__((NAN,))  # which its constructor refuses
+    rule.__setstate__((NAN,))  # rejected by its constructor
     with pytest.raises(
         RuleError, match=r"ConstantDecay\(lam=nan\) of Custom must return finite factors"
     ):
         custom(FixedThreshold(0), Additive(most=1), rule, C=math.inf).fit(*data_set())
 
 
-def test_thresholds_are_looked_at_after_a_decay_too():
+def test_thresholds_are_checked_after_a_decay_too():
     rules = (nan_after(60, -1e9), Additive(most=1), ConstantDecay(0.1))  # t counts samples there
     with pytest.raises(RuleError, match="'condition'.*Got nan"):
         custom(*rules, C=math.inf).fit(*data_set())
@@ -200,7 +200,7 @@ def test_samples_at_their_upper_bounds_may_stay_misclassified():
     assert classifier.dual_coef_.max() > 0
 
 
-def test_a_zero_row_that_no_update_can_put_right_is_no_convergence():
+def test_a_misclassified_zero_row_prevents_convergence():
     X, y = data_set()
     fit = functools.partial(PassiveAggressiveClassifier(fit_intercept=False, random_state=0).fit)
     assert fit(X, y).n_iter_ > 0
@@ -208,7 +208,7 @@ def test_a_zero_row_that_no_update_can_put_right_is_no_convergence():
     assert not fit(X, y).converged_
 
 
-def test_a_stream_that_was_ended_by_a_rule_begins_anew():
+def test_a_stream_that_was_ended_by_a_rule_restarts():
     class Stream(AveragedPerceptron):
         value = 1.0
 

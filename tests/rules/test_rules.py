@@ -79,7 +79,7 @@ def test_only_unlearning_has_a_ceiling():
         (lambda: Additive(most=0.5), r"most of Additive must be in \[1, inf\]\. Got 0\.5\."),
     ],
 )
-def test_rules_refuse_what_they_cannot_be(make, message):
+def test_rules_reject_invalid_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -94,7 +94,7 @@ def test_variable_shrink_repeats_like_exact_fractions(n, t, mu):
     assert shrink == pytest.approx(float(Fraction(t, t + mu) ** n) if t else 1, rel=1e-12, abs=1e-300)
 
 
-def test_variable_shrink_repeats_in_a_blink_for_a_billion_updates():
+def test_variable_shrink_repeats_a_billion_updates_in_closed_form():
     shrink, add = VariableShrink(3)._py_repeat(1e9, {"t": 1e9})
     assert shrink == pytest.approx(1 / 8)
     assert add == pytest.approx(2e9 * (1 - 1 / 16) / 4, rel=1e-8)
@@ -110,7 +110,7 @@ def test_constant_shrink_repeats_like_single_steps(lam, mu):
     assert (shrink, add) == (pytest.approx(s, rel=1e-12), pytest.approx(c, rel=1e-12))
 
 
-def test_a_shrink_without_closed_form_is_walked_through():
+def test_a_shrink_without_closed_form_is_repeated_one_by_one():
     assert Shrink()._py_repeat(5) == (1, 5)
     assert not Shrink().is_identity
 
@@ -225,7 +225,7 @@ def test_learning_rate_scales_what_repetition_adds():
     assert rules._py_repetitions(0, 4) == 3
 
 
-def test_rules_say_what_they_are():
+def test_rules_have_readable_representations():
     rules = shrinking(2, VariableShrink(1))
     assert repr(rules) == (
         "Rules(ShrunkThreshold(b=2, VariableShrink(n=1)), Additive(eta=1, most=inf), "
@@ -237,7 +237,7 @@ def test_rules_say_what_they_are():
 @pytest.mark.parametrize("shrink", [NoShrink(), ConstantShrink(0.05), VariableShrink(2)], ids=repr)
 @pytest.mark.parametrize(("begin", "every"), [(0, 1), (7, 2.5), (30, 11.0), (39, 1), (40, 1)])
 @pytest.mark.parametrize("chunk", [1, 3, 40])
-def test_suffix_average_is_the_mean_of_hypotheses_in_force(shrink, begin, every, chunk):
+def test_suffix_average_is_the_mean_of_current_hypotheses(shrink, begin, every, chunk):
     """At accesses begin + every, begin + 2 every ..., each rounded up, before their updates."""
     X = np.random.default_rng(1).normal(size=(10, 3))
     rows = rows_of(X)

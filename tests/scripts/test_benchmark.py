@@ -35,7 +35,7 @@ def reported(tmp_path_factory):
     return result
 
 
-def test_every_side_is_timed_as_often_as_asked_and_ratios_are_those_of_medians(reported):
+def test_every_side_is_timed_as_often_as_requested_and_ratios_are_those_of_medians(reported):
     assert [found["task"] for found in reported["tasks"]] == ["a", "c", "accuracy"]
     for found in reported["tasks"]:
         svc = [row for row in found["rows"] if row["kind"] == "LinearSVC" and row["reached"]]
@@ -137,7 +137,7 @@ def test_missing_package_is_named_and_no_error(monkeypatch, capsys):
     )
 
 
-def test_solver_that_fails_or_never_gets_there_is_marked():
+def test_solver_that_fails_or_does_not_reach_the_accuracy_is_marked():
     X, y = overlapping_classes()
     problem = peers.Problem(X, y, "squared_hinge", 0.5)
 
@@ -156,7 +156,7 @@ def test_solver_that_fails_or_never_gets_there_is_marked():
 
 
 @pytest.mark.skipif(not hasattr(measuring.signal, "setitimer"), reason="no alarm clock")
-def test_nobody_has_reached_an_optimum_that_is_not_known():
+def test_no_solver_has_reached_an_unknown_optimum():
     X, y = overlapping_classes()
     problem = peers.Problem(X, y, "squared_hinge", 0.5)
     hurried = SimpleNamespace(**{**vars(SETTINGS), "limit": 1e-5})
@@ -183,7 +183,7 @@ class Quick:
 
 
 @pytest.mark.skipif(not hasattr(measuring.signal, "setitimer"), reason="no alarm clock")
-def test_fit_beyond_the_limit_is_given_up_and_its_side_left_out():
+def test_fit_beyond_the_time_limit_is_abandoned_and_its_side_omitted():
     start = time.perf_counter()
     makes = {"sleeper": Sleeper, "quick": Quick}
     sides = measuring.in_alternation(makes, None, None, repeats=4, limit=0.3)
@@ -223,7 +223,7 @@ def test_short_fits_are_many_in_a_row():
 
 
 @pytest.mark.skipif(measuring.sys.platform == "win32", reason="the system does not tell")
-def test_peak_memory_sees_what_a_fit_allocates():
+def test_peak_memory_includes_what_a_fit_allocates():
     generator = np.random.default_rng(0)
     X = sparse.random_array((40_000, 50), density=0.5, format="csr", rng=generator)
     X = sparse.csr_matrix(X)
@@ -253,7 +253,7 @@ def test_one_vs_rest_and_picture(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_cannot_be_run_is_refused(capsys):
+def test_invalid_options_are_rejected(capsys):
     with pytest.raises(SystemExit) as stop:
         benchmark.main(["--data", "a9b"])
     assert stop.value.code == 2

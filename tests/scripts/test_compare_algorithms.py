@@ -27,14 +27,14 @@ def registered(monkeypatch):
     monkeypatch.setattr(margins.registry, "_registered", {})
 
     class Newcomer(DynamicMarginPerceptron):
-        """A competitor that the script has never heard of."""
+        """An algorithm that the script does not name."""
 
     margins.register("newcomer", Newcomer)
     margins.register("newcomers-alias", Newcomer)
     return Newcomer
 
 
-def test_family_is_whoever_proves_an_accuracy_and_newcomers_too(registered):
+def test_algorithms_with_an_accuracy_are_compared_plug_ins_included(registered):
     family = compare_algorithms.family()
     assert {"mpu", "pdm", "pdm-succ", "mpcs", "mpvs", "newcomer"} <= set(family)
     assert not {"perceptron", "pfm", "alma", "second-order-perceptron", "newcomers-alias"} & set(family)
@@ -132,7 +132,7 @@ def test_claim_is_judged_by_what_the_seconds_prove(seconds, holds, because):
     assert because in verdict["because"]
 
 
-def test_claim_of_the_fastest_is_against_all_others_but_themselves():
+def test_claim_of_the_fastest_is_against_all_others():
     claim = CLAIMS[2]
     assert claim.fast == ("mpu", DCD)
     table = rows(mpu=2, pdm=3, mpcs=4, LinearSVC=0.5)
@@ -148,7 +148,7 @@ def test_claim_of_several_needs_all_of_them():
     assert claim.judge(rows(a=1, c=3))["holds"] is True
 
 
-def test_what_cannot_be_run_is_refused(monkeypatch, capsys):
+def test_invalid_options_are_rejected(monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     for arguments, reason in (
         ([], "MARGINS_DATA must be set"),

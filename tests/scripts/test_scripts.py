@@ -110,7 +110,7 @@ def test_soft_margin_reports_objectives_within_the_proven_gaps(reproduced):
 
 @needs_data
 @pytest.mark.parametrize("script", [reproduce_maximum_margin, reproduce_soft_margin])
-def test_a_fit_without_its_proof_is_marked_not_spilled(script, tmp_path, capfd):
+def test_a_fit_without_its_proof_is_marked(script, tmp_path, capfd):
     file = tmp_path / "results.json"
     script.main([*("--quick", "--max-iter", "1", "--repeats", "2", "--data", SET, "--json", str(file))])
     captured = capfd.readouterr()
@@ -123,7 +123,7 @@ def test_a_fit_without_its_proof_is_marked_not_spilled(script, tmp_path, capfd):
 
 
 def rejected(script, capsys, *arguments):
-    """What a script says when it refuses with code 2."""
+    """The message of a script that exits with code 2."""
     with pytest.raises(SystemExit) as stop:
         script.main(arguments)
     assert stop.value.code == 2
@@ -131,7 +131,7 @@ def rejected(script, capsys, *arguments):
 
 
 @pytest.mark.parametrize("script", [reproduce_maximum_margin, reproduce_soft_margin])
-def test_what_cannot_be_run_is_refused_with_the_reason(script, tmp_path, monkeypatch, capsys):
+def test_invalid_options_are_rejected_with_the_reason(script, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     assert "MARGINS_DATA must be set" in rejected(script, capsys)
     monkeypatch.setenv("MARGINS_DATA", str(tmp_path))
@@ -141,7 +141,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(script, tmp_path, monkeyp
 
 
 @needs_data
-def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, capsys):
+def test_a_file_that_cannot_be_written_is_an_error_before_any_run(tmp_path, capsys):
     file = tmp_path / "nowhere" / "results.json"
     reason = rejected(reproduce_soft_margin, capsys, "--data", SET, "--json", str(file))
     assert "--json must be a file that can be written" in reason
@@ -153,7 +153,7 @@ def overlapping_classes():
     return X, np.where(X[:, 0] + generator.normal(size=60) > 0.3, 1, -1)
 
 
-def test_extended_margin_does_not_depend_on_the_length_of_the_weight_vector():
+def test_soft_margin_does_not_depend_on_the_length_of_the_weight_vector():
     X, y = overlapping_classes()
     fit = reporting.timed_fit(lambda: LinearSVC(C=0.5, tol=1e-10, max_iter=100_000), X, y)
     best = reproduce_maximum_margin.extended_margin(fit, 0.5)
@@ -213,7 +213,7 @@ def test_largest_tol_is_the_largest_of_the_grid_that_is_good():
         *((340490.4, 3, "340490"), (1.4e8, 3, "1.40e+08"), (0, 3, "0.00e+00")),
     ],
 )
-def test_numbers_have_the_digits_asked_for(value, digits, text):
+def test_numbers_have_the_requested_digits(value, digits, text):
     assert reporting.number(value, digits) == text
 
 

@@ -99,7 +99,7 @@ def test_a_subsample_is_announced_with_its_size():
     assert "subsample" not in first.purpose
 
 
-def test_phases_that_may_be_left_out_say_when():
+def test_phases_that_may_be_skipped_state_the_condition():
     by_purpose = {
         phase.purpose: phase.condition for phase in plan(dense(3000, 100, "hinge"), 0.01).phases
     }
@@ -114,7 +114,7 @@ def test_phases_that_may_be_left_out_say_when():
 @pytest.mark.parametrize("solver", auto.SOLVERS)
 @pytest.mark.parametrize("loss", OF)
 @pytest.mark.parametrize("make", [lambda loss: dense(100, 3, loss), over_kernel])
-def test_a_solver_is_planned_as_named_or_says_why_not(make, loss, solver):
+def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
     problem = make(loss)
     hard, is_kernel = loss == "hard margin", problem.is_kernel
     why_not = None
@@ -144,7 +144,7 @@ def test_a_solver_is_planned_as_named_or_says_why_not(make, loss, solver):
         ("conjugate", {"C": math.inf}, "the hard margin"),
     ],
 )
-def test_estimators_refuse_solvers_that_cannot_serve(solver, params, why_not):
+def test_estimators_reject_solvers_that_are_not_applicable(solver, params, why_not):
     X, y = clouds()
     for call in ("fit", "explain"):
         classifier = Auto(solver=solver, **params)
@@ -157,7 +157,7 @@ def test_estimators_refuse_solvers_that_cannot_serve(solver, params, why_not):
 @pytest.mark.parametrize("C", [1.0, math.inf])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @each_loss
-def test_every_solver_that_serves_proves_the_same_optimum(loss, kernel, C):
+def test_every_applicable_solver_proves_the_same_optimum(loss, kernel, C):
     X, y = clouds(m=60, d=30)
     params = {"loss": loss, "kernel": kernel, "C": C, "eps": 1e-3, "max_iter": 5000, "random_state": 0}
     explanation = Auto(**params).explain(X, y)
@@ -237,7 +237,7 @@ def test_dense_samples_of_more_than_a_few_features_are_added_in_blocks():
     assert Costs(filled).adds_in_blocks
 
 
-def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
+def test_newton_steps_are_applicable_with_a_small_hessian_or_many_samples():
     X, y = np.ones((20, 4)), alternating(20)
     few = np.eye(12, 4)  # 3 times the features
     for loss in (SquaredHinge(1.0), Hinge(1.0)):
@@ -261,7 +261,7 @@ def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
         ((10, 10_000), 0.1, False),
     ],
 )
-def test_few_samples_of_many_stored_elements_pay_for_a_gram_matrix(shape, density, expected):
+def test_few_samples_with_many_stored_elements_use_a_gram_matrix(shape, density, expected):
     X = np.ones(shape) if density == 1 else sparse.random_array(shape, density=density, rng=0).tocsr()
     assert gram_pays(X) is expected
     other = tuning_with(gram={"min_ratio": math.inf if expected else 0, "min_density": 0.0})
@@ -277,7 +277,7 @@ def test_costs_grow_with_the_accuracy():
 
 
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
-def test_non_zeros_are_counted_whatever_is_stored(layout):
+def test_non_zeros_are_counted_in_every_storage(layout):
     for X, _ in (integers(), integers(ones=True)):
         rows, count = rows_of(ALL_LAYOUTS[layout](X)), np.count_nonzero(X)
         # What has been counted is kept from one call to the next.
@@ -289,7 +289,7 @@ def test_non_zeros_are_counted_whatever_is_stored(layout):
 
 
 @each_loss
-def test_steps_that_take_long_are_given_up_without_a_hessian(loss):
+def test_steps_by_hessian_vector_products_end_at_their_cost_limit(loss):
     rng = np.random.default_rng(0)
     X = sparse.csr_array((np.ones(8000), rng.integers(0, 300, 8000), np.arange(0, 8001, 8)), (1000, 300))
     X.sum_duplicates()
@@ -450,7 +450,7 @@ def test_explanations_say_what_is_planned_and_what_it_costs():
         assert f"  {name} " in text
 
 
-def test_explanations_say_why_a_candidate_cannot_serve():
+def test_explanations_say_why_a_candidate_is_not_applicable():
     X, y = clouds()
     hard = Auto(C=math.inf).explain(X, y)
     assert hard.loss == "hard margin"

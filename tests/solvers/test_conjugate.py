@@ -35,7 +35,7 @@ class Content(ConjugateSteps):
         return 0.0
 
 
-def test_epochs_without_anything_left_to_gain_have_no_passes_of_their_own(monkeypatch):
+def test_epochs_without_a_gap_have_no_passes_over_the_working_set(monkeypatch):
     monkeypatch.setattr(margins.solvers.conjugate, "ConjugateSteps", Content)
     monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
     X = np.random.default_rng(0).normal(size=(50, 70))
@@ -125,7 +125,7 @@ def sparse_problem(seed, m=300, d=600):
     return X, X @ generator.normal(size=d) > 0
 
 
-def test_every_pass_has_an_order_of_its_own(monkeypatch):
+def test_every_pass_has_a_new_order(monkeypatch):
     orders = []
     order_of = Orders.of
 
@@ -141,7 +141,7 @@ def test_every_pass_has_an_order_of_its_own(monkeypatch):
 
 
 def noisy(seed):
-    """Two overlapping clouds: with a large C far from separable, and slow."""
+    """Two overlapping clouds, which converge slowly with a large C."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(200, 6))
     return X, (X @ generator.normal(size=6) > 0) ^ (generator.random(200) < 0.1)
@@ -217,7 +217,7 @@ def test_what_a_kernel_raises_is_never_lost():
 
 @pytest.mark.parametrize("seed", [2, 3, 8, 12, 24, 173])
 @pytest.mark.parametrize("scale", [1e-4, 1, 1e4])
-def test_proofs_do_not_rest_on_rounding_in_sums_of_kernel_rows(seed, scale):
+def test_certificates_do_not_depend_on_rounding_in_sums_of_kernel_rows(seed, scale):
     # The kernel matrix is singular: the objective hardly curves along some moves, which only bounds end.
     generator = np.random.default_rng(seed)
     m, d = generator.integers(4, 12), generator.integers(1, 4)
@@ -239,14 +239,14 @@ def test_proofs_do_not_rest_on_rounding_in_sums_of_kernel_rows(seed, scale):
     "classifier",
     [Auto(solver="conjugate", eps=1.0), margins.get("mpu")(eps=1.0), margins.get("mpu")(before_run=1.0)],
 )
-def test_thresholds_of_zero_are_a_beginning(classifier, kernel):
+def test_a_threshold_of_zero_is_a_valid_start(classifier, kernel):
     X, y = three()
     fit = clone(classifier).set_params(kernel=kernel, random_state=0).fit(X, [0, 1, 1])
     assert fit.converged_
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
+def test_dual_variables_that_have_shrunk_leave_no_rounding_errors(seed):
     # They begin at a bound of 5e7, and end where the margin is hard.
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(3, 17)) * 10.0 ** generator.integers(-2, 3, size=17)
@@ -256,7 +256,7 @@ def test_dual_variables_that_have_shrunk_leave_no_rounding_behind(seed):
 
 
 @pytest.mark.parametrize(("eps", "sums"), [(1e-3, False), (1e-13, True)])
-def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatch):
+def test_weights_are_recomputed_when_rounding_could_affect_a_proof(eps, sums, monkeypatch):
     monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
     plain, rounding_of_runs = Rounding.correct, []
 
@@ -269,12 +269,12 @@ def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatc
     with pytest.warns(ConvergenceWarning) if sums else nullcontext():
         Auto(solver="conjugate", eps=eps, max_iter=5, random_state=0).fit(X, np.arange(50) % 2)
     assert rounding_of_runs
-    assert (rounding_of_runs[-1]._n_accesses_summed > 0) == sums
+    assert (rounding_of_runs[-1].n_accesses_summed > 0) == sums
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("seed", range(12))
-def test_contradicting_rows_cancel_to_a_length_that_is_no_number_below_0(seed, loss):
+def test_contradicting_rows_cancel_to_a_length_that_is_not_negative(seed, loss):
     generator = np.random.default_rng(seed)
     X = np.repeat(generator.integers(-1, 2, size=(seed % 4 + 1, seed % 3 + 1)), 2, axis=0)
     y = np.tile([-1, 1], len(X) // 2)

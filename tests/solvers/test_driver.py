@@ -83,7 +83,7 @@ def test_phases_are_recorded_with_their_epochs_updates_accesses_and_seconds():
     assert [epoch.solver for epoch in run.history] == ["rules"] * 2 + ["dcd"] * second.epochs
 
 
-def test_fitted_classifiers_say_what_ran():
+def test_fitted_classifiers_record_the_solvers_that_ran():
     X, y = clouds(m=120, n_classes=3)
     classifier = margins.MarginClassifier(random_state=0).fit(X, y)
     assert len(classifier.phases_) == 3
@@ -95,7 +95,7 @@ def test_fitted_classifiers_say_what_ran():
     assert classifier.solver_ == "newton"
 
 
-def test_paths_name_each_solver_once_where_it_runs_on():
+def test_paths_name_successive_phases_of_a_solver_once():
     def records(*names):
         return [PhaseRecord(name.strip("-"), 0 if "-" in name else 1, 0, 0, 0.0) for name in names]
 
@@ -115,14 +115,14 @@ def test_a_phase_ends_after_its_epochs():
     assert run.message == "the algorithm ended before its accuracy was proven"
 
 
-def test_a_solver_that_gives_up_ends_its_phase():
+def test_a_solver_that_is_exhausted_ends_its_phase():
     run = run_of(loss=SquaredHinge(1.0), eps=1e-12)
     run.train([Phase(solver=Scripted(BUSY, GIVES_UP)), Phase(solver=Scripted(BUSY, CLEAN))])
     assert [record.epochs for record in run.phases] == [2, 2]
 
 
 @pytest.mark.parametrize(("is_last", "n_phases"), [(True, 1), (False, 2)])
-def test_a_clean_epoch_ends_a_run_without_an_accuracy_in_its_last_phase(is_last, n_phases):
+def test_an_epoch_without_updates_ends_a_run_without_an_accuracy_in_its_last_phase(is_last, n_phases):
     run = run_of(eps=None)
     phases = [Phase(solver=Scripted(BUSY, CLEAN), is_last=is_last), Phase(solver=Scripted(CLEAN))]
     run.train(phases)
@@ -130,14 +130,14 @@ def test_a_clean_epoch_ends_a_run_without_an_accuracy_in_its_last_phase(is_last,
     assert run.clean and run.converged
 
 
-def test_a_clean_epoch_ends_the_phase_but_no_run_whose_accuracy_is_not_proven():
+def test_an_epoch_without_updates_ends_the_phase_but_no_run_with_an_unproven_accuracy():
     run = run_of(loss=SquaredHinge(1.0), eps=1e-12)
     run.train([Phase(solver=Scripted(CLEAN)), Phase(solver=Scripted(BUSY, CLEAN))])
     assert [record.epochs for record in run.phases] == [1, 2]
     assert not run.converged
 
 
-def test_a_solver_that_decays_is_not_ended_by_a_clean_epoch():
+def test_a_solver_that_decays_is_not_ended_by_an_epoch_without_updates():
     solver = Scripted(CLEAN, CLEAN, BUSY)
     solver.decays = True
     run = run_of(eps=None, max_iter=3)
@@ -158,7 +158,7 @@ def test_until_ends_the_run_as_converged():
     assert run.converged and run.message is None and len(run.phases) == 1
 
 
-def test_a_reason_why_going_on_cannot_help_ends_the_run():
+def test_a_proof_of_infeasibility_ends_the_run():
     run = run_of(eps=None)
     infeasible = {1: None, 2: "there is no such margin"}
     phase = Phase(solver=Scripted(BUSY, BUSY, BUSY), infeasible=lambda run: infeasible[run.n_epochs])
@@ -187,7 +187,7 @@ def test_no_phase_begins_after_max_iter(epochs, eps):
 @pytest.mark.parametrize("solver", ["auto", "newton", "conjugate", "unlearning", "dcd"])
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("shape", [(80, 4), (400, 12)])
-def test_what_is_fitted_was_certified_wherever_max_iter_cuts(shape, loss, solver, max_iter, tuned):
+def test_the_fitted_model_is_certified_for_every_max_iter(shape, loss, solver, max_iter, tuned):
     tuned(newton={"max_steps": 1, "few_elements": 1000})
     X, y = clouds(m=shape[0], d=shape[1])
     classifier = margins.MarginClassifier(
@@ -308,7 +308,7 @@ def test_options_have_defaults():
     assert (run.problem.n_features, run.problem.n_weights) == (3, 4)
 
 
-def test_a_proof_may_have_to_wait_for_a_clean_pass():
+def test_a_proof_may_require_a_pass_without_updates():
     counts = {}
     for needs_clean_pass in (False, True):
         run = run_of(loss=SquaredHinge(1.0), eps=0.1, needs_clean_pass=needs_clean_pass, max_iter=5000)
@@ -330,7 +330,7 @@ def test_progress_is_reported_after_every_epoch():
     assert "gap" in lines[-1]
 
 
-def test_new_weights_are_what_is_trained():
+def test_new_weights_are_trained():
     made = []
 
     def new_weights(data):
@@ -347,7 +347,7 @@ def test_a_part_of_the_samples_may_be_held_out():
     assert run.n_accesses == 45
 
 
-def test_epochs_without_a_look_for_the_proof_have_no_certificate_but_the_last_has():
+def test_only_checked_epochs_and_the_last_have_a_certificate():
     no_check = EpochReport(n_changed=1, n_accesses=5, check_gap=False)
     run = run_of(loss=SquaredHinge(1.0), eps=1e-12, max_iter=3)
     run.train([Phase(solver=Scripted(no_check, no_check, no_check))])
@@ -357,7 +357,7 @@ def test_epochs_without_a_look_for_the_proof_have_no_certificate_but_the_last_ha
 
 
 @pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
-def test_stop_is_a_rule_for_the_end_and_steers_nothing_else(stop):
+def test_stop_is_a_stopping_rule_and_has_no_other_effect(stop):
     X, y = clouds(m=100)
     params = {"C": 1.0, "eps": 0.05, "random_state": 0}
     with pytest.warns(ConvergenceWarning):

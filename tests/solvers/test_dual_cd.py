@@ -35,7 +35,7 @@ def clouds(seed=0, m=60, d=4, distance=1.0):
 
 
 def integers(seed, m=8, d=3):
-    """Small integers, whose first steps are exact: a product is 1 or at a bound often."""
+    """Small integers: first steps are exact, and often products are 1 or dual variables at bounds."""
     rng = np.random.default_rng(seed)
     y = rng.choice([-1, 1], m)
     y[0], y[-1] = 1, -1
@@ -219,7 +219,7 @@ def test_shrinking_removes_what_the_oracle_removes(passes, upper, delta2, seed):
     assert passes == 0 or n_accesses > 4 * 15
 
 
-def test_shrinking_accesses_fewer_samples():
+def test_shrinking_processes_fewer_samples():
     X, y = clouds(m=400, distance=0.7)
     rows = rows_of(X)
     data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, 1.0)
@@ -271,7 +271,7 @@ def test_adatron_with_the_best_step_is_coordinate_descent_without_shrinking(kern
 @pytest.mark.parametrize("C", [0.5, 8.0])
 @examples(20)
 @given(seed=SEEDS)
-def test_hard_margin_of_the_extended_data_is_the_squared_hinge(C, seed):
+def test_hard_margin_with_slack_terms_is_the_squared_hinge(C, seed):
     # Delta = 1 / sqrt(2 C) is 1 or 1/4.
     X, y = integers(seed)
     extended = np.hstack([X, np.diag(y / math.sqrt(2 * C))])
@@ -310,7 +310,7 @@ def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(name, C, se
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", ["dcd", "adatron"])
-def test_clean_pass_ends_with_products_of_1(name, loss):
+def test_pass_without_updates_ends_with_products_of_1(name, loss):
     X, y = clouds(3, m=20)
     fit = margins.get(name)(loss=loss, stop="clean-pass", max_iter=20_000, random_state=0).fit(X, y)
     alpha = fit.dual_coef_[0]
@@ -336,10 +336,11 @@ def test_zero_row_of_the_hinge_loss_has_its_bound(name, shrinking):
     assert fit.dual_coef_[0, 3] == pytest.approx(2.0)
 
 
-def test_step_too_long_is_refused_by_a_sentence():
+def test_step_too_long_is_rejected_with_a_message():
     X, y = clouds()
     sqradius = np.max((X**2).sum(axis=1)) + 1 + 0.5
-    with pytest.raises(ValueError, match=r"^eta of KernelAdatron must be below 2 / R.* Got 1\.0\."):
+    name = r"adatron \(KernelAdatron\)"
+    with pytest.raises(ValueError, match=rf"^eta of {name} must be below 2 / R.* Got 1\.0\."):
         Adatron(eta=1.0).fit(X, y)
     assert Adatron(eta=1.99 / sqradius, max_iter=20_000, eps=0.1).fit(X, y).converged_
     for eta in (-1.0, math.inf, math.nan):

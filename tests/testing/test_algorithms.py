@@ -301,7 +301,7 @@ def test_check_algorithm_runs_every_check_but_those_expected_to_fail():
     assert every - left == {"check_docstring"}
 
 
-def test_parameters_of_the_author_reach_every_instance():
+def test_given_parameters_reach_every_instance():
     class Greedy(BaseMarginClassifier):
         """A perceptron that needs a threshold.
 

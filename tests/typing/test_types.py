@@ -1,4 +1,4 @@
-"""What type checkers are promised, tried with mypy: on a user's script, on a plug-in, on the package."""
+"""Type annotations, checked with mypy: in a user's script, in a plug-in, in the package."""
 
 import ast
 import inspect
@@ -84,7 +84,7 @@ def test_package_passes_with_its_own_configuration(tmp_path):
     assert lines[-1].startswith("Success"), "\n".join(lines)
 
 
-def test_stubs_say_what_the_compiled_modules_have(tmp_path):
+def test_stubs_match_the_compiled_modules(tmp_path):
     config = tmp_path / "mypy.ini"
     config.write_text("[mypy]\nfollow_imports = silent\n[mypy-*]\nignore_missing_imports = True\n")
     allowed = tmp_path / "allowed"

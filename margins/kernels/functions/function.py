@@ -23,6 +23,11 @@ class Function(Kernel):
         ``function(X, Z)`` takes two matrices, shapes (i, d) and (j, d), ndarray or CSR, and returns
         their kernel matrix, array or sparse matrix of shape (i, j).
 
+    See Also
+    --------
+    Precomputed : A matrix instead of a function.
+    Kernel : The base class of kernels with a formula.
+
     Examples
     --------
     >>> import numpy as np

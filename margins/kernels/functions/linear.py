@@ -11,6 +11,10 @@ from margins.kernels.kernel import Kernel
 class Linear(Kernel):
     """The linear kernel, K(x, z) = x.z. Estimators train over the rows of X itself.
 
+    See Also
+    --------
+    Polynomial, RBF : Kernels with a parameter gamma.
+
     Examples
     --------
     >>> import numpy as np

@@ -52,6 +52,10 @@ class Polynomial(Kernel):
     ValueError
         If a parameter is not allowed.
 
+    See Also
+    --------
+    RBF : A kernel of distances.
+
     Examples
     --------
     >>> import numpy as np

@@ -14,6 +14,10 @@ from margins.kernels.kernel import Kernel
 class Precomputed(Kernel):
     """X is the kernel matrix: K(x, training sample), square for training.
 
+    See Also
+    --------
+    Function : A kernel that is computed from the samples.
+
     Examples
     --------
     >>> import numpy as np, margins

@@ -41,6 +41,10 @@ class RBF(Kernel):
     ValueError
         If gamma is not allowed.
 
+    See Also
+    --------
+    Polynomial : A kernel of inner products.
+
     Examples
     --------
     >>> import numpy as np

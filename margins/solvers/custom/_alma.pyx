@@ -170,7 +170,7 @@ cdef void _process(
         threshold = bound / sqrt(scalars[UPDATES] + 1) * pow(norm, p - 2) / scalars[SCALE]
 
 
-def present(
+def process(
     BinaryData data not None, const int32_t[::1] order, norms, p, eps, v, u, beta, scalars
 ):
     """Process the samples of `order` by an `AlmaLoop`: how many made an update."""

@@ -120,7 +120,7 @@ cdef double _process(
     return slack_sqnorm
 
 
-def present(BinaryData data not None, const int32_t[::1] order, T, w, v, alpha):
+def process(BinaryData data not None, const int32_t[::1] order, T, w, v, alpha):
     """Process the samples of `order` by a `SecondOrderLoop`.
 
     Returns

@@ -1,7 +1,7 @@
 """Samples as dense rows, and the sum of their outer products, by BLAS.
 
-The problem: add or subtract x x^T for many x of n elements, most of them not 0. BLAS is several times as
-fast on a block of rows as on one row after the other, and twice as fast in single precision.
+The problem: add or subtract x x^T for many x of n elements, most of them not 0. BLAS is faster on a block
+of rows than on one row after the other, and faster still in single precision.
 """
 
 from libc.stdint cimport int32_t
@@ -12,13 +12,13 @@ from scipy.linalg.cython_blas cimport dsyrk, ssyrk
 
 import numpy as np
 
-# Rows of a block in single precision: adding its sum in double precision is a pass over the matrix, so
+# Rows of a block in single precision: adding its sum in double precision takes a pass over the matrix, so
 # these blocks are larger.
 cdef Py_ssize_t SINGLE_BLOCK = 512
 
 
 cdef class DenseBlock:
-    """Rows whose outer products are still to be added.
+    """Rows whose outer products have not been added yet.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ cdef class DenseBlock:
     m : int
         An upper bound of the number of rows.
     is_double : bool
-        False: products are in single precision; their sums over blocks are added in double precision.
+        False: products are computed in single precision, and the sums of blocks added in double precision.
     """
 
     def __init__(self, Py_ssize_t n, Py_ssize_t m, bint is_double):
@@ -52,7 +52,7 @@ cdef class DenseBlock:
 
     cdef void flush(self, double sign, double[:, ::1] total) noexcept nogil:
         """Add the rows' outer products, times 1 or -1, to the lower triangle, and empty the block."""
-        # The lower triangle by rows is the upper one by columns, as BLAS expects it.
+        # BLAS orders by columns: the lower triangle by rows is its upper one.
         cdef int n = <int> total.shape[0], k = <int> self.n_rows, width = <int> total.shape[1]
         cdef double one = 1
         cdef float single_one = 1, zero = 0
@@ -78,5 +78,5 @@ cdef inline void _write(
 ) noexcept nogil:
     cdef Py_ssize_t i
     memset(row, 0, length * sizeof(value_t))
-    for i in range(n):  # a row may store duplicates
+    for i in range(n):  # a row may store several elements of a column
         row[columns[i]] += <value_t> (factor * values[i])

@@ -10,7 +10,7 @@ from margins._update cimport BinaryData
 cdef class DenseHessian(Hessian):
     # Two triangles in one array: the sum in [i, j], its Cholesky factor in [j, i + 1], j <= i.
     cdef double[:, ::1] sum
-    cdef DenseBlock block           # where samples are dense; else None
+    cdef DenseBlock block           # of dense samples; otherwise None
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil
     cdef void _sum_in_double(self) noexcept nogil

@@ -1,14 +1,14 @@
-"""A stored Hessian, updated from step to step: for Newton steps where features are few.
+"""A stored Hessian, updated from step to step: for Newton steps with few features.
 
 The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T, and solve
 
     (I + factor * the sum) x = vector
 
-Most samples stay in the set from one step to the next, so those that join or leave it are added or
+Most samples stay in the set from one step to the next, so those that enter or leave it are added or
 subtracted; dense samples in blocks, by BLAS.
 
-The Hessian only sets the search direction: certificates rest on sums in double precision. Blocks are
-multiplied in single precision unless the Hessian is too close to singular for that.
+The Hessian only determines the search direction: certificates are computed from sums in double
+precision. Blocks are multiplied in single precision unless the Hessian is too close to singular for that.
 
 Source: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale
 linear SVMs.
@@ -22,14 +22,14 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 
 import numpy as np
 
-# A pivot is the share of its diagonal element that the features before it leave. A Hessian of n features
-# with a share below TRUSTED sqrt(n), 64 times the rounding of single precision, is summed again in
-# double precision.
-cdef double TRUSTED = 4e-6
+# If a squared pivot of the Cholesky factor is less than MIN_PIVOT sqrt(n) times its diagonal element, for n
+# features, the Hessian is recomputed in double precision: its rounding in single precision may exceed 1/64
+# of the pivot.
+cdef double MIN_PIVOT = 4e-6
 
 
 cdef class DenseHessian(Hessian):
-    """The sum of s_k y_k y_k^T over the free samples, updated from step to step.
+    """The sum of s_k y_k y_k^T over the free samples, stored and updated from step to step.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ cdef class DenseHessian(Hessian):
 
     @property
     def is_double(self):
-        """True if products are summed in double precision."""
+        """True if products are computed in double precision."""
         return not self._is_single()
 
     @property
@@ -63,9 +63,9 @@ cdef class DenseHessian(Hessian):
         return np.tril(np.asarray(self.sum)[:, :-1])
 
     cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
-        """Add the samples that have become free, and subtract those that no longer are.
+        """Add the samples that have become free, and subtract those that are no longer free.
 
-        Those included before must be in the working set.
+        All samples included before must be in the working set.
         """
         cdef Py_ssize_t i, k, n_leaving = 0, n_staying = 0
         cdef bint joining
@@ -73,7 +73,7 @@ cdef class DenseHessian(Hessian):
             if self.is_included[working_set[i]]:
                 n_leaving += not free[i]
                 n_staying += free[i]
-        if n_leaving > n_staying:  # a new sum is less work, and has less rounding
+        if n_leaving > n_staying:  # a new sum takes less work and has smaller rounding errors
             self.is_included[:] = 0
             self.sum[:, :] = 0
         if self.block is None:
@@ -83,7 +83,7 @@ cdef class DenseHessian(Hessian):
                     self.is_included[k] = free[i]
                     self._add(k, 1 if free[i] else -1)
             return
-        for joining in range(2):  # a block's rows are all added, or all subtracted
+        for joining in range(2):  # the rows of a block are either all added or all subtracted
             for i in range(working_set.shape[0]):
                 k = working_set[i]
                 if free[i] == joining and self.is_included[k] != joining:
@@ -92,7 +92,7 @@ cdef class DenseHessian(Hessian):
             self.block.flush(1 if joining else -1, self.sum)
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil:
-        """Add sign times s_k y_k y_k^T to the sum; dense samples when their block is full."""
+        """Add sign times s_k y_k y_k^T to the sum; with dense samples, when their block is full."""
         cdef Py_ssize_t n = self.elements(k)
         if self.block is None:
             _add_outer(&self.values[0], &self.columns[0], n, sign * self.curvature[k], &self.sum[0, 0],
@@ -101,7 +101,7 @@ cdef class DenseHessian(Hessian):
             self.block.flush(sign, self.sum)
 
     cdef void _sum_in_double(self) noexcept nogil:
-        """Recompute the sum, in double precision from now on."""
+        """Recompute the sum in double precision, which is used from then on."""
         cdef Py_ssize_t k, n = self.sum.shape[0], m = self.is_included.shape[0]
         with gil:
             self.block = DenseBlock(n, m, is_double=True)
@@ -137,28 +137,28 @@ cdef class DenseHessian(Hessian):
             for j in range(i):
                 self.sum[j, i + 1] = factor * self.sum[i, j]
             self.sum[i, i + 1] = 1 + factor * self.sum[i, i]
-        # The upper triangle by rows is the lower one by columns, as LAPACK expects it.
+        # LAPACK orders by columns: the upper triangle by rows is its lower one.
         dpotrf(b"L", &n, &self.sum[0, 1], &width, &info)
         return info == 0
 
     cdef bint _is_trusted(self, double factor) noexcept nogil:
-        """True if every pivot is large enough, beside its diagonal element, to exceed its rounding."""
+        """True if every pivot is large enough, relative to its diagonal element, for single precision."""
         cdef Py_ssize_t i
         cdef double pivot
         for i in range(self.sum.shape[0]):
             pivot = self.sum[i, i + 1]
-            if not pivot * pivot > TRUSTED * sqrt(self.sum.shape[0]) * (1 + factor * self.sum[i, i]):
+            if not pivot * pivot > MIN_PIVOT * sqrt(self.sum.shape[0]) * (1 + factor * self.sum[i, i]):
                 return False
         return True
 
 
 cdef inline bint _ascend(const int32_t* columns, Py_ssize_t n) noexcept nogil:
-    """True if each column is larger than the one before it."""
+    """True if columns are strictly increasing."""
     cdef Py_ssize_t i
-    cdef int32_t n_not = 0   # without a branch, so that compilers vectorise
+    cdef int32_t n_violations = 0   # no branch, so that compilers vectorise
     for i in range(1, n):
-        n_not += columns[i] <= columns[i - 1]
-    return n_not == 0
+        n_violations += columns[i] <= columns[i - 1]
+    return n_violations == 0
 
 
 cdef inline void _add_outer(
@@ -172,11 +172,11 @@ cdef inline void _add_outer(
     if not _ascend(columns, n):
         for i in range(n):
             for j in range(n):
-                if columns[j] <= columns[i]:   # duplicates: all products of two of them
+                if columns[j] <= columns[i]:   # several elements of a column: all products of two of them
                     out[columns[i] * width + columns[j]] += c * values[i] * values[j]
         return
-    # Two rows by two columns: four elements are read before one is written, and the only branches are at
-    # the ends of rows.
+    # In blocks of two rows and two columns: four elements are read before one is written, and branches are
+    # only at the ends of rows.
     while i + 1 < n:
         x, y = c * values[i], c * values[i + 1]
         row, next_row = out + columns[i] * width, out + columns[i + 1] * width

@@ -13,7 +13,7 @@ cdef class Hessian:
     cdef int32_t[::1] columns
     cdef readonly object included
     cdef int8_t[::1] is_included
-    cdef readonly Py_ssize_t n_read   # samples read by products with the Hessian
+    cdef readonly Py_ssize_t n_read   # samples read so far for Hessian-vector products
 
     cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil
     cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil

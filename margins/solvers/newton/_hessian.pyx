@@ -4,8 +4,8 @@ The problem: for changing sets of free samples y_k = l_k [x_k, rho], solve
 
     (I + factor * sum_k s_k y_k y_k^T) x = vector
 
-The sum is stored where it is small (`margins.solvers.newton._dense_hessian`); elsewhere it is only
-multiplied by vectors (`margins.solvers.newton._hessian_vector`).
+A small sum is stored (`margins.solvers.newton._dense_hessian`); a large one is only multiplied by
+vectors (`margins.solvers.newton._hessian_vector`).
 """
 
 from libc.math cimport sqrt
@@ -30,7 +30,7 @@ cdef class Hessian:
     included : ndarray of int8, shape (m,)
         1 for the samples that must be in the working set of the next `update`.
     n_read : int
-        Samples that products with a Hessian that is not stored have read so far.
+        The number of samples read so far for Hessian-vector products.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature):
@@ -49,10 +49,10 @@ cdef class Hessian:
         return n
 
     cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
-        """Make the sum that over the free samples of a working set."""
+        """Sum over the free samples of a working set from now on."""
 
     cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
-        """Solve in place, perhaps inexactly; 0 if rounding makes that impossible, else 1."""
+        """Solve in place, possibly inexactly; 0 if rounding prevents a solution, otherwise 1."""
         return 0
 
     # For tests.

@@ -1,12 +1,13 @@
-"""A Hessian that is not stored, only multiplied by vectors: for Newton steps where features are many.
+"""A Hessian that is not stored, only multiplied by vectors: for Newton steps with many features.
 
 The problem: solve
 
     (I + factor * sum_k s_k y_k y_k^T) x = vector
 
 where the matrix has more elements than X. Conjugate gradients, preconditioned by the diagonal, need only
-its products with vectors, each one pass over the free samples: y_k.v, and then c y_k is added. They end
-when the residual is small beside the vector: a line search follows, so steps need not be exact.
+its products with vectors. Each takes one pass over the free samples, which computes y_k.v and adds c y_k.
+They end when the residual is small relative to the vector: a line search follows, so steps need not be
+exact.
 
 Source: Lin, Weng & Keerthi (2008), Trust region Newton method for large-scale logistic regression; Hsia,
 Chiang & Lin (2018), Preconditioned conjugate gradient methods in truncated Newton frameworks for
@@ -22,7 +23,7 @@ from margins._update cimport BinaryData
 
 import numpy as np
 
-# Relative residual at which conjugate gradients end, and their maximum number of products: also before
+# Relative residual at which conjugate gradients end, and the maximum number of products: even without
 # convergence the solution is a descent direction.
 cdef double RESIDUAL = 0.1
 cdef Py_ssize_t MAX_PRODUCTS = 300
@@ -37,8 +38,8 @@ cdef class HessianVectorProduct(Hessian):
     curvature : ndarray of float64, shape (m,)
         s_k > 0.
     max_read : int
-        Samples that products may read altogether; after that `solve` fails. Where samples are nearly
-        separable and C is large, steps are many, each of hundreds of products.
+        The maximum number of samples read for products; from then on `solve` fails. If samples are
+        nearly separable and C is large, there are many steps, each of hundreds of products.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature, Py_ssize_t max_read):
@@ -60,12 +61,13 @@ cdef class HessianVectorProduct(Hessian):
             s = self.curvature[k]
             self.free[self.n_free] = <int32_t> k
             self.n_free += 1
-            # Duplicates add their squares, not the square of their sum: accurate enough to precondition.
+            # Several elements of a column add their squares, not the square of their sum, which is accurate
+            # enough for a preconditioner.
             for j in range(self.elements(k)):
                 self.diagonal[self.columns[j]] += s * self.values[j] * self.values[j]
 
     cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
-        """`vector` is the residual until it is the solution."""
+        """Solve in place: `vector` is the residual, and finally the solution."""
         cdef Py_ssize_t i, _, n = vector.shape[0]
         cdef double step, before, inner
         cdef double tolerance = RESIDUAL * RESIDUAL * dot_of(&vector[0], &vector[0], n)
@@ -93,14 +95,14 @@ cdef class HessianVectorProduct(Hessian):
         return 1
 
     cdef double _scale(self, double factor, const double[::1] residual) noexcept nogil:
-        """Precondition a residual by the diagonal; return their inner product."""
+        """Precondition a residual by the diagonal; return the inner product of both."""
         cdef Py_ssize_t i
         for i in range(residual.shape[0]):
             self.scaled[i] = residual[i] / (1 + factor * self.diagonal[i])
         return dot_of(&residual[0], &self.scaled[0], residual.shape[0])
 
     cdef void _multiply(self, double factor) noexcept nogil:
-        """Make `image` the product of the matrix and `direction`."""
+        """Compute `image`, the product of the matrix and `direction`."""
         cdef Py_ssize_t i, k, d = self.data.rows.n_features
         cdef double c, total = 0, bias = self.rho * self.direction[d] if self.rho > 0 else 0
         self.n_read += self.n_free

@@ -82,11 +82,11 @@ cdef void _add_combination(
 
 
 def working_set_of(const double[::1] products, const double[::1] dual, const double[::1] upper,
-                   const int8_t[::1] included, double band):
+                   const int8_t[::1] included, double tolerance):
     """The working set of an epoch: indices of samples, ndarray of int32, ascending.
 
-    Left out are those whose dual variable is at a bound where it belongs, and whose w.y_k differs
-    from 1 by more than `band`; unless they are `included`.
+    A sample that is not `included` is left out if its dual variable is at the bound that is optimal for
+    w, and its w.y_k differs from 1 by more than `tolerance`.
     """
     cdef Py_ssize_t k, n = 0
     cdef double slack
@@ -96,7 +96,7 @@ def working_set_of(const double[::1] products, const double[::1] dual, const dou
         for k in range(products.shape[0]):
             slack = 1 - products[k]
             if not included[k] and (
-                (slack < -band and dual[k] == 0) or (slack > band and dual[k] == upper[k])
+                (slack < -tolerance and dual[k] == 0) or (slack > tolerance and dual[k] == upper[k])
             ):
                 continue
             out[n] = <int32_t> k
@@ -128,26 +128,26 @@ cdef class Objective:
     fixed : ndarray of float64, shape (n,)
         r, the sum of alpha_k y_k over all other samples.
     fixed_value : float
-        What their alpha_k add to the dual objective, |a|^2 / 2 aside.
+        The contribution of their alpha_k to the dual objective, apart from |a|^2 / 2.
     w : ndarray of float64, shape (n,)
         The starting point.
     margins : ndarray of float64
         w.y_k of the working set; overwritten.
     losses : SmoothLoss
-        Of the working set; the smoothing of smoothed losses is reduced.
+        Of the working set; smoothing is reduced as steps converge.
     hessian : Hessian
 
     Attributes
     ----------
     w : ndarray of float64, shape (n,)
     dual : ndarray of float64
-        The working set's dual variables that belong to w.
+        The dual variables of the working set at w.
     combination : ndarray of float64, shape (n,)
         sum_k alpha_k y_k over the working set, recomputed for every w.
     margins : ndarray of float64
         w.y_k of the working set.
     is_exact : bool
-        False: `margins` were interpolated along a step, and have its rounding.
+        False: `margins` were interpolated along a step, with rounding errors.
     gap : float
         Primal value minus dual value.
     value : float
@@ -187,12 +187,13 @@ cdef class Objective:
     def minimise(self, double share, double min_gap, Py_ssize_t max_steps):
         """Make Newton steps until the gap is at most `share` of the dual value, or `min_gap`: int.
 
-        Returns the number of steps. They end early if none reduces the objective, beside its rounding.
+        Returns the number of steps. They end early if a step does not reduce the objective by more than
+        rounding errors.
         """
         cdef Py_ssize_t n_steps = 0
         with nogil:
             while n_steps < max_steps and not self.gap <= max(min_gap, share * self.value):
-                # The gap is mostly that of the smoothing: smooth less.
+                # Smoothing causes most of the gap: reduce it.
                 if self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.residual:
                     self.losses.reduce_smoothing(self.alpha)
                     self._evaluate()
@@ -208,7 +209,7 @@ cdef class Objective:
         cdef Py_ssize_t j
         cdef double total, square = 0
         self.residual = self.losses.dual_variables(self.products, self.alpha, self.free, &total)
-        # Recomputed, not updated: dual variables that went to a large C and back would leave rounding.
+        # Recomputed, not updated: dual variables that went to a large C and back leave rounding errors.
         self.loss_gradient[:] = 0
         _add_combination(self.data, self.working_set, self.alpha, self.loss_gradient)
         for j in range(self.weights.shape[0]):
@@ -218,7 +219,7 @@ cdef class Objective:
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.residual
 
     cdef int _step(self) except -1 nogil:
-        """Make one Newton step; 0 if none reduces the objective, else 1."""
+        """Make one Newton step; 0 if it does not reduce the objective, otherwise 1."""
         cdef Py_ssize_t i, j, n = self.weights.shape[0]
         cdef double t, slope, linear = 0
         self.hessian.update(self.working_set, self.free)

@@ -1,14 +1,14 @@
-"""Newton steps that start on a subsample, where samples are many times the features.
+"""Newton steps that start on a subsample, for data with many more samples than features.
 
-A smoothed loss takes many steps. But its optimum over a subsample of some hundred samples for each
-feature is close to that over all: its objective is larger by a share of about n_features / size. Each
-sample of the subsample represents several, so its U_k is multiplied by their number. Then all samples
-get the dual variables that belong to this w, by the loss with the smoothing reached, and few steps over
-all samples remain.
+A smoothed loss takes many steps. But the optimum over a subsample of about a hundred samples per feature
+is close to that over all samples: its objective is larger by a share of about n_features / size. Each
+sample of the subsample represents several, so its U_k is multiplied by their number. Then the dual
+variables of all samples are computed from this w, with the smoothing reached, and few steps over all
+samples remain.
 
-A subsample can mislead: where it is separable and the data are not, its w is too long. Then its steps do
-not converge soon, or the objective over all samples is larger than over the subsample; the solver stops,
-and the plan goes on as without it.
+A subsample can be misleading: if it is separable and the data are not, its w is too long. Then its steps
+do not converge soon, or the objective over all samples is larger than over the subsample; the solver
+stops, and the plan continues as without it.
 
 **Source**: White (1982), Maximum likelihood estimation of misspecified models.
 """
@@ -25,7 +25,7 @@ from margins.tuning import TUNING
 
 
 class SubsampledNewtonSolver(NewtonSolver):
-    """Newton epochs on a loss with upper bounds, the first of which is over a subsample.
+    """Newton epochs for a loss with upper bounds, the first of which is over a subsample.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SubsampledNewtonSolver(NewtonSolver):
         """The objective over a subsample, and its losses."""
         weight = len(self.data) / len(subsample)
         upper = weight * self.upper[subsample]
-        # Centred between the bounds: no dual variable is known.
+        # Centred between the bounds, since no dual variable is known.
         factor = weight * self._subsample.first_factor
         loss = SmoothLoss(0.5 * upper, upper, self.curvature[subsample], factor, is_smoothed=True)
         objective = Objective(
@@ -102,8 +102,8 @@ class SubsampledNewtonSolver(NewtonSolver):
         return objective, loss
 
     def _dual_variables(self):
-        """The dual variables that belong to w: ndarray of float64, shape (m,)."""
-        alpha = 1 - self.margins  # in place from here on: arrays of all samples are large
+        """The dual variables at w: ndarray of float64, shape (m,)."""
+        alpha = 1 - self.margins  # in place from here on, because the array is large
         alpha *= self.factor
         alpha *= self.curvature
         alpha += 0.5 * self.upper

@@ -4,7 +4,7 @@ from margins._update cimport Condition, State
 
 
 cdef class UnmarkedThreshold(Condition):
-    """Any sample is misclassified whose product is at most 1."""
+    """A sample is misclassified if its product is at most 1."""
 
     cdef double threshold(self, const State* state) noexcept nogil:
         return 1

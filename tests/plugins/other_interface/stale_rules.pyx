@@ -6,7 +6,7 @@ margins_abi = require_abi()
 
 
 cdef class StaleThreshold(Condition):
-    """Any sample is misclassified whose product is at most 1."""
+    """A sample is misclassified if its product is at most 1."""
 
     cdef double threshold(self, const State* state) noexcept nogil:
         return 1

@@ -1,10 +1,10 @@
-"""A perceptron that asks for the name of another."""
+"""A perceptron under the name of a built-in."""
 
 from margins.algorithms.perceptron import Perceptron
 
 
 class ShadowPerceptron(Perceptron):
-    """A perceptron that asks for the name of another.
+    """A perceptron under the name of a built-in.
 
     **Source**: the tests.
     """

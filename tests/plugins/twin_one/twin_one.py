@@ -1,10 +1,10 @@
-"""A perceptron that asks for a name that another asks for, too."""
+"""A perceptron under the name of `twin_two`'s."""
 
 from margins.algorithms.perceptron import Perceptron
 
 
 class TwinPerceptron(Perceptron):
-    """A perceptron that asks for a name that another asks for, too.
+    """A perceptron under the name of `twin_two`'s.
 
     **Source**: the tests.
     """

@@ -1,10 +1,10 @@
-"""Another perceptron that asks for the name that its twin asks for."""
+"""A perceptron under the name of `twin_one`'s."""
 
 from margins.algorithms.perceptron import Perceptron
 
 
 class TwinPerceptron(Perceptron):
-    """Another perceptron that asks for the name that its twin asks for.
+    """A perceptron under the name of `twin_one`'s.
 
     **Source**: the tests.
     """

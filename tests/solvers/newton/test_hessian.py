@@ -22,7 +22,7 @@ def dense_hessian(data, curvature):
     return DenseHessian(data, curvature, in_blocks)
 
 
-def test_rows_that_store_elements_twice_behind_a_flag_that_denies_it_stay_within_the_buffers():
+def test_rows_with_duplicates_and_a_wrong_flag_stay_within_the_buffers():
     # 25 elements in each row of 20 features; the flag is what keeps `rows_of` from looking.
     X = sparse.csr_array(
         (np.ones(50), np.array([0, 1, 0, 1, 0] * 10), np.array([0, 25, 50])), shape=(2, 20)
@@ -73,7 +73,7 @@ def test_hessian_follows_the_free_samples(d, rho):
 
 
 @pytest.mark.parametrize("message", ["same features", "large", "none"])
-def test_hessian_is_summed_in_double_precision_where_single_does_not_tell(message):
+def test_hessian_is_summed_in_double_precision_where_single_is_too_inaccurate(message):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 20)), rng.choice([-1, 1], 3000)
     if message == "same features":

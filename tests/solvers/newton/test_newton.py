@@ -55,14 +55,14 @@ def test_sums_over_samples_are_those_of_the_materialised_ones(layout, rho, ones,
     hessian.py_update(members, np.ones(len(members), dtype=np.int8))
     matrix = (some.T * C[members]) @ some
     assert_array_equal(hessian.matrix, np.tril(matrix))
-    for every in (3, 2, 1):  # a third leaves, then most, the sum of the others afresh, then all
+    for every in (3, 2, 1):  # first a third leaves, then most, so that the sum is recomputed, then all
         free = np.arange(len(members)) % every != 0
         hessian.py_update(members, free.astype(np.int8))
         matrix = (some[free].T * C[members[free]]) @ some[free]
         assert_array_equal(hessian.matrix, np.tril(matrix))
 
 
-def test_samples_at_the_band_and_at_their_bounds_count_as_movable():
+def test_samples_within_the_tolerance_or_off_their_bounds_are_in_the_working_set():
     # w.y: below, at and above the band of 1/2 around 1; dual variables 0, between, and exactly C.
     p = np.repeat([0.25, 0.5, 1.0, 1.5, 1.75], 3)
     C, unbounded = np.full(15, 0.1), np.full(15, math.inf)
@@ -81,7 +81,7 @@ def test_samples_at_the_band_and_at_their_bounds_count_as_movable():
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4, 11, 13, 16])
-def test_steps_do_not_start_at_nothing(seed):
+def test_steps_do_not_start_at_a_negligible_scale(seed):
     # Columns of very different scale: no multiple of what accesses find is better than w = 0.
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(150, 20))) * 10.0 ** rng.integers(-4, 5, 20)
@@ -133,7 +133,7 @@ def optimum(X, y, C, loss, rho):
         )
         w = found.x[:n]
         return w @ w / 2 + C @ np.maximum(1 - Y @ w, 0)
-    # The extended samples' shortest sum with multiplicities of sum 1, but for the factor.
+    # The shortest sum of the samples with slack terms, with multiplicities of sum 1, but for the factor.
     A = np.vstack([Y.T, np.diag(1 / np.sqrt(2 * C)), np.ones(m)])
     beta = lsq_linear(A, np.append(np.zeros(len(A) - 1), 1), (0, math.inf), method="bvls", tol=1e-15).x
     return beta.sum() ** 2 / (2 * ((A[:-1] @ beta) ** 2).sum())
@@ -209,7 +209,7 @@ def test_classes_in_threads_are_bit_identical(loss):
     eps=st.sampled_from([0.5, 1e-2, 1e-6]),
 )
 @example(seed=0, loss="hinge", scale=0, C=0, intercept=True, eps=1.0)
-def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
+def test_certificates_are_valid_bounds(seed, loss, scale, C, intercept, eps):
     X, y = integers(seed, m=24, d=3)
     X[4:8], X[:, 1] = X[8:12], X[:, 0]  # rows and columns twice
     X, C = X * 10.0**scale, 10.0**C
@@ -249,7 +249,7 @@ def test_certificates_never_lie(seed, loss, scale, C, intercept, eps):
 @pytest.mark.parametrize(
     ("accesses", "max_iter"), [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)]
 )
-def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
+def test_fits_without_convergence_warn_and_have_valid_certificates(
     accesses, max_iter, loss, capsys, monkeypatch, tuned
 ):
     tuned(newton={"max_steps": 1})
@@ -297,7 +297,7 @@ def tire(monkeypatch, n_steps):
 @quiet
 @each_loss
 @pytest.mark.parametrize("n_steps", [0, 1, 2, 5])
-def test_accesses_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
+def test_rules_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
     left = tire(monkeypatch, n_steps)
     X, y = clouds(m=200)
     for max_iter in (1, 2, 3, 4, 1000):
@@ -316,7 +316,7 @@ def test_accesses_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
 
 @pytest.mark.parametrize("accesses", [True, False])
 @pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])
-def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
+def test_newton_steps_prove_the_accuracy_of_the_papers_algorithms(
     accesses, n_classes, weighted, monkeypatch
 ):
     monkeypatch.setattr(Costs, "needs_passes", accesses)
@@ -373,7 +373,7 @@ def test_accesses_begin_from_0_if_newton_steps_from_0_do_not_finish(accesses, lo
 
 @each_loss
 @pytest.mark.parametrize("n_steps", [0, 2])
-def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_accesses(
+def test_the_next_phase_starts_with_the_sum_of_the_dual_variables_at_the_scale_of_rules(
     n_steps, loss, monkeypatch
 ):
     tire(monkeypatch, n_steps)
@@ -408,7 +408,7 @@ def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_accesses(
 
 
 def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale_of_the_duals():
-    # A loss whose best scale a search from far away does not find.
+    # A loss with a best scale that a search from a distant start does not find.
     X, y = clouds(m=300)
     Y = oracles.data_of(X, np.where(y == 1, 1, -1))
     best = fit(X, y, loss="hinge", eps=1e-3)
@@ -430,7 +430,7 @@ def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale
 
 @each_loss
 @pytest.mark.parametrize("seed", [2, 4, 5])
-def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
+def test_newton_steps_continue_with_a_large_gap(seed, loss):
     # Of the hinge loss with a large C some epochs in a row may gain nothing before the next one does.
     X, y = clouds(seed)
     for C in (1e4, 1e6):
@@ -442,8 +442,8 @@ def test_newton_steps_are_not_given_up_far_from_the_optimum(seed, loss):
 def test_an_optimum_before_the_first_step_is_proven_by_its_own_dual_variables(seed, loss):
     rng = np.random.default_rng(seed)
     X, y = np.round(rng.standard_normal((40, 1))), rng.integers(0, 2, 40)
-    # With one weight the certificate's line search is at the optimum, be it 0, where accesses have left
-    # the dual variables far from theirs.
+    # With one weight the certificate's line search ends at the optimum, possibly 0, while the dual
+    # variables of the rules are not optimal.
     one = Auto(loss=loss, C=30.0, fit_intercept=False, eps=1e-7, random_state=0).fit(X, y)
     assert one.converged_ and one.n_iter_ < 10
 
@@ -476,14 +476,14 @@ def test_the_certificate_is_computed_where_the_gap_may_be_small_enough(tuned):
     assert len(near) == len(always) > 3 and fits[1].converged_
     assert_array_equal(fits[0].coef_, fits[1].coef_)
     assert None not in always
-    assert near.count(None) == len(near) - 2  # accesses choose how to go on by theirs
+    assert near.count(None) == len(near) - 2  # the initial phase needs its own
     assert near[0] == always[0] and near[-1] == always[-1] == fits[1].certificates_[0]
 
 
 @quiet
 @pytest.mark.parametrize("C", [1e4, 1e10])
 @pytest.mark.parametrize("seed", range(6))
-def test_no_epoch_proves_what_its_dual_variables_do_not(seed, C, monkeypatch):
+def test_no_epoch_proves_more_than_its_dual_variables(seed, C, monkeypatch):
     # Dual variables that are large for a while leave their rounding in any sum that is only updated.
     X, y, weight = weighted_clouds(seed)
     Y, certify, n_checked = oracles.data_of(X, y).astype(np.longdouble), Run.certify, [0]
@@ -513,7 +513,7 @@ def test_what_overflows_is_no_number_of_a_certificate():
 
 @quiet
 @pytest.mark.parametrize("loss", LOSSES)
-def test_accesses_go_on_from_the_best_dual_variables(loss, monkeypatch):
+def test_rules_continue_from_the_best_dual_variables(loss, monkeypatch):
     # The first step has spoilt them.
     X, y = clouds(m=200)
     left = tire(monkeypatch, 1)
@@ -529,7 +529,7 @@ def test_accesses_go_on_from_the_best_dual_variables(loss, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_long_rows_among_short_ones_leave_no_rounding_behind(seed):
+def test_long_rows_among_short_ones_leave_no_rounding_errors(seed):
     # From w = 0 the Hessian is that of all samples; of the long ones, once they are classified, it
     # keeps the rounding, which is more than all short ones together.
     rng, m = np.random.default_rng(seed), 200

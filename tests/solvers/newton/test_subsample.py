@@ -1,4 +1,4 @@
-"""Newton steps that begin over a sample: when, what comes of it, and what if it misleads."""
+"""Newton steps that start on a subsample: when, with which results, and with a misleading one."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def assert_proven(fit, X, y, C, weight=1.0):
     assert primal - dual <= fit.eps * dual * (1 + 1e-6)
 
 
-def test_a_sample_pays_where_samples_are_very_many_beside_the_features():
+def test_a_subsample_is_planned_for_many_samples_per_feature():
     tuning = tuning_with(subsample={"per_feature": 5, "min_size": 20, "min_share": 0.28, "min_ratio": 3})
     for m, d, size in [
         (60, 3, 20),
@@ -78,19 +78,21 @@ def test_a_sample_pays_where_samples_are_very_many_beside_the_features():
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("eps", [1e-2, 1e-5])
-def test_a_fit_that_begins_over_a_sample_proves_what_is_asked(small_subsamples, C, fit_intercept, eps):
+def test_a_fit_that_starts_on_a_subsample_proves_the_required_accuracy(
+    small_subsamples, C, fit_intercept, eps
+):
     X, y = noisy()
     fit = Auto(loss="hinge", C=C, eps=eps, fit_intercept=fit_intercept, random_state=0).fit(X, y)
     assert small_subsamples == [(1000, True)]
     assert fit.solver_ == "newton"
     assert_proven(fit, X, y, C)
     first, second = fit.learning_curve_[0][:2]
-    assert (first.mistakes, first.certificate) == (1000, None)  # the proof is far
+    assert (first.mistakes, first.certificate) == (1000, None)  # the gap is too large
     assert second.mistakes in (len(X), 0)  # over all; 0: no step was left to make
     assert second.certificate is not None
 
 
-def test_samples_weigh_what_they_do(small_subsamples):
+def test_sample_weights_count_in_subsamples(small_subsamples):
     X, y = noisy()
     weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
     fit = Auto(loss="hinge", C=0.5, eps=1e-4, random_state=0).fit(X, y, weight)
@@ -111,7 +113,7 @@ def test_layouts_make_no_difference(small_subsamples):
     assert small_subsamples == [(750, True)] * len(fits)
 
 
-def test_a_sample_that_misleads_costs_no_more_than_itself(small_subsamples, tuned):
+def test_a_misleading_subsample_costs_no_more_than_its_own_steps(small_subsamples, tuned):
     X, y = noisy(noise=0.02)  # nearly separable
     with_sample = Auto(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
     assert small_subsamples == [(1000, False)]
@@ -123,7 +125,7 @@ def test_a_sample_that_misleads_costs_no_more_than_itself(small_subsamples, tune
     )
 
 
-def test_what_all_samples_lose_tells_that_a_sample_misleads(small_subsamples, tuned):
+def test_the_objective_over_all_samples_reveals_a_misleading_subsample(small_subsamples, tuned):
     X, y = noisy()
     tuned(subsample={"per_feature": 250, "min_size": 100, "min_ratio": 2, "max_objective_ratio": 0.5})
     fit = Auto(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
@@ -132,7 +134,7 @@ def test_what_all_samples_lose_tells_that_a_sample_misleads(small_subsamples, tu
     assert_proven(fit, X, y, 1)
 
 
-def test_a_sample_of_one_class_does_no_harm(small_subsamples):
+def test_a_subsample_of_one_class_keeps_the_accuracy(small_subsamples):
     X, y = noisy()
     y[:] = -1
     y[3] = 1
@@ -142,7 +144,7 @@ def test_a_sample_of_one_class_does_no_harm(small_subsamples):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_long_samples_that_no_sample_knows_of_are_found(small_subsamples, seed):
+def test_long_samples_outside_of_the_subsample_are_processed(small_subsamples, seed):
     X, y = noisy(seed=seed)
     X[[10, 20, 30]] *= 1e5
     fit = Auto(loss="hinge", C=1, eps=1e-3, random_state=seed).fit(X, y)
@@ -157,7 +159,7 @@ def test_the_solver_named_newton_starts_on_a_subsample_too(small_subsamples):
     assert_proven(fit, X, y, 1)
 
 
-def test_the_solver_named_newton_goes_on_where_a_subsample_misleads(small_subsamples):
+def test_the_solver_named_newton_continues_after_a_misleading_subsample(small_subsamples):
     X, y = noisy(noise=0.02)
     fit = Auto(loss="hinge", C=1e4, eps=1e-3, solver="newton", random_state=0).fit(X, y)
     assert small_subsamples == [(1000, False)]
@@ -165,7 +167,7 @@ def test_the_solver_named_newton_goes_on_where_a_subsample_misleads(small_subsam
     assert_proven(fit, X, y, 1e4)
 
 
-def test_the_only_epoch_is_not_over_a_sample(small_subsamples):
+def test_a_single_epoch_is_not_over_a_subsample(small_subsamples):
     X, y = noisy()
     fit = Auto(loss="hinge", C=1, max_iter=1, random_state=0).fit(X, y)
     assert small_subsamples == []

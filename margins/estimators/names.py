@@ -1,0 +1,23 @@
+"""Names of estimators in messages."""
+
+from margins.registry import name_of
+
+
+def display_name(estimator: object, method: str | None = None) -> str:
+    """The name of an estimator in errors and warnings: its registered name and its class.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+    method : str, optional
+        The method that the message is about.
+
+    Examples
+    --------
+    >>> import margins
+    >>> display_name(margins.get("pdm")(), "fit")
+    'pdm (DynamicMarginPerceptron.fit)'
+    """
+    kind = type(estimator)
+    name, text = name_of(kind), kind.__name__ + (f".{method}" if method else "")
+    return f"{name} ({text})" if name else text
