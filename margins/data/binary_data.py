@@ -14,6 +14,9 @@ from margins.data._binary_data import LARGEST_SQNORM, SMALLEST_SQNORM, BinaryDat
 
 MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 
+# Of the negative and the positive class.
+LABELS = np.array([-1, 1], dtype=np.int8)
+
 
 def rows_of(X):
     """The rows of a validated matrix.
@@ -97,7 +100,7 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
 
 def check_lengths(sqnorms):
     """The largest |x_k|^2; ValueError if a row is too long for double arithmetic."""
-    largest = sqnorms.max()
+    largest = np.maximum.reduce(sqnorms)
     if not largest <= LARGEST_SQNORM:
         raise ValueError(
             f"Row {np.argmax(sqnorms)} of X is too long: its squared norm must be at most "
@@ -127,7 +130,7 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper):
     BinaryData
     """
     m = rows.n_rows
-    labels = np.int8(2) * positive.view(np.int8) - np.int8(1)
+    labels = LABELS.take(positive)
     return BinaryData(rows, labels, sqnorms, sqrho, of_each(diag, m), of_each(upper, m))
 
 
@@ -144,6 +147,8 @@ def of_each(value, m):
     ndarray of float64, shape (m,)
         Not copied: with stride 0, if it is one value for all.
     """
+    if isinstance(value, float):
+        return _same_for_all(value, m)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value
     return _same_for_all(float(value), m)

@@ -327,8 +327,8 @@ class BaseMarginClassifier(
 
     def _run_maker(self, samples, fit):
         """A function ``make(index, seed)`` that makes a run, in the thread that trains it."""
-        rows = self._rows(samples.X)
-        features = rows_of(samples.X) if rows.is_kernel and self.kernel_ == LINEAR else None
+        rows, is_linear = self._rows(samples.X), self.kernel_ == LINEAR
+        features = rows_of(samples.X) if is_linear and rows.is_kernel else None
         sqnorms = rows.sqnorms()
         self._prepare_scales(sqnorms)
         sqrho = self._sqrho
@@ -336,21 +336,12 @@ class BaseMarginClassifier(
         loss = self._loss(self._penalties(samples.weight))
         options = self._options(rows)
         codes = positive_codes(len(self.classes_))
-        # A cache of kernel rows for each thread. joblib's number of threads is not used: in a daemonic
-        # process, for one, it is not always right.
-        caches, first = threading.local(), [rows]
+        own_rows = None if is_linear else _RowsOfThread(rows, lambda: self._rows(samples.X))
 
         def make(index, seed):
-            own_rows = rows
-            if self.kernel_ != LINEAR:
-                if not hasattr(caches, "rows"):
-                    try:
-                        caches.rows = first.pop()
-                    except IndexError:
-                        caches.rows = self._rows(samples.X)
-                own_rows = caches.rows
             positive = samples.codes == codes[index]
-            data = make_binary_data(own_rows, sqnorms, positive, sqrho, loss.diag, math.inf)
+            rows_of_run = rows if is_linear else own_rows.get()
+            data = make_binary_data(rows_of_run, sqnorms, positive, sqrho, loss.diag, math.inf)
             return Run(self._limited(data), loss, seed, options, fit.watch(index), features)
 
         return make
@@ -374,6 +365,32 @@ class BaseMarginClassifier(
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 text = not_converged(self, run, which)
                 warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES)
+
+
+class _RowsOfThread:
+    """Rows of a kernel matrix, with a cache for each thread.
+
+    joblib's number of threads is not used: in a daemonic process, for one, it is not always right.
+
+    Parameters
+    ----------
+    first : Rows
+        For the thread that needs them first.
+    make : callable
+        ``make()`` makes others.
+    """
+
+    def __init__(self, first, make):
+        self._unused, self._make, self._threads = [first], make, threading.local()
+
+    def get(self):
+        """The rows of this thread: Rows."""
+        if not hasattr(self._threads, "rows"):
+            try:
+                self._threads.rows = self._unused.pop()
+            except IndexError:
+                self._threads.rows = self._make()
+        return self._threads.rows
 
 
 class restored_on_error:

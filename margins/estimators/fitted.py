@@ -37,34 +37,23 @@ class FittedAttributes:
 
     def _collect_model(self, runs, samples):
         """Set the fitted attributes that predictions use."""
-        hypotheses = [run.hypothesis for run in runs]
-        scales = [self._scale(run) for run in runs]
+        models = [(run, run.hypothesis, self._scale(run)) for run in runs]
         self.intercept_ = np.array(
-            [
-                scale * (run.data.sqrho * hypothesis.label_sum - run.theta)
-                for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
-            ]
+            [scale * (run.data.sqrho * model.label_sum - run.theta) for run, model, scale in models]
         )
         if self.kernel_ != LINEAR:
-            signed = np.stack(
-                [
-                    scale * run.data.signs * hypothesis.dual
-                    for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
-                ]
-            )
+            signed = np.stack([scale * run.data.signs * model.dual for run, model, scale in models])
             support = np.flatnonzero(signed.any(axis=0))
             self.dual_coef_ = signed[:, support]
             self._set_support(samples, support)
             return
-        self.coef_ = np.array(
-            [scale * hypothesis.weights for hypothesis, scale in zip(hypotheses, scales, strict=True)]
-        )
+        self.coef_ = np.array([scale * model.weights for _, model, scale in models])
         if runs[0].keep_dual and self._leaves_dual:
             self.dual_coef_ = np.zeros((len(runs), samples.n_samples))
             # A slice where all samples are kept: indices take longer than a Newton step of a small fit.
             kept = slice(None) if len(samples.kept) == samples.n_samples else samples.kept
-            for row, run, hypothesis in zip(self.dual_coef_, runs, hypotheses, strict=True):
-                row[kept] = run.dual_scale * hypothesis.dual
+            for row, (run, model, _) in zip(self.dual_coef_, models, strict=True):
+                row[kept] = run.dual_scale * model.dual
 
     def _set_support(self, samples, support):
         """Set the support to those of the samples."""

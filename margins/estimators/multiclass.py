@@ -28,7 +28,7 @@ def seeds_of(random_state, n_problems):
     -------
     list of int
     """
-    if isinstance(random_state, Integral):
+    if type(random_state) is int or isinstance(random_state, Integral):
         return list(_seeds_of_integer(int(random_state), n_problems))
     return _draw(check_random_state(random_state), n_problems)
 

@@ -39,7 +39,7 @@ class Problem(NamedTuple):
     @property
     def n_weights(self):
         """Number of weights: features, and the intercept if there is one."""
-        return self.n_features + (self.data.sqrho > 0)
+        return self.data.rows.n_features + (self.data.sqrho > 0)
 
     @property
     def is_kernel(self):
@@ -306,8 +306,9 @@ class PhaseRecord:
 
 def solver_path(records):
     """The names of the solvers that ran, in order, each once where it ran on: str, joined by ' + '."""
-    names = []
+    names, before = [], None
     for record in records:
-        if record.epochs > 0 and names[-1:] != [record.solver]:
-            names.append(record.solver)
+        if record.epochs > 0 and record.solver != before:
+            before = record.solver
+            names.append(before)
     return " + ".join(names)

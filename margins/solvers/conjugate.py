@@ -39,6 +39,7 @@ class ConjugateSolver(Solver):
 
     def __init__(self, rules, max_passes=math.inf, tuning=TUNING.conjugate):
         self._rules, self._max_passes, self._tuning = rules, max_passes, tuning
+        self._has_budget = not math.isinf(max_passes)
         self._target = rules.condition.b
         self._sets = None
         self._safety = 1.0  # the share of the tolerance that an estimated gap may be
@@ -135,7 +136,7 @@ class ConjugateSolver(Solver):
             expected = gap * min(gap / before, 1) if before > 0 else gap
             if expected <= self._safety * required:
                 return expected, False
-            if self._exceeds_budget(run, required):
+            if self._has_budget and self._exceeds_budget(run, required):
                 return gap, True
             if gap <= min_gap:
                 break
@@ -145,8 +146,6 @@ class ConjugateSolver(Solver):
 
     def _exceeds_budget(self, run, required):
         """True if, by the last pass's estimate, the solver would need more than `max_passes`."""
-        if math.isinf(self._max_passes):
-            return False
         if math.isinf(self._first_estimate):
             self._first_estimate = self._least_estimate = self._pass_estimate
             return False

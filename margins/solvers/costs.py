@@ -37,7 +37,7 @@ class Costs:
     def __init__(self, problem, tuning=TUNING):
         self.problem, self.tuning = problem, tuning
         self._rows, self._m = problem.data.rows, problem.n_samples
-        self._d, self._n = problem.n_features, problem.n_weights
+        self._d, self._n = self._rows.n_features, problem.n_weights
         # The number of samples is known, that of their elements has to be counted.
         self.has_small_hessian = self._n <= self._m and self._rows.has_nonzeros(self._n**2)
         self.has_few_samples = self._m <= tuning.newton.few_samples * self._d

@@ -36,14 +36,14 @@ class Run(RunState):
     def _run_phase(self, phase):
         """Run one phase: True if it ends the run."""
         solver = self.begin_phase(phase)
-        ends_run = ends_phase = False
-        while not (ends_run or ends_phase):
+        while True:
             self.begin_epoch()
             report = solver.epoch(self)
             self.add(report)
             self.end_epoch(solver.name)
             ends_run = self._ends_run(phase, solver)
-            ends_phase = self._ends_phase(phase, solver, report)
+            if ends_run or self._ends_phase(phase, solver, report):
+                break
         self.end_phase()
         return ends_run
 
@@ -105,7 +105,8 @@ class Run(RunState):
         if self.eps is None or (self.options.needs_clean_pass and not self.clean):
             return False
         self.certify()
-        if self.finished and self._leave_rounding():
+        rests_on_rounding = self.features is not None or self._rounding is not None
+        if rests_on_rounding and self.finished and self._leave_rounding():
             self.certify()
         if self.finished:
             self.certify_as_returned()

@@ -73,28 +73,27 @@ class NewtonSolver(Solver):
 
     def start(self, run):
         """Start from the best multiple of the run's weight vector."""
-        self.data, self.loss = run.data, run.loss
-        m = len(self.data)
-        self._rho = math.sqrt(self.data.sqrho)
+        self.data, self.loss = data, loss = run.data, run.loss
+        m, n_features = len(data), data.rows.n_features
+        self._rho = rho = math.sqrt(data.sqrho)
         self._all = np.arange(m, dtype=np.int32)
-        n_features = self.data.rows.n_features
-        self.w = np.empty(n_features + (self._rho > 0))
+        self.w = np.empty(n_features + (rho > 0))
         start, scale = run.hypothesis, run.primal_scale
-        if not self.loss.is_smooth and scale < self._tuning.zero_scale * run.dual_scale:
+        if not loss.is_smooth and scale < self._tuning.zero_scale * run.dual_scale:
             scale = run.dual_scale
         np.multiply(start.weights, scale, out=self.w[:n_features])
-        if self._rho > 0:
-            self.w[-1] = scale * self._rho * start.label_sum
+        if rho > 0:
+            self.w[-1] = scale * rho * start.label_sum
         self.margins = np.zeros(m) if run.products is None else scale * run.products
         run.rescale_to_feasible()
-        self.upper = array_of_each(self.loss.upper, m)
-        if self.loss.is_smooth:
+        self.upper = array_of_each(loss.upper, m)
+        if loss.is_smooth:
             self.factor = 1.0
-            self.curvature = array_of_each(1 / self.loss.diag, m)
+            self.curvature = array_of_each(1 / loss.diag, m)
             self.alpha = None  # before the first epoch, those of w are not needed
         else:
             self.factor = self._tuning.first_factor
-            self.curvature = smoothing_curvature(self.upper, self.data.ordinary_sqnorms)
+            self.curvature = smoothing_curvature(self.upper, data.ordinary_sqnorms)
             self.alpha = np.minimum(run.weights.dual, self.upper)
         self._band = math.inf
         self._hessian = self._new_hessian()
@@ -104,10 +103,10 @@ class NewtonSolver(Solver):
 
     def epoch(self, run):
         """See `Solver.epoch`."""
-        m = len(self.data)
+        tuning, hessian, m = self._tuning, self._hessian, len(self.data)
         self._keep_best(run.weights, run.dual_scale)
         working_set, fixed, fixed_value = self._working_set()
-        n_read = self._hessian.n_read
+        required, n_read = self.loss.required_gap(run.eps), hessian.n_read
         with one_thread:
             loss = self._smooth_loss(working_set)
             objective = Objective(
@@ -118,21 +117,18 @@ class NewtonSolver(Solver):
                 self.w,
                 self._copy_of(self.margins, working_set),
                 loss,
-                self._hessian,
+                hessian,
             )
-            required = self.loss.required_gap(run.eps)
             n_steps = objective.minimise(
-                self._tuning.gap_share * required,
-                self._reduction * objective.gap,
-                self._tuning.max_steps,
+                tuning.gap_share * required, self._reduction * objective.gap, tuning.max_steps
             )
         if working_set is self._all and objective.is_exact:
             margins = objective.margins
         else:
             margins = products(self.data, self._all, objective.w)
-        band = mean_distance(margins, self.margins)
-        n_accesses = m + n_steps * len(working_set) + self._hessian.n_read - n_read
-        if not math.isfinite(objective.gap + band):
+        band, gap = mean_distance(margins, self.margins), objective.gap
+        n_accesses = m + n_steps * len(working_set) + hessian.n_read - n_read
+        if not math.isfinite(gap + band):
             return self._end(run, n_accesses)
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, loss.factor
@@ -143,16 +139,16 @@ class NewtonSolver(Solver):
         # Sums over the samples, not w minus the gradient, whose rounding would make certificates
         # invalid.
         run.weights.assign(self.data, self.alpha, fixed + objective.combination)
-        self._n_stalled = 0 if objective.gap < self._least_gap else self._n_stalled + 1
-        self._least_gap = min(self._least_gap, objective.gap)
+        self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
+        self._least_gap = min(self._least_gap, gap)
         # Without a step w may be the optimum, which its dual variables may prove.
-        if n_steps == 0 or self._n_stalled >= self._tuning.patience:
+        if n_steps == 0 or self._n_stalled >= tuning.patience:
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_accesses)
         return EpochReport(
             len(working_set),
             n_accesses,
-            check_gap=not objective.gap > self._tuning.check_ratio * required * objective.value,
+            check_gap=not gap > tuning.check_ratio * required * objective.value,
             primal=self._point(run),
             dual_is_feasible=True,
         )
