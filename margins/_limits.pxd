@@ -9,6 +9,7 @@ cdef extern from *:
     #define MARGINS_MAX_SCALE 1e100
     #define MARGINS_MIN_SQNORM 1e-120
     #define MARGINS_MAX_SQNORM 1e120
+    #define MARGINS_SECONDS_PER_SIGNAL_CHECK 0.02
     #define MARGINS_MAX_COUNT 9007199254740992.0
     """
     # A computed root that is this close to an integer, relative to it, may belong on its other side.
@@ -22,8 +23,12 @@ cdef extern from *:
     # 2^53: integers up to here are exact in a double.
     const double MAX_COUNT "MARGINS_MAX_COUNT"
 
+    # How long a loop may run between two checks for Ctrl-C, about.
+    const double SECONDS_PER_SIGNAL_CHECK "MARGINS_SECONDS_PER_SIGNAL_CHECK"
+
 cdef enum:
-    # Products between two checks for Ctrl-C: a few milliseconds.
+    # Samples between two checks for Ctrl-C: at first, and at most.
+    FIRST_SAMPLES_PER_SIGNAL_CHECK = 1 << 10
     SAMPLES_PER_SIGNAL_CHECK = 1 << 18
     # The same where each sample may need a row of the kernel matrix.
     KERNEL_SAMPLES_PER_SIGNAL_CHECK = 1 << 6

@@ -34,12 +34,15 @@ cdef class SampleLoop:
     cdef Rules rules
     cdef Averaging averaging
     cdef int64_t _next_signal_check
+    cdef double _last_signal_check        # time.perf_counter() at the last check; 0: there was none
+    cdef Py_ssize_t _max_chunk            # samples between two checks; 0: not yet known
     cdef Py_ssize_t chunk_size(self) noexcept nogil
     cdef int reserve(self, Py_ssize_t n_samples) except -1
     cdef int process(
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil
     cdef int check(self) except -1
+    cdef int _adapt_chunk(self) except -1
     cdef int run(self, const int32_t[::1] order, Py_ssize_t n, Tally* tally) except -1
     cdef int begin(self, BinaryData data, WeightVector weights, Rules rules, Averaging averaging) except -1
     cdef int end(self) except -1

@@ -16,11 +16,14 @@ its updates), `margins.rules._base` (the rules) and `margins.rules._averaging`; 
 Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012); the slack terms: section 2 of 2011.
 """
 
+import time
+
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 from margins._limits cimport (
-    KERNEL_SAMPLES_PER_SIGNAL_CHECK, PREFETCH_DISTANCE, SAMPLES_PER_SIGNAL_CHECK,
+    FIRST_SAMPLES_PER_SIGNAL_CHECK, KERNEL_SAMPLES_PER_SIGNAL_CHECK, PREFETCH_DISTANCE,
+    SAMPLES_PER_SIGNAL_CHECK, SECONDS_PER_SIGNAL_CHECK,
 )
 from margins.data._binary_data cimport BinaryData
 from margins.rules._averaging cimport Averaging, count_samples, end_hypothesis
@@ -65,7 +68,7 @@ cdef class SampleLoop:
         """How many samples the next call of `process` is given."""
         if self.data is not None and self.data.rows.is_kernel:
             return KERNEL_SAMPLES_PER_SIGNAL_CHECK
-        return SAMPLES_PER_SIGNAL_CHECK
+        return self._max_chunk if self._max_chunk > 0 else FIRST_SAMPLES_PER_SIGNAL_CHECK
 
     cdef int reserve(self, Py_ssize_t n_samples) except -1:
         """Allocate what `process` may need for so many samples."""
@@ -107,8 +110,26 @@ cdef class SampleLoop:
             self.n_accesses += end - begin
             begin = end
             if self.n_accesses >= self._next_signal_check:
-                self._next_signal_check = self.n_accesses + size
                 PyErr_CheckSignals()
+                self._adapt_chunk()
+                self._next_signal_check = self.n_accesses + self.chunk_size()
+        return 0
+
+    cdef int _adapt_chunk(self) except -1:
+        """Make chunks longer or shorter, by the time since the last check of signals.
+
+        How long a sample takes depends on its length, on the rules and on the machine. Results do not
+        depend on the size of chunks.
+        """
+        cdef double now = time.perf_counter(), elapsed = now - self._last_signal_check
+        cdef Py_ssize_t size = self._max_chunk
+        if size == 0:
+            size = FIRST_SAMPLES_PER_SIGNAL_CHECK
+        elif elapsed < 0.5 * SECONDS_PER_SIGNAL_CHECK:
+            size = min(2 * size, SAMPLES_PER_SIGNAL_CHECK)
+        elif elapsed > 2 * SECONDS_PER_SIGNAL_CHECK:
+            size = max(size // 2, 1)
+        self._max_chunk, self._last_signal_check = size, now
         return 0
 
     cdef int begin(self, BinaryData data, WeightVector weights, Rules rules, Averaging averaging) except -1:

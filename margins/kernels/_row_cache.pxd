@@ -41,6 +41,7 @@ cdef class ProductRows(RowCache):
     cdef double[::1] row_values       # a row's stored elements ...
     cdef int32_t[::1] row_columns     # ... and their columns
     cdef double[:, ::1] vectors       # the points of the batch: one coordinate a row, one point a column
+    cdef bint _is_interrupted(self) noexcept with gil
     cdef void _take_error(self) noexcept with gil
 
 

@@ -15,6 +15,7 @@ Source: Aizerman, Braverman & Rozonoer (1964); Khardon & Wachman (2007), the dua
 Panagiotakopoulos & Tsampouka (2010), section 3, the kernel version.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 from margins._sparse cimport Rows, axpy, dots
 from margins.kernels._transform cimport Transform
@@ -23,6 +24,8 @@ import numpy as np
 
 cdef Py_ssize_t MIN_SLOTS = 2     # one row in use, one that is computed
 cdef Py_ssize_t BYTES_PER_MEGABYTE = 1 << 20
+# Products of two numbers between two checks for Ctrl-C: a few milliseconds.
+cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 23
 
 
 cdef class RowCache(Rows):
@@ -187,7 +190,7 @@ cdef class ProductRows(RowCache):
         self.vectors = np.empty((points.n_features, self.batch.shape[0]))
 
     cdef bint compute(self, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i, j, step = max(PRODUCTS_PER_SIGNAL_CHECK // (n * self.row_values.shape[0]), 1)
         cdef double* vectors = &self.vectors[0, 0]
         cdef double[MAX_BATCH] products
         for i in range(n):
@@ -197,11 +200,22 @@ cdef class ProductRows(RowCache):
             dots(self.points, j, vectors, n, products, &self.row_values[0], &self.row_columns[0])
             for i in range(n):
                 self.computed[i, j] = products[i]
+            if (j + 1) % step == 0 and self._is_interrupted():
+                return False
         if self.transform.block(
             &self.computed[0, 0], n, self.n_rows, &self.batch_sqnorms[0], &self.sqnorms_[0]
         ):
             return True
         self._take_error()
+        return False
+
+    cdef bint _is_interrupted(self) noexcept with gil:
+        """True after Ctrl-C, which `check` raises."""
+        try:
+            PyErr_CheckSignals()
+        except BaseException as error:
+            self.error = error
+            return True
         return False
 
     cdef void _take_error(self) noexcept with gil:

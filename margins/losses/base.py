@@ -140,7 +140,7 @@ class Loss(ABC):
         return self.value(1 - slacks)
 
     def objective(self, slacks, sqnorm):
-        """The primal objective, and the directional margin if it is not 1 / sqrt(2 primal).
+        """The primal objective of a weight vector, or of a multiple of it that is feasible.
 
         Parameters
         ----------
@@ -153,8 +153,11 @@ class Loss(ABC):
         -------
         primal : float
         margin : float or None
+            Directional margin; None: 1 / sqrt(2 primal).
+        multiple : float
+            By which the weight vector is to be multiplied to attain it.
         """
-        return 0.5 * sqnorm + self.value_of_slacks(slacks), None
+        return 0.5 * sqnorm + self.value_of_slacks(slacks), None, 1.0
 
     def max_sensitivity(self, n_samples, error, primal):
         """An upper bound of `sensitivity`, if no w.y_k changes by more than `error`; inf: unknown."""

@@ -39,7 +39,9 @@ class HardMargin(MaximumMarginLoss):
         """See `Loss.objective`: that of the multiple whose smallest functional margin is 1."""
         smallest = 1 - float(slacks.max())
         margin = smallest / math.sqrt(sqnorm)
-        return (0.5 / margin / margin if margin > 0 else math.inf), margin
+        if margin <= 0:
+            return math.inf, margin, 1.0
+        return 0.5 / margin / margin, margin, 1 / smallest
 
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`: the smallest w.y_k is 1."""

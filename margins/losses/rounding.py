@@ -103,5 +103,5 @@ def _point(loss, data, coefficients, bias, scale):
         sqnorm += bias * bias / data.sqrho
     # 1 - high is exact where it cancels.
     slacks = (1 - data.signs * high) - data.signs * low
-    primal, margin = loss.objective(slacks, sqnorm)
-    return ReturnedPoint(primal, scale, margin)
+    primal, margin, multiple = loss.objective(slacks, sqnorm)
+    return ReturnedPoint(primal, scale * multiple, margin)

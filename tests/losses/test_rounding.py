@@ -106,16 +106,14 @@ def test_the_quick_bound_of_the_sensitivity_is_a_bound(loss, error):
 @pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: type(loss).__name__)
 def test_objective_of_slacks_is_that_of_margins(loss):
     margins_ = np.random.default_rng(4).integers(-4, 5, 12) / 4
-    primal, margin = loss.objective(1 - margins_, 2.0)
+    primal, margin, multiple = loss.objective(1 - margins_, 2.0)
     assert primal == 1 + loss.value(margins_) == 1 + loss.value_of_slacks(1 - margins_)
-    assert margin is None
+    assert margin is None and multiple == 1
 
 
 def test_objective_of_the_hard_margin_is_that_of_the_best_multiple():
-    primal, margin = HardMargin().objective(1 - np.array([2.0, 3.0]), 16.0)
-    assert (primal, margin) == (2.0, 0.5)
-    primal, margin = HardMargin().objective(1 - np.array([-2.0, 3.0]), 16.0)
-    assert (primal, margin) == (math.inf, -0.5)
+    assert HardMargin().objective(1 - np.array([2.0, 3.0]), 16.0) == (2.0, 0.5, 0.5)
+    assert HardMargin().objective(1 - np.array([-2.0, 3.0]), 16.0) == (math.inf, -0.5, 1.0)
 
 
 @pytest.mark.parametrize("name", ["auto", "pdm"])

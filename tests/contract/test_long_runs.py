@@ -1,0 +1,121 @@
+"""Ctrl-C ends any fit at once, and leaves the estimator as it was."""
+
+import contextlib
+import functools
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import margins
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.skipif(os.name == "nt", reason="os.kill sends no Ctrl-C there"),
+]
+
+LIMIT = 0.5  # seconds of the process' own time, so that other processes do not count
+# Without a separating hyperplane these end after so few epochs that no fit of a test is long.
+SHORT = {"alpha-bound", "lambda-trick", "servedio-average"}
+
+
+@functools.cache
+def noise(m, d):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(m, d)), np.where(rng.random(m) < 0.5, 1, -1)
+
+
+def endless(name, **params):
+    """An estimator whose fit takes long."""
+    declared = margins.get(name)().get_params()
+    params = {"random_state": 0, "max_iter": 10**7} | params
+    if "eps" in declared:
+        params.setdefault("eps", 1e-9)
+    if name == "pfm":
+        params.setdefault("gamma", 1e-3)
+    return margins.get(name)(**params)
+
+
+def interrupted_after(fit, delay):
+    """The time that `fit` takes from Ctrl-C to its end, and whether KeyboardInterrupt ended it."""
+    sent, ended = [], threading.Event()
+
+    def interrupt():
+        if not ended.wait(delay):
+            sent.append(time.process_time())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    caught = False
+    try:
+        thread.start()
+        fit()
+        ended.set()
+        thread.join()
+    except KeyboardInterrupt:
+        caught = True
+    elapsed = time.process_time() - sent[0] if sent else 0.0
+    thread.join()
+    if sent and not caught:  # the signal came after the last check
+        with contextlib.suppress(KeyboardInterrupt):
+            time.sleep(0.01)
+    return elapsed, caught
+
+
+@pytest.mark.parametrize("name", margins.available())
+def test_ctrl_c_ends_a_long_fit_of_every_algorithm(name, ctrl_c):
+    X, y = noise(3000, 500)
+    estimator = endless(name)
+    before = dict(estimator.__dict__)
+    elapsed, caught = interrupted_after(lambda: estimator.fit(X, y), 0.2)
+    assert caught or name in SHORT | {"auto"}
+    assert elapsed < LIMIT
+    if caught:
+        assert estimator.__dict__ == before
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [("conjugate", "hinge"), ("unlearning", "hinge"), ("dcd", "hinge"), ("newton", "hinge")],
+)
+def test_ctrl_c_ends_a_long_fit_of_every_solver(solver, loss, ctrl_c):
+    X, y = noise(3000, 1500)
+    estimator = endless("auto", solver=solver, loss=loss, C=100.0)
+    elapsed, caught = interrupted_after(lambda: estimator.fit(X, y), 0.3)
+    assert caught
+    assert elapsed < LIMIT
+
+
+@pytest.mark.parametrize(
+    "name", ["second-order-perceptron", "budget-perceptron", "perceptron", "mpu", "alma"]
+)
+def test_ctrl_c_is_honoured_within_an_epoch_over_long_rows(name, ctrl_c):
+    # Two passes over a matrix of 32 MB for every mistake; a pass over all samples takes half a second.
+    X, y = noise(6000, 2000)
+    elapsed, caught = interrupted_after(lambda: endless(name).fit(X, y), 0.3)
+    assert caught
+    assert elapsed < LIMIT
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+@pytest.mark.parametrize("name", ["pdm", "dcd", "auto"])
+def test_ctrl_c_is_honoured_while_rows_of_a_kernel_are_computed(name, kernel, ctrl_c):
+    # A row takes about 5 ms, and 32 of them are computed together.
+    X, y = noise(12_000, 1000)
+    elapsed, caught = interrupted_after(
+        lambda: endless(name, kernel=kernel, cache_size=1.0).fit(X, y), 0.5
+    )
+    assert caught
+    assert elapsed < LIMIT
+
+
+@pytest.mark.parametrize("name", ["perceptron", "second-order-perceptron", "auto"])
+def test_ctrl_c_ends_a_fit_of_classes_in_threads(name, ctrl_c):
+    X, _ = noise(3000, 500)
+    y = np.arange(3000) % 4
+    elapsed, caught = interrupted_after(lambda: endless(name, n_jobs=2, C=100.0).fit(X, y), 0.3)
+    assert caught or name == "auto"
+    assert elapsed < LIMIT
