@@ -189,7 +189,13 @@ def parameter(allowed: Constraint, description: str, *, default: T) -> T:
     return field
 
 
-def check_parameters(estimator: object) -> None:
+class Named(Protocol):
+    """An estimator with a name for messages."""
+
+    def _display_name(self) -> str: ...
+
+
+def check_parameters(estimator: Named) -> None:
     """Raise ValueError for the first parameter of `estimator` that is not allowed."""
     values = vars(estimator)
     cls: type[Any] = type(estimator)
@@ -197,8 +203,9 @@ def check_parameters(estimator: object) -> None:
     for name, default, allowed in _declarations(cls):  # type: ignore[arg-type]
         value = values[name]
         # Defaults are allowed; skipping their check shortens small fits.
-        if value is not default:
-            check(name, cls.__name__, value, allowed)
+        # The name is looked up only for an error: it takes longer than small fits.
+        if value is not default and not allowed.contains(value):
+            check(name, estimator._display_name(), value, allowed)
 
 
 def check(name: str, owner: str, value: Any, allowed: Constraint) -> None:

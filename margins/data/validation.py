@@ -50,7 +50,7 @@ def validate_samples(estimator, X, y):
         check_classification_targets(y)  # warns of them
     if len(classes) < 2:
         raise ValueError(
-            f"y of {type(estimator).__name__}.fit must hold at least 2 classes. "
+            f"y of {estimator._display_name('fit')} must hold at least 2 classes. "
             f"Got 1 class: {classes.tolist()[0]!r}."
         )
     estimator.classes_ = classes

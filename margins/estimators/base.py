@@ -34,6 +34,7 @@ from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
+from margins.estimators.names import Caller
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
@@ -254,7 +255,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         for value in (C,) if isinstance(C, float) else (C.min(), C.max()):
             if not (SMALLEST_C <= value <= LARGEST_C or math.isinf(self.C)):
                 raise ValueError(
-                    f"C of {type(self).__name__}, times the weight of a sample, must be in "
+                    f"C of {self._display_name()}, times the weight of a sample, must be in "
                     f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. Got {value}."
                 )
         return C
@@ -291,7 +292,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
     def _weigh(self, X, codes, sample_weight, all_classes=True):
         """The samples of positive weight, of all classes if these are all samples: Samples."""
         return weigh(
-            f"{type(self).__name__}.{'fit' if all_classes else 'partial_fit'}",
+            Caller(self, "fit" if all_classes else "partial_fit"),
             X,
             codes,
             self.classes_,
@@ -431,7 +432,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
             if not run.converged:
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 warnings.warn(
-                    f"{display_name(self)} did not converge{which}: {run.message}. {_reached(run)}",
+                    f"{self._display_name()} did not converge{which}: {run.message}. {_reached(run)}",
                     ConvergenceWarning,
                     stacklevel=4 + FRAMES,
                 )
@@ -475,12 +476,6 @@ def _reached(run):
             "hyperplane separates them. A finite C allows for that."
         )
     return sentence
-
-
-def display_name(estimator):
-    """The name of an estimator in messages, its registered name and its class: str."""
-    name = name_of(type(estimator))
-    return f"{name} ({type(estimator).__name__})" if name else type(estimator).__name__
 
 
 def _common_path(phases):

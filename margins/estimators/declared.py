@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, dataclass_transform
 
+from margins.estimators.names import display_name
 from margins.parameters import describe_parameters, parameter
 
 ATTRIBUTES = """
@@ -54,7 +55,10 @@ feature_names_in_ : ndarray of str, shape (n_features,)
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 class Declared:
-    """Makes the constructor and the docstring of every subclass from its declared parameters."""
+    """Makes the constructor and the docstring of every subclass from its declared parameters.
+
+    Messages about an instance name it by `_display_name`.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -65,3 +69,7 @@ class Declared:
             head, tail = (*re.split(r"\n\n(?=(?:See Also|Examples)\n-)", text, maxsplit=1), "")[:2]
             sections = [head, describe_parameters(cls), ATTRIBUTES.strip(), tail]
             cls.__doc__ = "\n\n".join(filter(None, sections))
+
+    def _display_name(self, method: str | None = None) -> str:
+        """The registered name and the class, in messages; of a method, if one is given."""
+        return display_name(self, method)

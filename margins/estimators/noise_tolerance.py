@@ -165,7 +165,7 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         n_held_out = math.ceil(held_out * rows.n_rows)
         if n_held_out == rows.n_rows:
             raise ValueError(
-                f"validation_fraction of {type(self).__name__} must leave samples to train on. "
+                f"validation_fraction of {self._display_name()} must leave samples to train on. "
                 f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
             )
         return (
@@ -277,13 +277,13 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
             and (self.averaging, self.weighting) != self._stream_averaging
         ):
             raise ValueError(
-                f"averaging and weighting of {type(self).__name__} must stay {self._stream_averaging} "
+                f"averaging and weighting of {self._display_name()} must stay {self._stream_averaging} "
                 f"until the end of the stream. Got {(self.averaging, self.weighting)}."
             )
         if self.averaging == "tail":
             raise ValueError(
-                f"averaging of {type(self).__name__}.partial_fit must not be 'tail', which is chosen on "
-                "samples held out of a training set. Got 'tail'."
+                f"averaging of {self._display_name('partial_fit')} must not be 'tail', which is chosen "
+                "on samples held out of a training set. Got 'tail'."
             )
 
     def _warn(self, runs):
@@ -311,7 +311,7 @@ class NoiseTolerantClassifier(AveragingClassifier):
         super()._check_parameters()
         if self.tau > 0 and self.theta_init == 0:
             raise ValueError(
-                f"tau of {type(self).__name__} is in units of theta_init, so it must be 0 where "
+                f"tau of {self._display_name()} is in units of theta_init, so it must be 0 where "
                 f"theta_init is 0. Got tau={self.tau!r}. Give theta_init=None or a positive number."
             )
 

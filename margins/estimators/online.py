@@ -210,14 +210,14 @@ class OnlineMixin:
         """Indices of labels in `classes_`: ndarray of int, shape (m,)."""
         if len(self.classes_) < 2:
             raise ValueError(
-                f"classes of {type(self).__name__}.partial_fit must be at least 2. "
+                f"classes of {self._display_name('partial_fit')} must be at least 2. "
                 f"Got {self.classes_.tolist()}."
             )
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = np.flatnonzero(self.classes_[codes] != y)
         if len(unknown):
             raise ValueError(
-                f"y of {type(self).__name__}.partial_fit must hold classes of the stream, "
+                f"y of {self._display_name('partial_fit')} must hold classes of the stream, "
                 f"{self.classes_.tolist()}. Got {y[unknown[0]].item()!r}."
             )
         return codes
@@ -230,11 +230,11 @@ class OnlineMixin:
         """Raise ValueError for parameters that streams do not allow."""
         if not (isinstance(self.kernel, str) and self.kernel == "linear"):
             raise ValueError(
-                f"kernel of {type(self).__name__}.partial_fit must be 'linear': a stream keeps no "
+                f"kernel of {self._display_name('partial_fit')} must be 'linear': a stream keeps no "
                 f"samples to evaluate a kernel on. Got {self.kernel!r}."
             )
         if isinstance(self.class_weight, str):
             raise ValueError(
-                f"class_weight of {type(self).__name__}.partial_fit must be a mapping or None: the "
+                f"class_weight of {self._display_name('partial_fit')} must be a mapping or None: the "
                 f"balance of a stream is not known before its end. Got {self.class_weight!r}."
             )

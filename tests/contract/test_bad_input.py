@@ -60,6 +60,10 @@ def own_name(name):
     return ALGORITHMS[name].__name__
 
 
+def shown_name(name, method=None):
+    return f"{name} ({own_name(name)}{'.' + method if method else ''})"
+
+
 def declares(name, parameter):
     return parameter in {field.name for field in dataclasses.fields(ALGORITHMS[name])}
 
@@ -143,7 +147,7 @@ def test_wrong_parameter_is_rejected_with_a_message_before_any_work(name, field)
         classifier = ALGORITHMS[name](**{field.name: value})
         with pytest.raises(ValueError) as refusal:
             classifier.fit(None, None)
-        expected = f"{field.name} of {own_name(name)} must be {allowed}. Got {value!r}."
+        expected = f"{field.name} of {shown_name(name)} must be {allowed}. Got {value!r}."
         assert str(refusal.value) == expected
         assert not [key for key in vars(classifier) if key.endswith("_")]
 
@@ -177,36 +181,41 @@ def beside(parameter, name):
 @pytest.mark.parametrize(
     ("name", "params", "sentence"),
     [
-        ("pdm", {"eps": 1.5}, "eps of DynamicMarginPerceptron must be in (0, 1]. Got 1.5."),
-        ("pdm", {"eps": 0}, "eps of DynamicMarginPerceptron must be in (0, 1]. Got 0."),
-        ("mpu", {"C": -1}, "C of UnlearningMarginPerceptron must be in (0, inf]. Got -1."),
-        ("mpu", {"C": 0.0}, "C of UnlearningMarginPerceptron must be in (0, inf]. Got 0.0."),
+        ("pdm", {"eps": 1.5}, "eps of pdm (DynamicMarginPerceptron) must be in (0, 1]. Got 1.5."),
+        ("pdm", {"eps": 0}, "eps of pdm (DynamicMarginPerceptron) must be in (0, 1]. Got 0."),
+        ("mpu", {"C": -1}, "C of mpu (UnlearningMarginPerceptron) must be in (0, inf]. Got -1."),
+        ("mpu", {"C": 0.0}, "C of mpu (UnlearningMarginPerceptron) must be in (0, inf]. Got 0.0."),
         (
             "mpu",
             {"loss": "Hinge"},
-            "loss of UnlearningMarginPerceptron must be one of 'squared_hinge', 'hinge'. Got 'Hinge'.",
+            "loss of mpu (UnlearningMarginPerceptron) must be one of 'squared_hinge', 'hinge'. "
+            "Got 'Hinge'.",
         ),
         (
             "perceptron",
             {"max_iter": 0},
-            "max_iter of Perceptron must be an integer in [1, inf). Got 0.",
+            "max_iter of perceptron (Perceptron) must be an integer in [1, inf). Got 0.",
         ),
         (
             "perceptron",
             {"max_iter": 10.0},
-            "max_iter of Perceptron must be an integer in [1, inf). Got 10.0.",
+            "max_iter of perceptron (Perceptron) must be an integer in [1, inf). Got 10.0.",
         ),
-        ("mpcs", {"kappa": 1}, "kappa of ConstantShrinkingMarginPerceptron must be in [0, 1). Got 1."),
+        (
+            "mpcs",
+            {"kappa": 1},
+            "kappa of mpcs (ConstantShrinkingMarginPerceptron) must be in [0, 1). Got 1.",
+        ),
         (
             "pdm",
             {"class_weight": "balance"},
-            "class_weight of DynamicMarginPerceptron must be one of None, 'balanced' or a mapping. "
-            "Got 'balance'.",
+            "class_weight of pdm (DynamicMarginPerceptron) must be one of None, 'balanced' or a "
+            "mapping. Got 'balance'.",
         ),
         (
             "perceptron",
             {"fit_intercept": 1},
-            "fit_intercept of Perceptron must be True or False. Got 1.",
+            "fit_intercept of perceptron (Perceptron) must be True or False. Got 1.",
         ),
     ],
 )
@@ -218,7 +227,9 @@ def test_messages_are_those_expected(name, params, sentence):
 
 @each_algorithm
 def test_zero_jobs_are_rejected_before_any_work(name):
-    with pytest.raises(ValueError, match=rf"^n_jobs of {own_name(name)} must be .*\. Got 0\.$"):
+    with pytest.raises(
+        ValueError, match=rf"^n_jobs of {re.escape(shown_name(name))} must be .*\. Got 0\.$"
+    ):
         make(name, n_jobs=0).fit(None, None)
 
 
@@ -248,7 +259,7 @@ def test_fixed_margin_without_gamma_is_rejected_if_no_margin_is_ensured(C):
         assert classifier.fit(X, y).converged_
     else:
         with pytest.raises(
-            ValueError, match=r"^gamma of FixedMarginPerceptron must be .*C.*\. Got None\.$"
+            ValueError, match=r"^gamma of pfm \(FixedMarginPerceptron\) must be .*C.*\. Got None\.$"
         ):
             classifier.fit(X, y)
 
@@ -305,7 +316,7 @@ def test_one_class_is_rejected_by_its_label(name, label):
     with pytest.raises(ValueError) as refusal:
         make(name).fit(X, np.full(len(X), label))
     assert str(refusal.value) == (
-        f"y of {own_name(name)}.fit must hold at least 2 classes. Got 1 class: {label!r}."
+        f"y of {shown_name(name, 'fit')} must hold at least 2 classes. Got 1 class: {label!r}."
     )
 
 
@@ -408,7 +419,7 @@ def test_invalid_sample_weights_are_rejected(name):
     with pytest.raises(ValueError) as refusal:
         make(name).fit(X, y, weight)
     assert str(refusal.value) == (
-        f"sample_weight of {own_name(name)}.fit must be in [0, inf). Got -2.5 for sample 7."
+        f"sample_weight of {shown_name(name, 'fit')} must be in [0, inf). Got -2.5 for sample 7."
     )
     for number in (np.nan, np.inf):
         weight[:] = 1
@@ -430,7 +441,7 @@ def test_class_without_a_positive_weight_is_rejected_by_its_label(name, n_classe
     with pytest.raises(ValueError) as refusal:
         make(name).fit(X, labels[y], (y != 1).astype(float))
     expected = (
-        f"Every class of {own_name(name)}.fit must have a sample of positive weight. "
+        f"Every class of {shown_name(name, 'fit')} must have a sample of positive weight. "
         "Got none of class 'spam'."
     )
     assert str(refusal.value) == expected
@@ -445,7 +456,7 @@ def test_class_without_a_positive_weight_is_rejected_by_its_label(name, n_classe
 @pytest.mark.parametrize("number", [-1, -1e-300, np.nan, np.inf])
 def test_invalid_class_weights_are_rejected(name, number):
     X, y = small()
-    sentence = rf"^class_weight of {own_name(name)} must be in \[0, inf\)"
+    sentence = rf"^class_weight of {re.escape(shown_name(name, 'fit'))} must be in \[0, inf\)"
     with pytest.raises(ValueError, match=sentence + rf".*\. Got {float(number)}"):
         make(name, class_weight={0: 1.0, 1: number}).fit(X, y)
 
@@ -691,7 +702,9 @@ def test_intercept_scaling_of_any_size_is_rejected_or_correct(name, rho, C):
 
 def test_an_int_beyond_every_double_is_rejected_with_a_message():
     X, y = small()
-    with pytest.raises(ValueError, match=r"^C of DynamicMarginPerceptron must be in .* Got 1000"):
+    with pytest.raises(
+        ValueError, match=r"^C of pdm \(DynamicMarginPerceptron\) must be in .* Got 1000"
+    ):
         ALGORITHMS["pdm"](C=10**400).fit(X, y)
 
 
@@ -723,7 +736,9 @@ def test_number_at_the_end_of_its_interval_is_rejected_or_correct(name, field, i
             result = outcome(make(name, C=C, max_iter=5, **given, **{field.name: number}, **loss), X, y)
             if isinstance(result, str):
                 of_kernel = "|The kernel 'poly' must have" * bool(given.get("kernel"))
-                assert re.match(rf"{field.name} of {own_name(name)} must{of_kernel}", result)
+                assert re.match(
+                    rf"{field.name} of {re.escape(shown_name(name))} must{of_kernel}", result
+                )
 
 
 # -------------------------------------------------------------------------------------------- messages

@@ -752,8 +752,8 @@ def test_invalid_chunk_is_rejected_and_leaves_the_stream_unchanged(name):
     more, labels = X[30:], y[30:]
     unknown = labels.copy()
     unknown[7] = "dog"
-    own_name = type(classifier).__name__
-    sentence = f"y of {own_name}.partial_fit must hold classes of the stream, .* Got 'dog'"
+    own_name = rf"{name} \({type(classifier).__name__}.partial_fit\)"
+    sentence = f"y of {own_name} must hold classes of the stream, .* Got 'dog'"
     with pytest.raises(ValueError, match=sentence):
         classifier.partial_fit(more, unknown)
     with pytest.raises(ValueError, match="is not the same as on last call"):
@@ -799,7 +799,8 @@ def test_options_without_streams_are_rejected(name):
         given["averaging"] = "tail"
     for key, value in given.items():
         classifier = make(name, **{key: value})
-        sentence = f"{key} of {type(classifier).__name__}.partial_fit must .*Got '{value}'"
+        own_name = rf"{name} \({type(classifier).__name__}.partial_fit\)"
+        sentence = f"{key} of {own_name} must .*Got '{value}'"
         with pytest.raises(ValueError, match=sentence):
             classifier.partial_fit(X, y, classes=[0, 1])
         assert not state(classifier)
