@@ -190,15 +190,22 @@ def parameter(allowed: Constraint, description: str, *, default: T) -> T:
     return field
 
 
-def check_parameters(estimator: object) -> None:
+class Named(Protocol):
+    """An estimator with a name for messages."""
+
+    def _display_name(self) -> str: ...
+
+
+def check_parameters(estimator: Named) -> None:
     """Raise ValueError for the first parameter of `estimator` that is not allowed."""
     values = vars(estimator)
     cls: type[Any] = type(estimator)
     # mypy considers a class unhashable.
     for name, default, allowed in _declarations(cls):  # type: ignore[arg-type]
         # Defaults are allowed; skipping their check shortens small fits.
-        if values[name] is not default:
-            check(name, cls.__name__, values[name], allowed)
+        if values[name] is not default and not allowed.contains(values[name]):
+            # The name is looked up only for an error: it takes longer than small fits.
+            check(name, estimator._display_name(), values[name], allowed)
 
 
 def check(name: str, owner: str, value: Any, allowed: Constraint) -> None:

@@ -34,6 +34,11 @@ def own_name(name):
     return ALGORITHMS[name].__name__
 
 
+def shown_name(name, method=None):
+    """The name of an algorithm, or of a method of it, in errors."""
+    return f"{name} ({own_name(name)}{'.' + method if method else ''})"
+
+
 def assert_finite(classifier, X):
     """The model is made of numbers, and so are its scores."""
     assert np.isfinite(classifier.decision_function(X)).all()

@@ -1,6 +1,5 @@
 """The kernel adatron."""
 
-from margins.estimators.names import display_name
 from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import Interval, optional, parameter
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
@@ -38,7 +37,7 @@ class KernelAdatron(SoftMarginClassifier):
     def phases(self, run):
         if self.eta is not None and not self.eta * run.sqradius < 2:
             raise ValueError(
-                f"eta of {display_name(self)} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
+                f"eta of {self._display_name()} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
                 f"samples, or steps may decrease the dual objective. Got {self.eta!r}."
             )
         if run.loss.has_upper_bounds:

@@ -93,8 +93,8 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         for value in (np.min(C), np.max(C)):
             if not SMALLEST_C <= value <= LARGEST_C:
                 raise ValueError(
-                    f"lam of Pegasos must leave every 1 / (m lam), times the weight of the sample, in "
-                    f"[{SMALLEST_C:g}, {LARGEST_C:g}]. Got {value}."
+                    f"lam of {self._display_name()} must leave every 1 / (m lam), times the weight of "
+                    f"the sample, in [{SMALLEST_C:g}, {LARGEST_C:g}]. Got {value}."
                 )
         return C
 

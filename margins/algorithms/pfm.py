@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.names import display_name
 from margins.estimators.online import OnlineMixin
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice
@@ -64,7 +63,7 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
         super()._check_parameters()
         if self.gamma is None and math.isinf(self.C):
             raise ValueError(
-                f"gamma of {display_name(self)} must be given with C=inf, where no margin is known "
+                f"gamma of {self._display_name()} must be given with C=inf, where no margin is known "
                 "in advance. Got None."
             )
 

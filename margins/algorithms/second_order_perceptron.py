@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from margins.estimators.custom import OwnLoopClassifier, State
-from margins.estimators.names import display_name
 from margins.parameters import Interval, parameter
 from margins.solvers.custom._second_order import process
 
@@ -96,7 +95,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     def _weigh(self, X, *args, **kwargs):
         if X.shape[1] > MAX_FEATURES:
             raise ValueError(
-                f"X of {display_name(self)} must have at most {MAX_FEATURES} features: the matrix "
+                f"X of {self._display_name()} must have at most {MAX_FEATURES} features: the matrix "
                 f"has an element for every pair of them. Got {X.shape[1]}."
             )
         return super()._weigh(X, *args, **kwargs)

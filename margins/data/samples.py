@@ -33,8 +33,8 @@ def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=Fals
 
     Parameters
     ----------
-    name : str
-        The method's, ``Classifier.fit``, for errors.
+    name : str or object with such a str
+        The method's, ``name (Classifier.fit)``, for errors.
     X : ndarray or CSR matrix, shape (m, d)
     codes, classes, sample_weight, class_weight
         As for `sample_weights`.
@@ -74,8 +74,8 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
 
     Parameters
     ----------
-    name : str
-        The method's, ``Classifier.fit``, for errors.
+    name : str or object with such a str
+        The method's, ``name (Classifier.fit)``, for errors.
     X : ndarray or CSR matrix, shape (m, d)
     codes : ndarray of int, shape (m,)
         Index of every sample's class in `classes`.
@@ -111,7 +111,7 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
                 totals.sum(), len(classes) * totals, out=np.zeros(len(classes)), where=totals > 0
             )
         else:
-            by_class = _weights_by_label(name.partition(".")[0], classes, class_weight)
+            by_class = _weights_by_label(name, classes, class_weight)
         weight *= by_class[codes]
     return 1.0 if np.all(weight == 1) else weight
 

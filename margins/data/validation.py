@@ -60,7 +60,8 @@ def validate_samples(estimator, X, y):
         check_classification_targets(y)  # warns of them
     if len(classes) < 2:
         raise ValueError(
-            f"y of {owner}.fit must hold at least 2 classes. Got 1 class: {classes.tolist()[0]!r}."
+            f"y of {estimator._display_name('fit')} must hold at least 2 classes. "
+            f"Got 1 class: {classes.tolist()[0]!r}."
         )
     estimator.classes_ = classes
     return X, y, codes

@@ -36,6 +36,7 @@ from margins.estimators.exclusive import exclusive
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
+from margins.estimators.names import Caller
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
@@ -261,7 +262,7 @@ class BaseMarginClassifier(
         for value in (C,) if isinstance(C, float) else (C.min(), C.max()):
             if not (SMALLEST_C <= value <= LARGEST_C or math.isinf(self.C)):
                 raise ValueError(
-                    f"C of {type(self).__name__}, times the weight of a sample, must be in "
+                    f"C of {self._display_name()}, times the weight of a sample, must be in "
                     f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. Got {value}."
                 )
         return C
@@ -298,7 +299,7 @@ class BaseMarginClassifier(
     def _weigh(self, X, codes, sample_weight, all_classes=True):
         """The samples of positive weight, of all classes if these are all samples: Samples."""
         return weigh(
-            f"{type(self).__name__}.{'fit' if all_classes else 'partial_fit'}",
+            Caller(self, "fit" if all_classes else "partial_fit"),
             X,
             codes,
             self.classes_,

@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any, dataclass_transform
 
+from margins.estimators.names import display_name
 from margins.parameters import describe_parameters, parameter
 
 ATTRIBUTES = """
@@ -59,7 +60,10 @@ feature_names_in_ : ndarray of str, shape (n_features,)
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 class Declared:
-    """Makes the constructor and the docstring of every subclass from its declared parameters."""
+    """Makes the constructor and the docstring of every subclass from its declared parameters.
+
+    Messages about an instance name it by `_display_name`.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -74,3 +78,7 @@ class Declared:
                 head += "\n\n" + textwrap.fill(f"**Kept** between chunks and fits: {kept}", 100)
             sections = [head, describe_parameters(cls), ATTRIBUTES.strip(), tail]
             cls.__doc__ = "\n\n".join(filter(None, sections))
+
+    def _display_name(self, method: str | None = None) -> str:
+        """The registered name and the class, in messages; of a method, if one is given."""
+        return display_name(self, method)

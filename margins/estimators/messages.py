@@ -2,6 +2,7 @@
 
 import math
 
+from margins.estimators.names import display_name
 from margins.registry import name_of
 from margins.rules.errors import RuleError
 
@@ -9,12 +10,6 @@ from margins.rules.errors import RuleError
 def short_name(estimator):
     """The registered name of an estimator, or, without one, its class: str."""
     return name_of(type(estimator)) or type(estimator).__name__
-
-
-def display_name(estimator):
-    """The name of an estimator in messages, its registered name and its class: str."""
-    name = name_of(type(estimator))
-    return f"{name} ({type(estimator).__name__})" if name else type(estimator).__name__
 
 
 class rule_errors_named:

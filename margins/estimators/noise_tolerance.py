@@ -181,7 +181,7 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         n_held_out = math.ceil(held_out * rows.n_rows)
         if n_held_out == rows.n_rows:
             raise ValueError(
-                f"validation_fraction of {type(self).__name__} must leave samples to train on. "
+                f"validation_fraction of {self._display_name()} must leave samples to train on. "
                 f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
             )
         return (
@@ -309,15 +309,15 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
 
     def _check_averaging(self, method, where, streams):
         """Raise ValueError if the model cannot go on with this averaging."""
-        given, name = (self.averaging, self.weighting), type(self).__name__
+        given, name = (self.averaging, self.weighting), self._display_name(method)
         if self.averaging == "tail":
             raise ValueError(
-                f"averaging of {name}.{method} must not be 'tail' {where}, which is chosen on samples "
+                f"averaging of {name} must not be 'tail' {where}, which is chosen on samples "
                 "held out of a training set. Got 'tail'."
             )
         if streams is not None and given != self._model_averaging:
             raise ValueError(
-                f"averaging and weighting of {name}.{method} must stay {self._model_averaging} until "
+                f"averaging and weighting of {name} must stay {self._model_averaging} until "
                 f"the end of the stream. Got {given}."
             )
 
@@ -346,7 +346,7 @@ class NoiseTolerantClassifier(AveragingClassifier):
         super()._check_parameters()
         if self.tau > 0 and self.theta_init == 0:
             raise ValueError(
-                f"tau of {type(self).__name__} is in units of theta_init, so it must be 0 where "
+                f"tau of {self._display_name()} is in units of theta_init, so it must be 0 where "
                 f"theta_init is 0. Got tau={self.tau!r}. Give theta_init=None or a positive number."
             )
 

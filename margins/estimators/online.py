@@ -146,7 +146,7 @@ class OnlineMixin(Declared):
             self.__dict__.pop("classes_", None)  # of a stream that a rule has ended
         X, y = validate_chunk(self, X, y, is_first=streams is None)
         if classes is not None:
-            check_labels(classes, f"classes of {type(self).__name__}.partial_fit")
+            check_labels(classes, f"classes of {self._display_name('partial_fit')}")
         _check_partial_fit_first_call(self, classes)
         codes = self._codes(y)
         samples = self._weigh(X, codes, sample_weight, all_classes=False)
@@ -221,12 +221,12 @@ class OnlineMixin(Declared):
 
     def _check_resumed(self, samples):
         """Raise ValueError unless these samples may go on from the last model."""
-        name, resumed = type(self).__name__, self._resumed
+        name, resumed = self._display_name("fit"), self._resumed
         if not np.array_equal(self.classes_, resumed.classes) or (
             samples.X.shape[1] != resumed.n_features
         ):
             raise ValueError(
-                f"X and y of {name}.fit must have the features and classes of the last fit, with "
+                f"X and y of {name} must have the features and classes of the last fit, with "
                 f"warm_start=True: {resumed.n_features} features, classes {resumed.classes.tolist()}. "
                 f"Got {samples.X.shape[1]} features, classes {self.classes_.tolist()}."
             )
@@ -235,7 +235,7 @@ class OnlineMixin(Declared):
             return
         if self._needs_same_samples or self._accuracy is not None or self._leaves_dual:
             raise ValueError(
-                f"X and y of {name}.fit must be those of the last fit, with warm_start=True, because "
+                f"X and y of {name} must be those of the last fit, with warm_start=True, because "
                 "its dual variables or its accuracy are about these samples. Got other samples, or "
                 "another storage of them. Use partial_fit, or warm_start=False."
             )
@@ -244,7 +244,7 @@ class OnlineMixin(Declared):
         """Raise ValueError for parameters that a warm start, from these streams, does not allow."""
         if not (isinstance(self.kernel, str) and self.kernel == "linear"):
             raise ValueError(
-                f"warm_start of {type(self).__name__}.fit must be False with a kernel other than "
+                f"warm_start of {self._display_name('fit')} must be False with a kernel other than "
                 f"'linear': the products with its samples are not kept. Got kernel={self.kernel!r}."
             )
 
@@ -309,35 +309,34 @@ class OnlineMixin(Declared):
         """Indices of labels in `classes_`: ndarray of int, shape (m,)."""
         if len(self.classes_) < 2:
             raise ValueError(
-                f"classes of {type(self).__name__}.partial_fit must be at least 2. "
+                f"classes of {self._display_name('partial_fit')} must be at least 2. "
                 f"Got {self.classes_.tolist()}."
             )
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = np.flatnonzero(self.classes_[codes] != y)
         if len(unknown):
             raise ValueError(
-                f"y of {type(self).__name__}.partial_fit must hold classes of the stream, "
+                f"y of {self._display_name('partial_fit')} must hold classes of the stream, "
                 f"{self.classes_.tolist()}. Got {y[unknown[0]].item()!r}."
             )
         return codes
 
     def _check_stream(self):
         """Raise ValueError for parameters, or a fitted model, that streams do not allow."""
-        name = type(self).__name__
         if not (isinstance(self.kernel, str) and self.kernel == "linear"):
             raise ValueError(
-                f"kernel of {name}.partial_fit must be 'linear': a stream keeps no "
+                f"kernel of {self._display_name('partial_fit')} must be 'linear': a stream keeps no "
                 f"samples to evaluate a kernel on. Got {self.kernel!r}."
             )
         fitted = getattr(self, "kernel_", LINEAR)
         if fitted != LINEAR:
             raise ValueError(
-                f"kernel of {name}.partial_fit must be 'linear', also that of the model it goes on "
-                f"from. Got one fitted with kernel={fitted.label}; a clone begins a new stream."
+                f"kernel of {self._display_name('partial_fit')} must be 'linear', also that of the model "
+                f"it goes on from. Got one fitted with kernel={fitted.label}; a clone begins a new stream."
             )
         if isinstance(self.class_weight, str):
             raise ValueError(
-                f"class_weight of {name}.partial_fit must be a mapping or None: the "
+                f"class_weight of {self._display_name('partial_fit')} must be a mapping or None: the "
                 f"balance of a stream is not known before its end. Got {self.class_weight!r}."
             )
 

@@ -241,8 +241,8 @@ class MaximumMarginLoss(Loss):
     Examples
     --------
     >>> from margins.losses import HardMargin
-    >>> isinstance(HardMargin(), MaximumMarginLoss), HardMargin().required_gap(0.5)
-    (True, 3.0)
+    >>> HardMargin().required_gap(0.5)  # inherited
+    3.0
     """
 
     def required_gap(self, eps):

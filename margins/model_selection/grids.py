@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from margins.data.types import Estimator, Grid
+from margins.estimators.names import display_name
 
 # Combinations of earlier stages that are checked with each setting of a later one.
 MAX_CHECKED = 100
@@ -157,7 +158,7 @@ def _error(estimator: Estimator, setting: dict[str, Any], caller: str) -> ValueE
             twin._check_parameters()
     except (AttributeError, TypeError, ValueError) as error:
         rejected = ValueError(
-            f"param_grid of {caller} must hold parameters of {type(estimator).__name__}. "
+            f"param_grid of {caller} must hold parameters of {display_name(estimator)}. "
             f"Got {setting!r}: {error}"
         )
         rejected.__cause__ = error

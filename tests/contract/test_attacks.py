@@ -50,7 +50,9 @@ def test_a_rejected_call_leaves_the_estimator_unchanged(learn):
     clf, undisturbed = (
         margins.get("perceptron")(random_state=0).partial_fit(X, y, classes=[0, 1]) for _ in range(2)
     )
-    with pytest.raises(ValueError, match=f"sample_weight of Perceptron.{learn} must be in"):
+    with pytest.raises(
+        ValueError, match=rf"sample_weight of perceptron \(Perceptron\.{learn}\) must be in"
+    ):
         getattr(clf, learn)(
             X, np.where(y, "b", "a") if learn == "fit" else y, sample_weight=-np.ones(60)
         )
@@ -147,7 +149,9 @@ def test_tail_of_a_precomputed_kernel_without_samples_of_weight_zero():
 
 
 def test_validation_fraction_must_leave_samples_to_train_on():
-    with pytest.raises(ValueError, match="validation_fraction of Perceptron must leave samples"):
+    with pytest.raises(
+        ValueError, match=r"validation_fraction of perceptron \(Perceptron\) must leave samples"
+    ):
         margins.get("perceptron")(averaging="tail", validation_fraction=0.9).fit([[0.0], [1.0]], [0, 1])
 
 

@@ -1,6 +1,7 @@
 """Data and weights that are not allowed raise an error that says what and where."""
 
 import math
+import re
 import types
 from collections import OrderedDict
 
@@ -10,7 +11,7 @@ from algorithm_groups import ALGORITHMS, NAMES, NOISE_TOLERANT, UNSCALED, VOTING
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from small_problems import assert_finite, each_algorithm, make, own_name, small
+from small_problems import assert_finite, each_algorithm, make, own_name, shown_name, small
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 
@@ -64,7 +65,7 @@ def test_one_class_is_refused_by_its_label(name, label):
     with pytest.raises(ValueError) as refusal:
         make(name).fit(X, np.full(len(X), label))
     assert str(refusal.value) == (
-        f"y of {own_name(name)}.fit must hold at least 2 classes. Got 1 class: {label!r}."
+        f"y of {shown_name(name, 'fit')} must hold at least 2 classes. Got 1 class: {label!r}."
     )
 
 
@@ -172,7 +173,7 @@ def test_invalid_sample_weights_are_rejected(name):
     with pytest.raises(ValueError) as refusal:
         make(name).fit(X, y, weight)
     assert str(refusal.value) == (
-        f"sample_weight of {own_name(name)}.fit must be in [0, inf). Got -2.5 for sample 7."
+        f"sample_weight of {shown_name(name, 'fit')} must be in [0, inf). Got -2.5 for sample 7."
     )
     for number in (np.nan, np.inf):
         weight[:] = 1
@@ -194,7 +195,7 @@ def test_class_without_a_positive_weight_is_rejected_by_its_label(name, n_classe
     with pytest.raises(ValueError) as refusal:
         make(name).fit(X, labels[y], (y != 1).astype(float))
     expected = (
-        f"Every class of {own_name(name)}.fit must have a sample of positive weight. "
+        f"Every class of {shown_name(name, 'fit')} must have a sample of positive weight. "
         "Got none of class 'spam'."
     )
     assert str(refusal.value) == expected
@@ -208,7 +209,7 @@ def test_class_without_a_positive_weight_is_rejected_by_its_label(name, n_classe
 @pytest.mark.parametrize(("name", "number"), each_with_some([-1, -1e-300, np.nan, np.inf]))
 def test_class_weights_that_are_none_are_refused(name, number):
     X, y = small()
-    sentence = rf"^class_weight of {own_name(name)} must be in \[0, inf\)"
+    sentence = rf"^class_weight of {re.escape(shown_name(name, 'fit'))} must be in \[0, inf\)"
     with pytest.raises(ValueError, match=sentence + rf".*\. Got {float(number)}"):
         make(name, class_weight={0: 1.0, 1: number}).fit(X, y)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from algorithm_groups import ALGORITHMS, LINEAR, NAMES, quiet
 from numpy.testing import assert_array_equal
-from small_problems import allows, beside, each_algorithm, make, own_name, parts_of, small
+from small_problems import allows, beside, each_algorithm, make, parts_of, shown_name, small
 
 from margins.parameters import Interval, OneOf
 
@@ -47,7 +47,7 @@ def test_wrong_parameter_is_refused_by_a_sentence_before_any_work(name, field):
         classifier = ALGORITHMS[name](**{field.name: value})
         with pytest.raises(ValueError) as refusal:
             classifier.fit(None, None)
-        expected = f"{field.name} of {own_name(name)} must be {allowed}. Got {value!r}."
+        expected = f"{field.name} of {shown_name(name)} must be {allowed}. Got {value!r}."
         assert str(refusal.value) == expected
         assert not [key for key in vars(classifier) if key.endswith("_")]
 
@@ -70,36 +70,40 @@ def test_allowed_parameter_is_not_refused(name, field):
 @pytest.mark.parametrize(
     ("name", "params", "sentence"),
     [
-        ("pdm", {"eps": 1.5}, "eps of DynamicMarginPerceptron must be in (0, 1]. Got 1.5."),
-        ("pdm", {"eps": 0}, "eps of DynamicMarginPerceptron must be in (0, 1]. Got 0."),
-        ("mpu", {"C": -1}, "C of UnlearningMarginPerceptron must be in (0, inf]. Got -1."),
-        ("mpu", {"C": 0.0}, "C of UnlearningMarginPerceptron must be in (0, inf]. Got 0.0."),
+        ("pdm", {"eps": 1.5}, "eps of pdm (DynamicMarginPerceptron) must be in (0, 1]. Got 1.5."),
+        ("pdm", {"eps": 0}, "eps of pdm (DynamicMarginPerceptron) must be in (0, 1]. Got 0."),
+        ("mpu", {"C": -1}, "C of mpu (UnlearningMarginPerceptron) must be in (0, inf]. Got -1."),
+        ("mpu", {"C": 0.0}, "C of mpu (UnlearningMarginPerceptron) must be in (0, inf]. Got 0.0."),
         (
             "mpu",
             {"loss": "Hinge"},
-            "loss of UnlearningMarginPerceptron must be one of 'squared_hinge', 'hinge'. Got 'Hinge'.",
+            "loss of mpu (UnlearningMarginPerceptron) must be one of 'squared_hinge', 'hinge'. Got 'Hinge'.",
         ),
         (
             "perceptron",
             {"max_iter": 0},
-            "max_iter of Perceptron must be an integer in [1, inf). Got 0.",
+            "max_iter of perceptron (Perceptron) must be an integer in [1, inf). Got 0.",
         ),
         (
             "perceptron",
             {"max_iter": 10.0},
-            "max_iter of Perceptron must be an integer in [1, inf). Got 10.0.",
+            "max_iter of perceptron (Perceptron) must be an integer in [1, inf). Got 10.0.",
         ),
-        ("mpcs", {"kappa": 1}, "kappa of ConstantShrinkingMarginPerceptron must be in [0, 1). Got 1."),
+        (
+            "mpcs",
+            {"kappa": 1},
+            "kappa of mpcs (ConstantShrinkingMarginPerceptron) must be in [0, 1). Got 1.",
+        ),
         (
             "pdm",
             {"class_weight": "balance"},
-            "class_weight of DynamicMarginPerceptron must be one of None, 'balanced' or a mapping. "
+            "class_weight of pdm (DynamicMarginPerceptron) must be one of None, 'balanced' or a mapping. "
             "Got 'balance'.",
         ),
         (
             "perceptron",
             {"fit_intercept": 1},
-            "fit_intercept of Perceptron must be True or False. Got 1.",
+            "fit_intercept of perceptron (Perceptron) must be True or False. Got 1.",
         ),
     ],
 )
@@ -111,7 +115,9 @@ def test_sentences_read_as_they_should(name, params, sentence):
 
 @each_algorithm
 def test_zero_jobs_are_refused_before_any_work(name):
-    with pytest.raises(ValueError, match=rf"^n_jobs of {own_name(name)} must be .*\. Got 0\.$"):
+    with pytest.raises(
+        ValueError, match=rf"^n_jobs of {re.escape(shown_name(name))} must be .*\. Got 0\.$"
+    ):
         make(name, n_jobs=0).fit(None, None)
 
 
@@ -141,6 +147,6 @@ def test_fixed_margin_without_gamma_is_refused_where_nothing_ensures_a_margin(C)
         assert classifier.fit(X, y).converged_
     else:
         with pytest.raises(
-            ValueError, match=r"^gamma of FixedMarginPerceptron must be .*C.*\. Got None\.$"
+            ValueError, match=r"^gamma of pfm \(FixedMarginPerceptron\) must be .*C.*\. Got None\.$"
         ):
             classifier.fit(X, y)

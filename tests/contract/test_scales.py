@@ -29,8 +29,8 @@ from small_problems import (
     beside,
     each_algorithm,
     make,
-    own_name,
     parts_of,
+    shown_name,
     small,
 )
 
@@ -221,7 +221,9 @@ def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
 
 def test_an_int_beyond_every_double_is_refused_by_a_sentence():
     X, y = small()
-    with pytest.raises(ValueError, match=r"^C of DynamicMarginPerceptron must be in .* Got 1000"):
+    with pytest.raises(
+        ValueError, match=r"^C of pdm \(DynamicMarginPerceptron\) must be in .* Got 1000"
+    ):
         ALGORITHMS["pdm"](C=10**400).fit(X, y)
 
 
@@ -253,4 +255,6 @@ def test_number_at_the_end_of_its_interval_is_refused_or_sound(name, field, inte
             result = outcome(make(name, C=C, max_iter=5, **given, **{field.name: number}, **loss), X, y)
             if isinstance(result, str):
                 of_kernel = "|The kernel 'poly' must have" * bool(given.get("kernel"))
-                assert re.match(rf"{field.name} of {own_name(name)} must{of_kernel}", result)
+                assert re.match(
+                    rf"{field.name} of {re.escape(shown_name(name))} must{of_kernel}", result
+                )

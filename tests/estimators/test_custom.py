@@ -298,5 +298,5 @@ def test_second_order_perceptron_stays_finite_where_the_matrix_is_all_but_singul
 @pytest.mark.parametrize("algorithm", [Alma, SecondOrder])
 def test_there_are_no_kernels(algorithm):
     for kernel in ("rbf", "precomputed", np.dot, None):
-        with pytest.raises(ValueError, match=r"^kernel of \w+ must be 'linear'\. Got "):
+        with pytest.raises(ValueError, match=r"^kernel of \S+ \(\w+\) must be 'linear'\. Got "):
             algorithm(kernel=kernel).fit(*problem(0))

@@ -48,8 +48,8 @@ def test_what_does_not_belong_to_a_stream_is_refused_and_leaves_it_as_it_was(nam
     more, labels = X[30:], y[30:]
     unknown = labels.copy()
     unknown[7] = "dog"
-    own_name = type(classifier).__name__
-    sentence = f"y of {own_name}.partial_fit must hold classes of the stream, .* Got 'dog'"
+    own_name = rf"{name} \({type(classifier).__name__}.partial_fit\)"
+    sentence = f"y of {own_name} must hold classes of the stream, .* Got 'dog'"
     with pytest.raises(ValueError, match=sentence):
         classifier.partial_fit(more, unknown)
     with pytest.raises(ValueError, match="is not the same as on last call"):

@@ -325,7 +325,8 @@ def test_wrong_parameter_is_rejected(make, message):
 
 def test_unknown_kernel_is_an_error_that_lists_the_known_ones():
     X, y, _ = clouds()
-    message = r"^kernel of \w+ must be one of 'linear', 'poly', 'precomputed', 'rbf' or a callable\. Got"
+    kinds = "'linear', 'poly', 'precomputed', 'rbf'"
+    message = rf"^kernel of \S+ \(\w+\) must be one of {kinds} or a callable\. Got"
     for kernel in ("sigmoid", "RBF", None, 3):
         with pytest.raises(ValueError, match=message):
             margins.get("pdm")(kernel=kernel).fit(X, y)

@@ -43,7 +43,7 @@ BAD = {
     "stage": ({"param_grid": Stages({}, {"beta": [1]})}, "must hold parameters of RidgeClassifier"),
     "value": (
         PAM | {"param_grid": {"tau": [0, -1]}},
-        "tau of PerceptronWithMargin must be in [0, 1e+60]",
+        "tau of pam (PerceptronWithMargin) must be in [0, 1e+60]",
     ),
     "X": ({"X": 5}, "X of NAME must hold samples. Got 5."),
     "y": ({"y": y[:-1]}, "y of NAME must have one value for each of the 12 rows of X. Got 11."),
