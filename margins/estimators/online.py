@@ -331,8 +331,9 @@ class OnlineMixin(Declared):
         fitted = getattr(self, "kernel_", LINEAR)
         if fitted != LINEAR:
             raise ValueError(
-                f"kernel of {self._display_name('partial_fit')} must be 'linear', also that of the model "
-                f"it goes on from. Got one fitted with kernel={fitted.label}; a clone begins a new stream."
+                f"kernel of {self._display_name('partial_fit')} must be 'linear', also that of the "
+                f"model it goes on from. Got one fitted with kernel={fitted.label}; a clone begins a "
+                "new stream."
             )
         if isinstance(self.class_weight, str):
             raise ValueError(

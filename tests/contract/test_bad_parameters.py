@@ -3,6 +3,7 @@
 import dataclasses
 import fractions
 import math
+import re
 
 import numpy as np
 import pytest
@@ -77,7 +78,8 @@ def test_allowed_parameter_is_not_refused(name, field):
         (
             "mpu",
             {"loss": "Hinge"},
-            "loss of mpu (UnlearningMarginPerceptron) must be one of 'squared_hinge', 'hinge'. Got 'Hinge'.",
+            "loss of mpu (UnlearningMarginPerceptron) must be one of 'squared_hinge', 'hinge'. "
+            "Got 'Hinge'.",
         ),
         (
             "perceptron",
@@ -97,8 +99,8 @@ def test_allowed_parameter_is_not_refused(name, field):
         (
             "pdm",
             {"class_weight": "balance"},
-            "class_weight of pdm (DynamicMarginPerceptron) must be one of None, 'balanced' or a mapping. "
-            "Got 'balance'.",
+            "class_weight of pdm (DynamicMarginPerceptron) must be one of None, 'balanced' or a "
+            "mapping. Got 'balance'.",
         ),
         (
             "perceptron",

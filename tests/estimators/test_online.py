@@ -95,7 +95,8 @@ def test_what_no_stream_can_do_is_refused(name):
         given["averaging"] = "tail"
     for key, value in given.items():
         classifier = make(name, **{key: value})
-        sentence = f"{key} of {type(classifier).__name__}.partial_fit must .*Got '{value}'"
+        own_name = rf"{name} \({type(classifier).__name__}.partial_fit\)"
+        sentence = f"{key} of {own_name} must .*Got '{value}'"
         with pytest.raises(ValueError, match=sentence):
             classifier.partial_fit(X, y, classes=[0, 1])
         assert not state(classifier)
