@@ -1,9 +1,14 @@
 """Rules that are functions: any C function at native speed, or Python's for trying ideas."""
 
-from margins.rules.c_functions import Native
-from margins.rules.python_functions import (
+# Compiled modules look up the classes here, and pickles of decorated functions `_named`.
+from margins.rules.c_functions import Native, NativeCondition, NativeShrink, NativeUpdate  # noqa: F401
+from margins.rules.python_functions import (  # noqa: F401
+    Function,
     Python,
-    _named,  # noqa: F401 - pickles name it here
+    PythonCondition,
+    PythonShrink,
+    PythonUpdate,
+    _named,
     condition,
     shrink,
     update,

@@ -29,8 +29,8 @@ def Native(function):
         Of a Cython, ctypes, cffi or numba (``cfunc(...).ctypes``) function; its signature, doubles
         only, says which rule it is:
 
-        - 4, a condition: the squared length of the weight vector, the clock t, the sum of the dual
-          variables, the label, -1 or 1; it returns the threshold;
+        - 4, a condition: the squared length of the weight vector, the number t of updates, the sum of the
+          dual variables, the label, -1 or 1; it returns the threshold;
         - 3, a shrink: the first three of these; it returns the factor;
         - 6 or 9, an update: the product a.y_k, the squared length of the sample, its dual variable and
           the upper bound of that, the squared length of the weight vector, t and, if there are 9, the

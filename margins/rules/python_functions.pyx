@@ -34,7 +34,7 @@ def Python(function, kind="condition", compile=None):
         order, of all three kinds:
 
         - ``sqnorm``: the squared length of the weight vector, bias and slacks included;
-        - ``t``: the rules' clock, updates counted with their multiplicity;
+        - ``t``: the number of updates, multiplicities counted;
         - ``n_updates``: all updates, unlearning included;
         - ``dual_sum``: the sum of the dual variables. ``sqrt(sqnorm) / dual_sum`` bounds the maximum
           margin from above;
