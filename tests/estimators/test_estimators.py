@@ -633,7 +633,7 @@ def test_row_of_weight_zero_is_a_row_left_out(name, C, class_weight):
     zero = make(name, **params).fit(X, y, weight)
     left_out = make(name, **params).fit(X[kept], y[kept], weight[kept])
     assert_array_equal(zero.decision_function(X), left_out.decision_function(X))
-    assert zero.upper_bounds_ == left_out.upper_bounds_
+    assert zero.certificates_ == left_out.certificates_
     if name in VOTING:
         assert_array_equal(zero.support_, np.flatnonzero(kept)[left_out.support_])
         assert_array_equal(zero.support_vectors_, X[zero.support_])
