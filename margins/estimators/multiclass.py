@@ -73,34 +73,34 @@ def _n_threads(n_jobs):
 
 
 def _in_threads(train, seeds, n_threads):
-    """Train in threads, this one among them, each of which takes the next problem when one is finished.
+    """Train in threads, the calling one among them; each takes the next problem when one is finished.
 
     Not by joblib.Parallel, which polls every 10 ms, longer than a small fit takes. The
     calling thread trains, too, so one thread less is started.
     """
-    left, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
+    remaining, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
 
-    def take_turns(caught=BaseException):
+    def train_remaining(caught=BaseException):
         while True:
             try:
-                index, seed = left.popleft()
+                index, seed = remaining.popleft()
             except IndexError:
                 return
             try:
                 results[index] = train(index, seed)
             except caught as error:
                 errors[index] = error
-                left.clear()
+                remaining.clear()
 
-    others = [threading.Thread(target=take_turns, daemon=True) for _ in range(n_threads - 1)]
+    others = [threading.Thread(target=train_remaining, daemon=True) for _ in range(n_threads - 1)]
     try:
         for thread in others:
             thread.start()
-        take_turns(Exception)
+        train_remaining(Exception)
         for thread in others:
             thread.join()
     finally:
-        left.clear()  # Ctrl-C: no further problem is begun, and running ones are not awaited
+        remaining.clear()  # Ctrl-C: no further problem is begun, and running ones are not awaited
     if errors:
         raise errors[min(errors)]
     return results

@@ -8,7 +8,7 @@ all samples remain.
 
 A subsample can mislead: where it is separable and the data are not, its w is too long. Then its steps do
 not converge soon, or the objective over all samples is larger than over the subsample; the solver stops,
-and the plan goes on as without it.
+and the plan continues as without it.
 
 **Source**: White (1982), Maximum likelihood estimation of misspecified models.
 """
