@@ -171,7 +171,7 @@ class BaseMarginClassifier(
             If the estimator is in use by another thread.
         margins.rules.RuleError
             If a rule returns a number that is not finite: a ValueError that names the rule, the
-            algorithm and the sample. The estimator is left as it was.
+            algorithm and the sample. The estimator is not changed.
 
         Warns
         -----
@@ -255,16 +255,17 @@ class BaseMarginClassifier(
     def _penalties(self, weight):
         """C of every sample: a float, or an array if they differ."""
         if isinstance(weight, float):
-            C = float(self.C) * weight
+            C = smallest = largest = float(self.C) * weight
         else:
             with np.errstate(over="ignore"):
                 C = float(self.C) * weight
-        for value in (C,) if isinstance(C, float) else (C.min(), C.max()):
-            if not (SMALLEST_C <= value <= LARGEST_C or math.isinf(self.C)):
-                raise ValueError(
-                    f"C of {self._display_name()}, times the weight of a sample, must be in "
-                    f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. Got {value}."
-                )
+            smallest, largest = C.min(), C.max()
+        if not (math.isinf(self.C) or (smallest >= SMALLEST_C and largest <= LARGEST_C)):
+            raise ValueError(
+                f"C of {self._display_name()}, times the weight of a sample, must be in "
+                f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. "
+                f"Got {largest if smallest >= SMALLEST_C else smallest}."
+            )
         return C
 
     @property

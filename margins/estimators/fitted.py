@@ -26,14 +26,19 @@ class FittedAttributes:
     def _collect(self, runs, samples):
         """Set the fitted attributes."""
         self._collect_model(runs, samples)
-        self.certificates_ = [run.certificate for run in runs]
-        self.learning_curve_ = [run.history for run in runs]
-        self.phases_ = [run.phases for run in runs]
-        self.solver_ = _common_path(self.phases_)
-        self.n_iter_ = max([run.n_epochs for run in runs])
-        self.n_updates_ = sum([run.certificate.n_updates for run in runs])
-        self.n_accesses_ = sum([run.n_accesses for run in runs])
-        self.converged_ = all([run.converged for run in runs])
+        self.certificates_, self.learning_curve_, self.phases_ = [], [], []
+        self.n_iter_ = self.n_updates_ = self.n_accesses_ = 0
+        self.converged_ = True
+        for run in runs:
+            self.certificates_.append(run.certificate)
+            self.learning_curve_.append(run.history)
+            self.phases_.append(run.phases)
+            self.n_iter_ = max(self.n_iter_, run.n_epochs)
+            self.n_updates_ += run.certificate.n_updates
+            self.n_accesses_ += run.n_accesses
+            self.converged_ = self.converged_ and run.converged
+        # The paths of all binary problems, each once.
+        self.solver_ = ", ".join(dict.fromkeys(map(solver_path, self.phases_)))
 
     def _collect_model(self, runs, samples):
         """Set the fitted attributes that predictions use."""
@@ -49,11 +54,8 @@ class FittedAttributes:
             return
         self.coef_ = np.array([scale * model.weights for _, model, scale in models])
         if runs[0].keep_dual and self._leaves_dual:
-            self.dual_coef_ = np.zeros((len(runs), samples.n_samples))
-            # A slice where all samples are kept: indices take longer than a Newton step of a small fit.
-            kept = slice(None) if len(samples.kept) == samples.n_samples else samples.kept
-            for row, (run, model, _) in zip(self.dual_coef_, models, strict=True):
-                row[kept] = run.dual_scale * model.dual
+            dual = np.array([run.dual_scale * model.dual for run, model, _ in models])
+            self.dual_coef_ = _of_all_samples(dual, samples)
 
     def _set_support(self, samples, support):
         """Set the support to those of the samples."""
@@ -61,8 +63,10 @@ class FittedAttributes:
         self.support_vectors_ = samples.X[:0, :0] if self._is_precomputed else samples.X[support]
 
 
-def _common_path(phases):
-    """The solver paths of all binary problems, each once: str."""
-    if len(phases) == 1:
-        return solver_path(phases[0])
-    return ", ".join(dict.fromkeys(map(solver_path, phases)))
+def _of_all_samples(dual, samples):
+    """Dual variables of the samples kept, filled with 0: ndarray of float64, (n_problems, n_samples)."""
+    if len(samples.kept) == samples.n_samples:  # indices take longer than a Newton step of a small fit
+        return dual
+    filled = np.zeros((len(dual), samples.n_samples))
+    filled[:, samples.kept] = dual
+    return filled

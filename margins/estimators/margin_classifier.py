@@ -25,8 +25,8 @@ class MarginClassifier(BaseMarginClassifier):
 
     Solves the problems of `LinearSVC` and `SVC`, squared hinge loss, hinge loss and hard margin, to an
     accuracy that is proven when the fit ends. A planner chooses among all solvers of the library by the
-    size of the data, the loss and the accuracy: `explain` says before the fit which ones and why,
-    `solver_` and `phases_` say after it which ones ran.
+    size of the data, the loss and the accuracy: `explain` shows before the fit which ones and why,
+    `solver_` and `phases_` show after it which ones ran.
 
     After Newton steps `coef_` and `dual_coef_` are a primal and a dual solution of their own, each at
     the optimum: half of the squared distance of `coef_` from the sum of alpha_k y_k is at most the

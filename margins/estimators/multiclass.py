@@ -73,33 +73,33 @@ def _n_threads(n_jobs):
 
 
 def _in_threads(train, seeds, n_threads):
-    """Train in the calling thread and others, each of which takes the next problem when one is finished.
+    """Train in threads, the calling one among them; each takes the next problem when one is finished.
 
     joblib.Parallel is not used: it polls at intervals that are longer than a small fit.
     """
-    pending, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
+    remaining, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
 
-    def train_pending(caught=BaseException):
+    def train_remaining(caught=BaseException):
         while True:
             try:
-                index, seed = pending.popleft()
+                index, seed = remaining.popleft()
             except IndexError:
                 return
             try:
                 results[index] = train(index, seed)
             except caught as error:
                 errors[index] = error
-                pending.clear()
+                remaining.clear()
 
-    others = [threading.Thread(target=train_pending, daemon=True) for _ in range(n_threads - 1)]
+    others = [threading.Thread(target=train_remaining, daemon=True) for _ in range(n_threads - 1)]
     try:
         for thread in others:
             thread.start()
-        train_pending(Exception)
+        train_remaining(Exception)
         for thread in others:
             thread.join()
     finally:
-        pending.clear()  # Ctrl-C: no further problem starts, and running ones are not waited for
+        remaining.clear()  # Ctrl-C: no further problem is begun, and running ones are not awaited
     if errors:
         raise errors[min(errors)]
     return results

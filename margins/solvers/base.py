@@ -149,7 +149,7 @@ class Solver(ABC):
         return None
 
     def start(self, run):
-        """Start from the hypothesis that the phase before has left in the run."""
+        """Start from the hypothesis of the run, which the phase before has reached."""
         return None
 
     @abstractmethod

@@ -24,14 +24,6 @@ class Costs:
         As given.
     has_small_hessian : bool
         True if a Hessian has no more elements than X stores: features are few.
-    has_few_samples : bool
-        True if samples are few beside the features: they may well be separable. Many of them then are
-        at the margin: updates of single samples find them soon, and each Newton step changes which they
-        are.
-
-    **Source**: Cover (1965), Geometrical and statistical properties of systems of linear inequalities:
-    of samples in general position, labelled at random, twice as many as features are separable in one
-    case of two.
     """
 
     def __init__(self, problem, tuning=TUNING):
@@ -40,7 +32,19 @@ class Costs:
         self._d, self._n = self._rows.n_features, problem.n_weights
         # The number of samples is known, that of their elements has to be counted.
         self.has_small_hessian = self._n <= self._m and self._rows.has_nonzeros(self._n**2)
-        self.has_few_samples = self._m <= tuning.newton.few_samples * self._d
+
+    @property
+    def has_few_samples(self):
+        """True if samples are few beside the features: they may well be separable.
+
+        Many of them then are at the margin: updates of single samples find them soon, and each Newton
+        step changes which they are.
+
+        **Source**: Cover (1965), Geometrical and statistical properties of systems of linear
+        inequalities: of samples in general position, labelled at random, twice as many as features are
+        separable in one case of two.
+        """
+        return self._m <= self.tuning.newton.few_samples * self._d
 
     @property
     def has_many_elements(self):
