@@ -107,17 +107,35 @@ class RowBlocks:
         Parameters
         ----------
         indices, support : ndarrays of int, shapes (n,) and (n_support,)
+            Ascending; all of the support is among the indices.
         coefficients : ndarray of float64, shape (n_support,)
 
         Returns
         -------
         ndarray of float64, shape (n,)
         """
+        is_support = np.isin(indices, support, assume_unique=True)
         result = np.zeros(len(indices))
-        n = max(1, BLOCK_VALUES // max(len(support), 1))
-        for begin in range(0, len(indices) if len(support) else 0, n):
-            batch = slice(begin, begin + n)
-            result[batch] = self._block(indices[batch], support) @ coefficients
+        result[is_support] = self._symmetric_sums(support, coefficients)
+        others = indices[~is_support]
+        step = max(1, BLOCK_VALUES // max(len(support), 1))
+        sums = [
+            self._block(others[begin : begin + step], support) @ coefficients
+            for begin in range(0, len(others), step)
+        ]
+        result[~is_support] = np.concatenate(sums) if sums else 0
+        return result
+
+    def _symmetric_sums(self, support, coefficients):
+        """The sums of the support itself: of the symmetric matrix, each block is computed once."""
+        n = len(support)
+        result = np.zeros(n)
+        step = max(1, BLOCK_VALUES // max(n, 1))
+        for begin in range(0, n, step):
+            end = begin + step
+            block = self._block(support[begin:end], support[begin:])
+            result[begin:end] += block @ coefficients[begin:]
+            result[end:] += coefficients[begin:end] @ block[:, step:]
         return result
 
     def _block(self, indices, support):
