@@ -33,11 +33,13 @@ from margins.data.validation import validate_points, validate_samples
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
+from margins.estimators.fitted import FittedAttributes
+from margins.estimators.messages import not_converged, rule_errors_named, short_name
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
-from margins.losses import HardMargin, MaximumMarginLoss, loss_of
+from margins.losses import HardMargin, loss_of
 from margins.parameters import (
     BOOLEAN,
     MAPPING,
@@ -50,9 +52,7 @@ from margins.parameters import (
     optional,
     parameter,
 )
-from margins.registry import name_of
-from margins.rules.errors import RuleError
-from margins.solvers.base import Phase, solver_path
+from margins.solvers.base import Phase
 from margins.solvers.driver import Run, RunOptions
 
 # Between these, adding 1 / (2 C) to a squared norm within double range keeps precision.
@@ -60,7 +60,9 @@ SMALLEST_C = 1e-100
 LARGEST_C = 1e100
 
 
-class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, BaseEstimator):
+class BaseMarginClassifier(
+    FittedAttributes, CallbackSupportMixin, ClassifierMixin, Declared, BaseEstimator
+):
     """The base class of all classifiers: a fit ends with a full epoch without updates.
 
     A subclass declares its parameters and defines `phases`.
@@ -281,7 +283,7 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
 
     def _reporter(self):
         """A function that prints a line of progress, under the registered name."""
-        name = name_of(type(self)) or type(self).__name__
+        name = short_name(self)
         return lambda line: print(f"{name}: {line}")
 
     def _limited(self, data):
@@ -360,92 +362,13 @@ class BaseMarginClassifier(CallbackSupportMixin, ClassifierMixin, Declared, Base
         seeds = seeds_of(self.random_state, len(positive_codes(len(self.classes_))))
         return one_vs_rest(train, seeds, self.n_jobs)
 
-    def _scale(self, run):
-        """The factor from a hypothesis to a row of `coef_`."""
-        return run.primal_scale
-
-    def _forget(self):
-        """Delete fitted attributes that the next fit may not set."""
-        for name in (
-            "coef_",
-            "intercept_",
-            "dual_coef_",
-            "support_",
-            "support_vectors_",
-            "mistakes_",
-            "votes_",
-        ):
-            self.__dict__.pop(name, None)
-
-    def _collect(self, runs, samples):
-        """Set the fitted attributes."""
-        self._collect_model(runs, samples)
-        self.certificates_ = [run.certificate for run in runs]
-        self.learning_curve_ = [run.history for run in runs]
-        self.phases_ = [run.phases for run in runs]
-        self.solver_ = _common_path(self.phases_)
-        self.n_iter_ = max(run.n_epochs for run in runs)
-        self.n_updates_ = sum(run.certificate.n_updates for run in runs)
-        self.n_accesses_ = sum(run.n_accesses for run in runs)
-        self.converged_ = all(run.converged for run in runs)
-
-    def _collect_model(self, runs, samples):
-        """Set the fitted attributes that predictions use."""
-        hypotheses = [run.hypothesis for run in runs]
-        scales = [self._scale(run) for run in runs]
-        self.intercept_ = np.array(
-            [
-                scale * (run.data.sqrho * hypothesis.label_sum - run.theta)
-                for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
-            ]
-        )
-        if self.kernel_ != LINEAR:
-            signed = np.stack(
-                [
-                    scale * run.data.signs * hypothesis.dual
-                    for run, hypothesis, scale in zip(runs, hypotheses, scales, strict=True)
-                ]
-            )
-            support = np.flatnonzero(signed.any(axis=0))
-            self.dual_coef_ = signed[:, support]
-            self._set_support(samples, support)
-            return
-        self.coef_ = np.array(
-            [scale * hypothesis.weights for hypothesis, scale in zip(hypotheses, scales, strict=True)]
-        )
-        if runs[0].keep_dual and self._leaves_dual:
-            self.dual_coef_ = np.zeros((len(runs), samples.n_samples))
-            # A slice where all samples are kept: indices take longer than a Newton step of a small fit.
-            kept = slice(None) if len(samples.kept) == samples.n_samples else samples.kept
-            for row, run, hypothesis in zip(self.dual_coef_, runs, hypotheses, strict=True):
-                row[kept] = run.dual_scale * hypothesis.dual
-
-    def _set_support(self, samples, support):
-        """Set the support to those of the samples."""
-        self.support_ = samples.kept[support]
-        self.support_vectors_ = samples.X[:0, :0] if self._is_precomputed else samples.X[support]
-
     def _warn(self, runs):
         """Warn if an accuracy is not proven."""
         for index, run in enumerate(runs):
             if not run.converged:
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
-                warnings.warn(
-                    f"{display_name(self)} did not converge{which}: {run.message}. {_reached(run)}",
-                    ConvergenceWarning,
-                    stacklevel=4 + FRAMES,
-                )
-
-
-@contextmanager
-def rule_errors_named(estimator, kept):
-    """Add the algorithm to a RuleError, and the index in X: of the samples `kept`, those trained on."""
-    try:
-        yield
-    except RuleError as error:
-        error.algorithm = name_of(type(estimator)) or type(estimator).__name__
-        error.sample = int(kept[error.sample])
-        raise
+                text = not_converged(self, run, which)
+                warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES)
 
 
 @contextmanager
@@ -458,33 +381,3 @@ def restored_on_error(estimator):
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
-
-
-def _reached(run):
-    """The bounds that a fit without convergence has proven, in a sentence or two."""
-    certificate = run.certificate
-    if not isinstance(run.loss, MaximumMarginLoss):
-        return f"The relative duality gap reached is {certificate.gap:.3g}."
-    sentence = (
-        f"Proven: margin {certificate.margin:.6g}, at most {certificate.upper_bound:.6g} possible "
-        f"(fraction {certificate.fraction:.4g}, relative duality gap {certificate.gap:.3g})."
-    )
-    if math.isinf(certificate.primal) and not run.loss.is_finite:
-        sentence += (
-            " The classes are not separated; an upper bound that falls towards 0 means that no "
-            "hyperplane separates them. A finite C allows for that."
-        )
-    return sentence
-
-
-def display_name(estimator):
-    """The name of an estimator in messages, its registered name and its class: str."""
-    name = name_of(type(estimator))
-    return f"{name} ({type(estimator).__name__})" if name else type(estimator).__name__
-
-
-def _common_path(phases):
-    """The solver paths of all binary problems, each once: str."""
-    if len(phases) == 1:
-        return solver_path(phases[0])
-    return ", ".join(dict.fromkeys(map(solver_path, phases)))

@@ -13,8 +13,9 @@ from margins.kernels.gram import gram_rows
 from margins.kernels.selection import kernel_of
 from margins.losses import LOSSES, Loss
 from margins.parameters import AnyOf, Interval, OneOf, SubclassOf, parameter
-from margins.solvers.auto import SOLVERS, candidates, gram_pays, plan
+from margins.solvers.auto import SOLVERS, candidates, plan
 from margins.solvers.base import Problem
+from margins.solvers.costs import gram_pays
 from margins.solvers.explanation import Explanation
 from margins.tuning import TUNING
 

@@ -22,7 +22,8 @@ from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_o
 from margins.data.types import MatrixLike
 from margins.data.validation import DTYPES
 from margins.estimators._typed import available_if
-from margins.estimators.base import restored_on_error, rule_errors_named
+from margins.estimators.base import restored_on_error
+from margins.estimators.messages import rule_errors_named
 from margins.estimators.multiclass import positive_codes
 from margins.kernels import LINEAR
 from margins.rules import MistakeHistory, RuleError

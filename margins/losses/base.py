@@ -130,6 +130,10 @@ class Loss(ABC):
         """True if a certificate proves accuracy `eps`: here, of the objective."""
         return certificate.gap <= eps
 
+    def describe(self, certificate):
+        """What a certificate proves, in a sentence: str."""
+        return f"The relative duality gap reached is {certificate.gap:.3g}."
+
     def bounds(self, products, sqnorm, weights):
         """The best objectives that the directions of w and alpha attain.
 
@@ -183,6 +187,13 @@ class MaximumMarginLoss(Loss):
     def is_proven(self, certificate, eps):
         """True if the margin achieved is at least ``1 - eps`` of the maximum margin."""
         return certificate.fraction >= 1 - eps
+
+    def describe(self, certificate):
+        """See `Loss.describe`."""
+        return (
+            f"Proven: margin {certificate.margin:.6g}, at most {certificate.upper_bound:.6g} possible "
+            f"(fraction {certificate.fraction:.4g}, relative duality gap {certificate.gap:.3g})."
+        )
 
 
 def margin_bounds(products, sqnorm, weights):

@@ -120,6 +120,15 @@ class EpochReport(NamedTuple):
     dual_is_feasible: bool = False
     n_unmoved: int = 0
 
+    def followed_by(self, other):
+        """The report on two parts of an epoch, this one's and the next: EpochReport."""
+        return other._replace(
+            n_changed=self.n_changed + other.n_changed,
+            n_accesses=self.n_accesses + other.n_accesses,
+            n_rejected=self.n_rejected + other.n_rejected,
+            n_unmoved=self.n_unmoved + other.n_unmoved,
+        )
+
 
 class Solver(ABC):
     """Base class of solvers, which update the weight vector of a run, one epoch at a time."""
@@ -163,14 +172,15 @@ class RulesSolver(Solver):
         Rules of the pass over all samples, where they differ from those of the active sets.
     n_samples : int, optional
         Access only so many samples in what counts as an epoch, spread over the data.
+    name : str
+        As records of phases and epochs report it.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
     """
 
-    name = "rules"
-
-    def __init__(self, rules, levels=(), full_pass_rules=None, n_samples=None):
+    def __init__(self, rules, levels=(), full_pass_rules=None, n_samples=None, name="rules"):
         self.rules, self.full_pass_rules, self.n_samples = rules, full_pass_rules, n_samples
+        self.name = name
         self.levels = tuple(levels)
         self.decays = rules.decays
         self._sets = None
@@ -264,8 +274,8 @@ class Phase(NamedTuple):
     is_last: bool = True
     averaging: Callable[[WeightVector], Averaging] | None = None
 
-    def play(self):
-        """The solver of the phase: Solver."""
+    def make_solver(self):
+        """The solver of the phase, that of its rules if none is given: Solver."""
         if self.solver is not None:
             return self.solver
         return RulesSolver(self.rules, self.levels, self.full_pass_rules, self.n_samples)

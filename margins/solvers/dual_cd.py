@@ -27,8 +27,6 @@ def dual_coordinate_descent(run, shrinking=True):
         run.bound_dual(run.loss.upper)
     rules = Rules(UnitMargin(), CoordinateStep(), NoShrink())
     if not shrinking:
-        solver = RulesSolver(rules)
-        solver.name = "dcd"
-        return solver
+        return RulesSolver(rules, name="dcd")
     # The orders of the inner passes must differ from those of the full ones.
     return EpochSolver(rules, ShrinkingPasses((run.seed, 1), DCD_PASSES), "dcd")

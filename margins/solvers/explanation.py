@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from margins.solvers.auto import Candidate, Plan
+from margins.solvers.auto import Candidate
+from margins.solvers.plans import Plan
 
 
 @dataclass(frozen=True)

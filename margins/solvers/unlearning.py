@@ -6,7 +6,7 @@
 import math
 
 from margins.rules import Additive, NoShrink, Rules, Unlearning
-from margins.solvers.base import Phase
+from margins.solvers.base import Phase, RulesSolver
 from margins.solvers.schedules import UNLEARNING, UNLEARNING_BOUNDED
 from margins.tuning import TUNING
 
@@ -52,13 +52,15 @@ def refined(run, b):
     return max(2 * b, run.sqradius)
 
 
-def unlearning_phases(run, b, delta_b):
+def unlearning_phases(run, b, delta_b, name="rules"):
     """The rules of unlearning with nested active sets, b doubled until the certificate confirms eps.
 
     Parameters
     ----------
     run : margins.solvers.driver.Run
     b, delta_b : float
+    name : str
+        As records of phases and epochs report the solver.
 
     Yields
     ------
@@ -69,7 +71,7 @@ def unlearning_phases(run, b, delta_b):
         for last, levels in UNLEARNING_BOUNDED if run.loss.has_upper_bounds else UNLEARNING:
             if run.n_epochs < last:
                 epochs = None if math.isinf(last) else last - run.n_epochs
-                yield Phase(rules, levels, epochs=epochs)
+                yield Phase(solver=RulesSolver(rules, levels, name=name), epochs=epochs)
                 if run.finished:
                     return
                 if run.clean:

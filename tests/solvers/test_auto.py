@@ -15,16 +15,9 @@ from margins.data.binary_data import rows_of
 from margins.kernels import Precomputed
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.solvers import auto
-from margins.solvers.auto import (
-    adds_in_blocks,
-    are_few,
-    candidates,
-    has_small_hessian,
-    needs_passes,
-    newton_passes,
-    plan,
-)
+from margins.solvers.auto import candidates, plan
 from margins.solvers.base import Problem
+from margins.solvers.costs import Costs, gram_pays
 from margins.solvers.newton import newton
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 from margins.solvers.newton.newton import NewtonSolver
@@ -191,8 +184,8 @@ def test_accesses_come_before_steps_unless_they_cost_more():
         (100, 9, False, True),
     ]:
         data = data_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1))
-        assert needs_passes(Problem(data, SquaredHinge(1.0))) is squared
-        assert needs_passes(Problem(data, Hinge(1.0))) is bounded
+        assert Costs(Problem(data, SquaredHinge(1.0))).needs_passes is squared
+        assert Costs(Problem(data, Hinge(1.0))).needs_passes is bounded
 
 
 def test_newton_steps_cost_more_passes_the_more_features_there_are():
@@ -200,8 +193,8 @@ def test_newton_steps_cost_more_passes_the_more_features_there_are():
     cost, few = {}, {}
     for m, d in [(3000, 10), (3000, 100), (3000, 1000), (3001, 1000), (1100, 1000)]:
         data = data_of(rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1), 1.0)
-        problem = Problem(data, SquaredHinge(1.0))
-        cost[m, d], few[m, d] = newton_passes(problem), are_few(problem)
+        costs = Costs(Problem(data, SquaredHinge(1.0)))
+        cost[m, d], few[m, d] = costs.newton_passes, costs.has_few_samples
     assert 3 < cost[3000, 10] < cost[3000, 100] < cost[3001, 1000] < cost[3000, 1000] < cost[1100, 1000]
     assert 10 < cost[3001, 1000] < 60
     assert list(few.values()) == [False, False, True, False, True]
@@ -209,11 +202,18 @@ def test_newton_steps_cost_more_passes_the_more_features_there_are():
     y = np.where(np.arange(20_000) % 2, 1, -1)
     X = sparse.random(20_000, 200, 0.02, format="csr", random_state=0)
     stored = data_of(X.toarray(), y)
-    assert newton_passes(Problem(data_of(X, y), SquaredHinge(1.0))) < 5
-    assert newton_passes(Problem(stored, SquaredHinge(1.0))) > 5
+    assert Costs(Problem(data_of(X, y), SquaredHinge(1.0))).newton_passes < 5
+    assert Costs(Problem(stored, SquaredHinge(1.0))).newton_passes > 5
     # Without a small Hessian, steps make passes, those of the hinge loss more of them.
     X = data_of(sparse.random(20_000, 1000, 0.005, format="csr", random_state=0), y)
-    assert 20 < newton_passes(Problem(X, SquaredHinge(1.0))) < newton_passes(Problem(X, Hinge(1.0)))
+    squared, bounded = (
+        Costs(Problem(X, loss)).newton_passes for loss in (SquaredHinge(1.0), Hinge(1.0))
+    )
+    assert 20 < squared < bounded
+
+
+def has_small_hessian(X, y, rho):
+    return Costs(Problem(data_of(X, y, rho), SquaredHinge(1.0))).has_small_hessian
 
 
 def test_the_hessian_is_small_where_it_is_no_larger_than_the_samples():
@@ -221,19 +221,20 @@ def test_the_hessian_is_small_where_it_is_no_larger_than_the_samples():
     y = np.where(np.arange(20) % 2, 1, -1)
     X.ravel()[:25] = 1.0  # 25 non-zeros: as many as 5 x 5, intercept counted
     for layout in ALL_LAYOUTS.values():
-        assert has_small_hessian(Problem(data_of(layout(X), y, 1.0), SquaredHinge(1.0)))
+        assert has_small_hessian(layout(X), y, 1.0)
     X[0, 0] = 0.0
     for layout in ALL_LAYOUTS.values():
-        assert not has_small_hessian(Problem(data_of(layout(X), y, 1.0), SquaredHinge(1.0)))
-        assert has_small_hessian(Problem(data_of(layout(X), y, 0.0), SquaredHinge(1.0)))  # 24 >= 4 x 4
+        assert not has_small_hessian(layout(X), y, 1.0)
+        assert has_small_hessian(layout(X), y, 0.0)  # 24 >= 4 x 4
 
 
 def test_dense_samples_of_more_than_a_few_features_are_added_in_blocks():
-    assert adds_in_blocks(dense(600, 20))
-    assert not adds_in_blocks(dense(600, 5))
+    assert Costs(dense(600, 20)).adds_in_blocks
+    assert not Costs(dense(600, 5)).adds_in_blocks
     X = sparse.random(600, 40, 0.1, format="csr", random_state=0)
-    assert not adds_in_blocks(Problem(data_of(X, alternating(600)), SquaredHinge(1.0)))
-    assert adds_in_blocks(Problem(data_of(X.toarray() + 1, alternating(600)), SquaredHinge(1.0)))
+    assert not Costs(Problem(data_of(X, alternating(600)), SquaredHinge(1.0))).adds_in_blocks
+    filled = Problem(data_of(X.toarray() + 1, alternating(600)), SquaredHinge(1.0))
+    assert Costs(filled).adds_in_blocks
 
 
 def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
@@ -262,9 +263,9 @@ def test_newton_steps_serve_where_the_hessian_is_small_or_samples_are_many():
 )
 def test_few_samples_of_many_stored_elements_pay_for_a_gram_matrix(shape, density, expected):
     X = np.ones(shape) if density == 1 else sparse.random_array(shape, density=density, rng=0).tocsr()
-    assert auto.gram_pays(X) is expected
+    assert gram_pays(X) is expected
     other = tuning_with(gram={"min_ratio": math.inf if expected else 0, "min_density": 0.0})
-    assert auto.gram_pays(X, other) is not expected
+    assert gram_pays(X, other) is not expected
 
 
 def test_costs_grow_with_the_accuracy():
@@ -279,7 +280,7 @@ def test_costs_grow_with_the_accuracy():
 def test_non_zeros_are_counted_whatever_is_stored(layout):
     for X, _ in (integers(), integers(ones=True)):
         rows, count = rows_of(ALL_LAYOUTS[layout](X)), np.count_nonzero(X)
-        # What has been counted is kept from one question to the next.
+        # What has been counted is kept from one call to the next.
         for least in (1, count // 2, count, count + 1, count, 0):
             assert rows.has_nonzeros(least) == (least <= count)
 
@@ -299,7 +300,7 @@ def test_steps_that_take_long_are_given_up_without_a_hessian(loss):
 
 
 @each_loss
-def test_many_samples_of_many_features_are_settled_without_a_hessian(loss, monkeypatch):
+def test_many_samples_of_many_features_need_no_hessian(loss, monkeypatch):
     kinds = []
     monkeypatch.setattr(
         newton,
@@ -326,15 +327,15 @@ def test_many_samples_of_many_features_are_settled_without_a_hessian(loss, monke
 
 
 def _with_steps_counted(monkeypatch):
-    """Epochs of Newton steps, appended as they are played."""
-    played, play = [], NewtonSolver.epoch
+    """Epochs of Newton steps, appended as they run."""
+    seen, epoch = [], NewtonSolver.epoch
 
     def counted(self, run):
-        played.append(run.n_epochs)
-        return play(self, run)
+        seen.append(run.n_epochs)
+        return epoch(self, run)
 
     monkeypatch.setattr(NewtonSolver, "epoch", counted)
-    return played
+    return seen
 
 
 @quiet
@@ -348,15 +349,15 @@ def _with_steps_counted(monkeypatch):
         (5, 1e3, True),  # not separable: samples of five dimensions, labelled at random
     ],
 )
-def test_few_samples_are_left_to_accesses_unless_these_are_outpaced(loss, rank, C, steps, monkeypatch):
-    played = _with_steps_counted(monkeypatch)
+def test_few_samples_are_left_to_accesses_unless_these_cost_more(loss, rank, C, steps, monkeypatch):
+    epochs = _with_steps_counted(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(360, 350))
     X = X if rank == 350 else X[:, :rank] @ X[:rank] / math.sqrt(rank)
     y = rng.choice([-1, 1], 360)
     fit = Auto(loss=loss, C=C, eps=1e-3, random_state=0).fit(X, y)
     assert fit.converged_
-    assert bool(played) is steps
+    assert bool(epochs) is steps
     assert fit.solver_.endswith("newton" if steps else "conjugate")
     if steps:
         slow = Auto(loss=loss, C=C, eps=1e-3, random_state=0, solver="unlearning", max_iter=100).fit(
@@ -366,14 +367,14 @@ def test_few_samples_are_left_to_accesses_unless_these_are_outpaced(loss, rank, 
 
 
 @pytest.mark.parametrize(("C", "steps"), [(1e-4, False), (1.0, True)])
-def test_what_accesses_have_nearly_settled_is_left_to_them(C, steps, monkeypatch):
-    played = _with_steps_counted(monkeypatch)
+def test_no_newton_step_is_made_where_accesses_leave_a_small_gap(C, steps, monkeypatch):
+    epochs = _with_steps_counted(monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 200))
     y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)
     fit = Auto(C=C, eps=1e-3, random_state=0).fit(X, y)
     assert fit.converged_
-    assert bool(played) is steps
+    assert bool(epochs) is steps
 
 
 @pytest.mark.parametrize("solver", ["auto", *auto.SOLVERS])
@@ -412,7 +413,7 @@ def test_papers_algorithms_have_counts_of_their_own():
 
 
 @pytest.mark.parametrize(("loss", "most"), [("squared_hinge", 2500), ("hinge", 20_000)])
-def test_of_a_smooth_loss_a_part_is_visited_before_steps(loss, most):
+def test_of_a_smooth_loss_a_part_is_accessed_before_steps(loss, most):
     X, y = integers(m=20_000, d=20)
     fit = Auto(loss=loss, eps=1e-6, random_state=0).fit(X, y)
     assert fit.converged_

@@ -21,7 +21,7 @@ from margins.estimators.callbacks import Fit
 from margins.kernels import Precomputed
 from margins.solvers._conjugate import ConjugateSteps, estimated_gap
 from margins.solvers.conjugate import ConjugateSolver
-from margins.solvers.driver import Run
+from margins.solvers.rounding import Rounding
 from margins.tuning import TUNING
 
 Auto = margins.MarginClassifier
@@ -524,15 +524,15 @@ def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
     X = generator.normal(size=(40, 60)) * 10.0 ** generator.integers(-2, 3, size=(40, 1))
     y = np.where(generator.random(40) < 0.5, 1, -1)
     signed_rows = (y[:, np.newaxis] * X).astype(np.longdouble)
-    plain, seen = Run._correct_rounding, []
+    plain, seen = Rounding.correct, []
 
-    def look(run):
+    def look(rounding, run):
         run.weights.recompute(run.data)
         lost = run.weights.weights - run.weights.dual.astype(np.longdouble) @ signed_rows
-        seen.append((float(np.linalg.norm(lost)), run._rounded_off() * math.sqrt(run.weights.sqnorm)))
-        plain(run)
+        seen.append((float(np.linalg.norm(lost)), rounding.bound(run) * math.sqrt(run.weights.sqnorm)))
+        plain(rounding, run)
 
-    monkeypatch.setattr(Run, "_correct_rounding", look)
+    monkeypatch.setattr(Rounding, "correct", look)
     monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
     eps = 1e-4 if loss == "hinge" else 1e-2
     Auto(solver="conjugate", C=C, loss=loss, eps=eps, random_state=0, fit_intercept=False).fit(X, y)
@@ -542,18 +542,18 @@ def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
 @pytest.mark.parametrize(("eps", "sums"), [(1e-3, False), (1e-13, True)])
 def test_weights_are_summed_again_where_a_proof_could_tell(eps, sums, monkeypatch):
     monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
-    plain, runs = Run._correct_rounding, []
+    plain, rounding_of_runs = Rounding.correct, []
 
-    def look(run):
-        plain(run)
-        runs.append(run)
+    def look(rounding, run):
+        plain(rounding, run)
+        rounding_of_runs.append(rounding)
 
-    monkeypatch.setattr(Run, "_correct_rounding", look)
+    monkeypatch.setattr(Rounding, "correct", look)
     X = np.random.default_rng(0).normal(size=(50, 70))
     with pytest.warns(ConvergenceWarning) if sums else nullcontext():
         Auto(solver="conjugate", eps=eps, max_iter=5, random_state=0).fit(X, np.arange(50) % 2)
-    assert runs
-    assert (runs[-1]._n_accesses_summed > 0) == sums
+    assert rounding_of_runs
+    assert (rounding_of_runs[-1]._n_accesses_summed > 0) == sums
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

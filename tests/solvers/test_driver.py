@@ -1,5 +1,7 @@
 """Runs: what phases may do, what is recorded of them, and when a run ends."""
 
+import copy
+import dataclasses
 import math
 
 import numpy as np
@@ -10,6 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 from margins._activeset import Level
 from margins._update import WeightVector
+from margins.data import permutations
+from margins.kernels.gram import gram_rows
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.rules import Additive, Average, FixedThreshold, Mistake, NoShrink, Rules
 from margins.solvers.base import (
@@ -196,6 +200,50 @@ def test_what_is_fitted_was_certified_wherever_max_iter_cuts(shape, loss, solver
     assert classifier.learning_curve_[0][-1].certificate == classifier.certificates_[0]
 
 
+def test_a_copy_may_be_certified_and_leave_its_gram_matrix_without_a_change_of_the_run(monkeypatch):
+    # The orders of X and of its Gram matrix differ: they are in blocks of a number of bytes.
+    small_blocks = dataclasses.replace(permutations.PERMUTATION, min_bytes=1)
+    monkeypatch.setattr(permutations, "PERMUTATION", small_blocks)
+
+    class Copies:
+        n_copies = 0
+
+        def begin_epoch(self, number):
+            pass
+
+        def end_epoch(self, run):
+            copied = copy.copy(run)
+            has_left = run.features is None
+            assert copied.leave_gram() is not has_left
+            assert (run.features is None) is has_left
+            copied.certify()
+            assert copied.certificate is not run.certificate
+            self.n_copies += 1
+
+        def end(self):
+            pass
+
+    X, y = clouds(m=60)
+    loss = SquaredHinge(1.0)
+    features = data_of(X, y, 1.0, loss.diag)
+    runs = []
+    for watch in (None, Copies()):
+        run = Run(
+            features.over(gram_rows(X)),
+            loss,
+            0,
+            RunOptions(eps=1e-3, keep_dual=True),
+            watch,
+            features=features.rows,
+        )
+        run.train([Phase(solver=dual_coordinate_descent(run))])
+        runs.append(run)
+    plain, observed = runs
+    assert plain.converged and watch.n_copies == plain.n_epochs > 1
+    np.testing.assert_array_equal(plain.weights.weights, observed.weights.weights)
+    assert plain.history == observed.history
+
+
 def test_what_averages_iterates_belongs_to_its_phase():
     run = run_of(eps=None)
     made = []
@@ -218,14 +266,14 @@ def test_what_averages_iterates_belongs_to_its_phase():
 # ------------------------------------------------------------------------------------------- solvers
 
 
-def test_a_phase_of_rules_is_played_by_a_solver_of_rules():
+def test_a_phase_of_rules_has_a_solver_of_rules():
     level = Level(2, 1.5)
-    solver = Phase(PERCEPTRON, (level,)).play()
+    solver = Phase(PERCEPTRON, (level,)).make_solver()
     assert isinstance(solver, RulesSolver)
     assert (solver.name, solver.rules, solver.levels) == ("rules", PERCEPTRON, (level,))
     assert solver.why_not(None) is None
     other = Scripted()
-    assert Phase(solver=other).play() is other
+    assert Phase(solver=other).make_solver() is other
 
 
 def test_a_part_of_the_samples_may_count_as_an_epoch():

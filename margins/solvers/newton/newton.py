@@ -50,13 +50,17 @@ class NewtonSolver(Solver):
         many samples altogether, and then steps end.
     in_blocks : bool
         True: a stored Hessian is summed from dense blocks of samples.
+    epoch_reduction : float
+        Of a smoothed loss: an epoch ends at this share of its first gap, if not at the required one; 0:
+        only at the required one.
     tuning : margins.tuning.NewtonTuning, optional
     """
 
     name = "newton"
 
-    def __init__(self, max_read=None, in_blocks=False, tuning=TUNING.newton):
-        self._max_read, self._in_blocks, self._tuning = max_read, in_blocks, tuning
+    def __init__(self, max_read=None, in_blocks=False, epoch_reduction=0.0, tuning=TUNING.newton):
+        self._max_read, self._in_blocks = max_read, in_blocks
+        self._reduction, self._tuning = epoch_reduction, tuning
 
     @classmethod
     def why_not(cls, problem):
@@ -85,15 +89,13 @@ class NewtonSolver(Solver):
         run.rescale_to_feasible()
         self.upper = array_of_each(self.loss.upper, m)
         if self.loss.is_smooth:
-            self.factor, self._reduction = 1.0, 0.0
+            self.factor = 1.0
             self.curvature = array_of_each(1 / self.loss.diag, m)
             self.alpha = None  # before the first epoch, those of w are not needed
         else:
             self.factor = self._tuning.first_factor
             self.curvature = smoothing_curvature(self.upper, self.data.ordinary_sqnorms)
             self.alpha = np.minimum(run.weights.dual, self.upper)
-            many = self.data.rows.has_nonzeros(self._tuning.few_elements + 1)
-            self._reduction = self._tuning.epoch_reduction if many else 0.0
         self._band = math.inf
         self._hessian = self._new_hessian()
         self._least_gap, self._n_stalled = math.inf, 0

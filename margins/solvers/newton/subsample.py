@@ -31,14 +31,21 @@ class SubsampledNewtonSolver(NewtonSolver):
     ----------
     size : int
         The maximum number of samples in it.
-    in_blocks : bool
+    in_blocks, epoch_reduction : bool, float
         See `NewtonSolver`.
     tuning : margins.tuning.NewtonTuning, optional
     subsample_tuning : margins.tuning.SubsampleTuning, optional
     """
 
-    def __init__(self, size, in_blocks=False, tuning=TUNING.newton, subsample_tuning=TUNING.subsample):
-        super().__init__(None, in_blocks, tuning)
+    def __init__(
+        self,
+        size,
+        in_blocks=False,
+        epoch_reduction=0.0,
+        tuning=TUNING.newton,
+        subsample_tuning=TUNING.subsample,
+    ):
+        super().__init__(None, in_blocks, epoch_reduction, tuning)
         self._size, self._subsample = size, subsample_tuning
 
     def epoch(self, run):

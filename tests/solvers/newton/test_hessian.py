@@ -10,15 +10,15 @@ from sample_problems import ALL_LAYOUTS, data_of, integers
 from scipy import sparse
 
 from margins.losses import SquaredHinge
-from margins.solvers.auto import adds_in_blocks
 from margins.solvers.base import Problem
+from margins.solvers.costs import Costs
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 
 
 def dense_hessian(data, curvature):
     """As the planner has it: in blocks where features are not few, and few elements 0."""
-    in_blocks = adds_in_blocks(Problem(data, SquaredHinge(1.0)))
+    in_blocks = Costs(Problem(data, SquaredHinge(1.0))).adds_in_blocks
     return DenseHessian(data, curvature, in_blocks)
 
 

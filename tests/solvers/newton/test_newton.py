@@ -20,6 +20,7 @@ from margins._update import WeightVector
 from margins.losses import Hinge, SquaredHinge
 from margins.solvers import auto
 from margins.solvers.base import Problem
+from margins.solvers.costs import Costs
 from margins.solvers.driver import Run
 from margins.solvers.newton import newton
 from margins.solvers.newton._dense_hessian import DenseHessian
@@ -49,7 +50,7 @@ def test_sums_over_samples_are_those_of_the_materialised_ones(layout, rho, ones,
     dual = (members % 3).astype(float)
     assert_array_equal(combination(data, members, dual), dual @ some)
     C = (np.arange(12) % 3 + 1.0) ** 2  # whose roots are exact
-    in_blocks = auto.adds_in_blocks(Problem(data, SquaredHinge(1.0)))
+    in_blocks = Costs(Problem(data, SquaredHinge(1.0))).adds_in_blocks
     hessian = DenseHessian(data, C, in_blocks)
     hessian.py_update(members, np.ones(len(members), dtype=np.int8))
     matrix = (some.T * C[members]) @ some
@@ -252,7 +253,7 @@ def test_fits_that_are_cut_short_say_so_and_prove_what_they_say(
     accesses, max_iter, loss, capsys, monkeypatch, tuned
 ):
     tuned(newton={"max_steps": 1})
-    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: accesses)
+    monkeypatch.setattr(Costs, "needs_passes", accesses)
     X, y = clouds()
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
         short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
@@ -280,7 +281,7 @@ def test_fitted_classifiers_are_pickled_and_cloned(loss):
 
 def tire(monkeypatch, n_steps):
     """From the next Newton step but `n_steps` on there are none; accesses begin, as on larger data."""
-    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: True)
+    monkeypatch.setattr(Costs, "needs_passes", True)
     left = [n_steps]
 
     class Tired(newton.Objective):
@@ -318,7 +319,7 @@ def test_accesses_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
 def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
     accesses, n_classes, weighted, monkeypatch
 ):
-    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: accesses)
+    monkeypatch.setattr(Costs, "needs_passes", accesses)
     X, y = clouds(m=200, n_classes=n_classes)
     C = np.random.default_rng(0).integers(1, 4, len(y)) * 0.7 if weighted else np.ones(len(y))
     fits = {name: margins.get(name)(random_state=0).fit(X, y, C) for name in ("auto", *PAPERS)}
@@ -340,9 +341,9 @@ def test_newton_steps_prove_what_papers_algorithms_prove_by_their_rules(
 
 @each_loss
 @pytest.mark.parametrize("accesses", [True, False])
-def test_accesses_begin_anew_if_newton_steps_from_0_do_not_finish(accesses, loss, monkeypatch):
+def test_accesses_begin_from_0_if_newton_steps_from_0_do_not_finish(accesses, loss, monkeypatch):
     tire(monkeypatch, 0)
-    monkeypatch.setattr("margins.solvers.auto.needs_passes", lambda *_: accesses)
+    monkeypatch.setattr(Costs, "needs_passes", accesses)
     X, y = clouds(m=200)
     seen = []
 
@@ -350,7 +351,8 @@ def test_accesses_begin_anew_if_newton_steps_from_0_do_not_finish(accesses, loss
         def phases(self, run):
             for phase in super().phases(run):
                 state = run.weights
-                seen.append((phase.play().name, state.dual_sum, state.t, abs(state.weights).max()))
+                name = phase.make_solver().name
+                seen.append((name, state.dual_sum, state.t, abs(state.weights).max()))
                 before = state.n_updates
                 yield phase
                 assert run.weights.n_updates >= before
@@ -393,7 +395,7 @@ def test_what_goes_on_is_the_sum_of_its_dual_variables_at_the_scale_of_accesses(
                 assert run.weights.dual.max() <= bounds[-1] * (1 + 1e-12)
                 if seen and seen[-1][0] == "newton":
                     seen.append(("next", run.weights.dual.max(), run.sqradius))
-                name = phase.play().name
+                name = phase.make_solver().name
                 yield phase
                 if name == "newton":
                     seen.append((name, run.weights.dual.max(), run.sqradius))

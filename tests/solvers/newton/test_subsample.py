@@ -9,8 +9,8 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import margins
 from margins.losses import Hinge, SquaredHinge
-from margins.solvers.auto import subsample_size
 from margins.solvers.base import Problem
+from margins.solvers.costs import Costs
 from margins.solvers.newton.subsample import SubsampledNewtonSolver
 from margins.tuning import TUNING
 
@@ -68,11 +68,11 @@ def test_a_sample_pays_where_samples_are_very_many_beside_the_features():
         (200, 3, 56),
     ]:
         data = data_of(*noisy(m, d))
-        assert subsample_size(Problem(data, Hinge(1.0)), tuning) == size
-        assert subsample_size(Problem(data, SquaredHinge(1.0)), tuning) == 0
+        assert Costs(Problem(data, Hinge(1.0)), tuning).subsample_size == size
+        assert Costs(Problem(data, SquaredHinge(1.0)), tuning).subsample_size == 0
     X = sparse.random(300, 20, 0.03, format="csr", random_state=0)  # no small Hessian
     data = data_of(X, noisy(300)[1])
-    assert subsample_size(Problem(data, Hinge(1.0)), tuning) == 0
+    assert Costs(Problem(data, Hinge(1.0)), tuning).subsample_size == 0
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])

@@ -1,0 +1,152 @@
+"""Sizes of a problem, and predicted costs of solving it: what the planner decides by.
+
+Costs are in passes over the stored elements of X, so that none depends on a machine.
+"""
+
+import functools
+import math
+
+from scipy import sparse
+
+from margins.tuning import TUNING
+
+
+class Costs:
+    """Sizes of a problem that the planner compares, and predicted costs, each computed once.
+
+    Parameters
+    ----------
+    problem : margins.solvers.base.Problem
+    tuning : margins.tuning.Tuning, optional
+
+    Attributes
+    ----------
+    problem, tuning
+        As given.
+    has_small_hessian : bool
+        True if a Hessian has no more elements than X stores: features are few.
+    has_few_samples : bool
+        True if samples are few beside the features: they may well be separable. Many of them then are
+        at the margin: updates of single samples find them soon, and each Newton step changes which they
+        are.
+
+    **Source**: Cover (1965), Geometrical and statistical properties of systems of linear inequalities:
+    of samples in general position, labelled at random, twice as many as features are separable in one
+    case of two.
+    """
+
+    def __init__(self, problem, tuning=TUNING):
+        self.problem, self.tuning = problem, tuning
+        n, m = problem.n_weights, problem.n_samples
+        # The number of samples is known, that of their elements has to be counted.
+        self.has_small_hessian = n <= m and problem.data.rows.has_nonzeros(n**2)
+        self.has_few_samples = m <= tuning.newton.few_samples * problem.n_features
+
+    @property
+    def has_many_elements(self):
+        """True if accesses of all samples cost more than a Newton step or two."""
+        return self.problem.data.rows.has_nonzeros(self.tuning.newton.few_elements + 1)
+
+    @property
+    def adds_in_blocks(self):
+        """True if samples are dense enough to be added to a stored Hessian in blocks."""
+        n, cost = self.problem.n_weights, self.tuning.cost
+        enough = self.problem.n_samples * math.sqrt(n * (cost.dense_square * n + cost.dense_linear))
+        return n > cost.min_block_features and self.problem.data.rows.has_nonzeros(int(enough) + 1)
+
+    @property
+    def product_passes(self):
+        """Passes over all samples to expect of Newton steps by Hessian-vector products: int."""
+        newton = self.tuning.newton
+        return newton.product_passes if self.problem.loss.is_smooth else newton.product_passes_smoothed
+
+    @functools.cached_property
+    def newton_passes(self):
+        """Passes over all samples that Newton steps are expected to cost: float.
+
+        The first step sums a Hessian of all samples, and each solves with one, if it is stored.
+        """
+        if not self.has_small_hessian:
+            return self.product_passes
+        cost, newton = self.tuning.cost, self.tuning.newton
+        m, n = self.problem.n_samples, self.problem.n_weights
+        stored = self.problem.data.rows.n_stored
+        of_sample = stored / max(m, 1)
+        dense = n * (cost.dense_square * n + cost.dense_linear)
+        hessian = m * min(of_sample * of_sample, dense) * cost.sparse_product
+        one_pass = cost.sample_access * m + stored
+        n_steps = newton.steps_of_few if self.has_few_samples else newton.steps
+        return (hessian + n_steps * cost.factorisation * n**3) / one_pass + n_steps
+
+    @property
+    def subsample_size(self):
+        """The size of the subsample of the first Newton steps: int; 0 if a subsample does not pay.
+
+        It does not for a smooth loss, which few steps minimise in any case.
+        """
+        if self.problem.loss.is_smooth or not self.has_small_hessian:
+            return 0
+        subsample, m = self.tuning.subsample, self.problem.n_samples
+        size = max(subsample.per_feature * self.problem.n_features, subsample.min_size)
+        return max(size, int(subsample.min_share * m)) if subsample.min_ratio * size <= m else 0
+
+    @property
+    def needs_passes(self):
+        """True if passes over samples precede Newton steps, to identify the working set.
+
+        Not where elements are few: one more step, if any, costs less.
+        """
+        if not self.problem.loss.is_smooth and self.problem.n_features > self.tuning.newton.few_features:
+            return True
+        return not self.has_small_hessian or self.has_many_elements
+
+    @property
+    def n_first_accessed(self):
+        """The number of samples that a pass before Newton steps accesses: int.
+
+        All samples if the loss is not smooth: steps on a smoothed loss also need to know which dual
+        variables are free.
+        """
+        newton, m = self.tuning.newton, self.problem.n_samples
+        if not self.problem.loss.is_smooth:
+            return m
+        return min(max(int(newton.accessed_share * m), newton.min_accessed), m)
+
+    @property
+    def conjugate_pays(self):
+        """True if conjugate passes are to be tried before Newton steps in any case."""
+        return self.has_few_samples or not self.has_small_hessian
+
+    @property
+    def conjugate_may_pay(self):
+        """True if conjugate passes may take the place of Newton steps."""
+        return self.conjugate_pays or self.newton_passes >= self.tuning.conjugate.min_newton_passes
+
+    def predicted_passes(self, solver, eps):
+        """Passes that a solver is expected to need: float.
+
+        Parameters
+        ----------
+        solver : {"newton", "conjugate", "unlearning", "dcd"}
+        eps : float
+        """
+        if solver == "newton":
+            return float(self.newton_passes + (1 if self.needs_passes else 0))
+        loss, prediction = self.problem.loss, self.tuning.prediction
+        line = getattr(prediction, f"{solver}_bounded" if loss.has_upper_bounds else solver)
+        gap = loss.required_gap(eps)
+        return line.base + line.slope * max(math.log10(1 / gap), 0.0) if gap > 0 else math.inf
+
+
+def gram_pays(X, tuning=TUNING):
+    """True if the Gram matrix replaces X: samples are few, and X is dense enough.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix, shape (m, d)
+    tuning : margins.tuning.Tuning, optional
+    """
+    m, d = X.shape
+    n_stored = X.nnz if sparse.issparse(X) else m * d
+    gram = tuning.gram
+    return gram.min_ratio * m * m <= n_stored and gram.min_density * m * d <= n_stored

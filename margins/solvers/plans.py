@@ -1,0 +1,213 @@
+"""Plans: short lists of phases, with purposes and conditions, and the phases that they consist of.
+
+What is in a plan is decided in `margins.solvers.auto`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from margins.rules import SuffixAverage
+from margins.solvers.base import Phase, RulesSolver
+from margins.solvers.conjugate import ConjugateSolver
+from margins.solvers.dual_cd import dual_coordinate_descent
+from margins.solvers.schedules import UNLEARNING_BOUNDED
+from margins.solvers.unlearning import (
+    accuracy_before_run,
+    refined,
+    threshold,
+    unlearning_phases,
+    unlearning_rules,
+)
+
+
+class PlannedPhase(NamedTuple):
+    """A phase of a plan.
+
+    Attributes
+    ----------
+    solver : str
+    purpose : str
+    phases : callable
+        ``phases(run)`` yields margins.solvers.base.Phase.
+    condition : str or None
+        The condition under which it runs, if known only then; None: unless the phases before have ended
+        the fit.
+    """
+
+    solver: str
+    purpose: str
+    phases: Callable
+    condition: str | None = None
+
+    def __str__(self):
+        return f"{self.solver}: {self.purpose}" + (f" [{self.condition}]" if self.condition else "")
+
+
+class Plan:
+    """How a problem is going to be solved.
+
+    Parameters
+    ----------
+    phases : callable
+        ``phases()`` yields PlannedPhase, each made only when the ones before have not ended the fit.
+    reason : str
+    """
+
+    def __init__(self, phases, reason):
+        self._phases, self.reason = phases, reason
+
+    @property
+    def phases(self):
+        """All phases: tuple of PlannedPhase."""
+        return tuple(self._phases())
+
+    def phases_of(self, run):
+        """The phases of a run: yields margins.solvers.base.Phase."""
+        for phase in self._phases():
+            yield from phase.phases(run)
+
+    def __repr__(self):
+        return f"Plan({self.reason!r}: {'; '.join(map(str, self.phases))})"
+
+
+class Condition(NamedTuple):
+    """A condition that is known only when a phase is to begin.
+
+    Attributes
+    ----------
+    text : str
+    holds : callable
+        ``holds(run, b)`` is True if the phase runs, at the threshold b of unlearning.
+    """
+
+    text: str
+    holds: Callable
+
+
+class PhaseBuilder:
+    """Makes the phases of plans.
+
+    Parameters
+    ----------
+    eps : float
+        Accuracy to prove.
+    C : float
+        Penalty of a sample of weight 1.
+    tuning : margins.tuning.Tuning
+    """
+
+    def __init__(self, eps, C, tuning):
+        self._eps, self._C, self._tuning = eps, C, tuning
+
+    def newton(self, purpose, make_solver, restarts=False):
+        """Newton steps, from the hypothesis of the run or, with `restarts`, from w = 0."""
+
+        def phases(run):
+            if restarts:
+                run.restart()
+            yield Phase(solver=make_solver())
+
+        return PlannedPhase("newton", purpose, phases)
+
+    def first_passes(self, n):
+        """One epoch of accesses, of n samples."""
+        n_averaged = self._tuning.newton.averaged_iterates
+
+        def late_average(weights):
+            return SuffixAverage(weights, n / 2, max(n / (2 * n_averaged), 1))
+
+        def phases(run):
+            if run.n_epochs > 0:
+                # Newton steps have not ended the fit: a subsample has misled; or, with long rows among
+                # short ones, the rest of a Hessian of all samples is rounding.
+                run.restart()
+            rules = unlearning_rules(run, *self._threshold(run))
+            solver = RulesSolver(rules, n_samples=n, name="unlearning")
+            yield Phase(solver=solver, epochs=1, averaging=late_average)
+
+        purpose = f"one pass over {n} samples, to find those that matter"
+        return PlannedPhase("unlearning", purpose, phases)
+
+    def more_passes(self, n_epochs, condition):
+        """A few epochs with active sets, under a condition."""
+
+        def phases(run):
+            b, delta_b = self._threshold(run)
+            if condition.holds(run, b):
+                rules = unlearning_rules(run, b, delta_b)
+                solver = RulesSolver(rules, UNLEARNING_BOUNDED[0][1], name="unlearning")
+                yield Phase(solver=solver, epochs=n_epochs)
+
+        purpose = f"{n_epochs} epochs with active sets"
+        return PlannedPhase("unlearning", purpose, phases, condition.text)
+
+    def conjugate_before_newton(self, max_passes, condition=None):
+        """Conjugate passes that take the place of Newton steps, if they seem to cost less.
+
+        Parameters
+        ----------
+        max_passes : float
+            The passes that Newton steps are expected to cost.
+        condition : Condition, optional
+        """
+
+        def phases(run):
+            b, delta_b = self._threshold(run)
+            if b > 0 and (condition is None or condition.holds(run, b)):
+                rules = unlearning_rules(run, b, delta_b)
+                yield Phase(solver=ConjugateSolver(rules, max_passes, self._tuning.conjugate))
+
+        purpose = f"as long as they seem to cost less than {max_passes:.3g} passes"
+        return PlannedPhase("conjugate", purpose, phases, condition and condition.text)
+
+    def conjugate(self, purpose="conjugate passes until the proof", after_newton=False):
+        """Conjugate passes, b doubled until the certificate confirms eps.
+
+        Parameters
+        ----------
+        purpose : str
+        after_newton : bool
+            True: the margin is at 1, and is to be at b.
+        """
+
+        def phases(run):
+            b, delta_b = self._threshold(run)
+            if after_newton:
+                run.rescale(b)
+            while True:
+                if b > 0:
+                    rules = unlearning_rules(run, b, delta_b)
+                    yield Phase(solver=ConjugateSolver(rules, tuning=self._tuning.conjugate))
+                else:
+                    yield from unlearning_phases(run, b, delta_b, name="unlearning")
+                if run.finished:
+                    return
+                b = refined(run, b)
+
+        return PlannedPhase("conjugate", purpose, phases)
+
+    def unlearning(self):
+        """The rules of unlearning with nested active sets."""
+
+        def phases(run):
+            b, delta_b = self._threshold(run)
+            yield from unlearning_phases(run, b, delta_b, name="unlearning")
+
+        purpose = "the rules of the margin perceptron with unlearning, with nested active sets"
+        return PlannedPhase("unlearning", purpose, phases)
+
+    def dcd(self):
+        """Dual coordinate descent with shrinking."""
+
+        def phases(run):
+            yield Phase(solver=dual_coordinate_descent(run))
+
+        return PlannedPhase("dcd", "one dual variable after the other", phases)
+
+    def _threshold(self, run):
+        """b and delta_b of the rules of unlearning."""
+        unlearning = self._tuning.unlearning
+        # R = 0: only zero rows, which a loss may allow.
+        delta_b = unlearning.delta_b * (run.sqradius or 1.0)
+        accuracy = accuracy_before_run(run.loss, self._eps, unlearning)
+        return threshold(run.loss, self._C, accuracy, delta_b), delta_b
