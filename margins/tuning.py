@@ -257,6 +257,8 @@ class PredictionTuning:
     Lines fitted by scripts/predicted_passes.py; half of the measured fits needed 0.2 to 5 times as many.
     """
 
+    decomposition: PredictedPasses = PredictedPasses(0.0, 2.0)
+    decomposition_bounded: PredictedPasses = PredictedPasses(0.0, 2.0)
     conjugate: PredictedPasses = PredictedPasses(4.0, 3.4)
     conjugate_bounded: PredictedPasses = PredictedPasses(4.3, 3.8)
     unlearning: PredictedPasses = PredictedPasses(9.1, 6.3)

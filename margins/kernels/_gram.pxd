@@ -7,4 +7,4 @@ from margins._sparse cimport Rows
 cdef class GramRows(Rows):
     cdef const double[::1] diagonal
     cdef Rows matrix
-    cdef public object row_blocks   # row_blocks(densely): the same rows by blocks; None: rows of no kernel
+    cdef public object blocks   # the same rows by blocks: margins.kernels.row_blocks.SharedBlocks, or None

@@ -1,7 +1,6 @@
 """A kernel: one formula, for the rows that training reads and the blocks that prediction reads."""
 
 import dataclasses
-import functools
 import math
 
 import numpy as np
@@ -12,7 +11,7 @@ from margins.data._binary_data import LARGEST_SQNORM
 from margins.data.binary_data import check_lengths, rows_of
 from margins.kernels._row_cache import ProductRows, inner_products
 from margins.kernels._transform import ArrayTransform
-from margins.kernels.row_blocks import FormulaBlocks
+from margins.kernels.row_blocks import FormulaBlocks, SharedBlocks
 from margins.parameters import check
 
 # Memory for a block of kernel values of a prediction.
@@ -182,7 +181,7 @@ class Kernel:
         """
         rows = self._make_rows(X, cache_size)
         # Made on demand, and once: all classes that a thread trains share them.
-        rows.row_blocks = functools.cache(functools.partial(self.row_blocks, X, cache_size))
+        rows.blocks = SharedBlocks(self, X, cache_size)
         diagonal = rows.sqnorms()
         invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
         if len(invalid):

@@ -1,7 +1,7 @@
-"""Rows of a kernel matrix by blocks: in single precision to train with, in double precision to prove with.
+"""Blocks of rows of a kernel matrix: in single precision to train with, in double to prove with.
 
-Rows in single precision are computed many at a time, by a matrix product where the kernel has a formula, and
-cached. They give a solver its directions; what a certificate states is computed from sums in double
+Rows in single precision are computed many at a time, by a matrix product where the kernel has a formula,
+and cached. They give a solver its directions; what a certificate states is computed from sums in double
 precision, and from a bound on the rounding of single precision where that suffices.
 """
 
@@ -18,6 +18,26 @@ BYTES_PER_MEGABYTE = 1 << 20
 BLOCK_VALUES = 1 << 22
 # Half of the spacing of numbers in single precision, relative to them.
 UNIT = 2.0**-24
+
+
+class SharedBlocks:
+    """The row blocks of a training set: made on demand, and once for all classes that a thread trains.
+
+    Parameters
+    ----------
+    kernel, X, cache_size
+        As of `RowBlocks`.
+    """
+
+    def __init__(self, kernel, X, cache_size):
+        self.kernel, self.X, self.cache_size = kernel, X, cache_size
+        self._made = None
+
+    def make(self, densely):
+        """The row blocks: RowBlocks. `densely` counts the first time."""
+        if self._made is None:
+            self._made = self.kernel.row_blocks(self.X, self.cache_size, densely)
+        return self._made
 
 
 class RowBlocks:

@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix by blocks: values, the cache, sums in double precision, the bound on rounding."""
+"""Rows of a kernel matrix by blocks: values, cache, sums in double precision, bound on rounding."""
 
 import numpy as np
 import pytest

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from margins.kernels._row_cache import FunctionRows
-from margins.kernels.row_blocks import RowBlocks
 from margins.kernels.kernel import Kernel, checked_values
+from margins.kernels.row_blocks import RowBlocks
 
 # The diagonal is read off square blocks of so many samples: their other elements are computed in vain.
 DIAGONAL_BLOCK = 64

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from margins.data.binary_data import rows_of
 from margins.kernels._gram import GramRows
-from margins.kernels.row_blocks import RowBlocks
 from margins.kernels.kernel import Kernel
+from margins.kernels.row_blocks import RowBlocks
 
 
 @dataclass(frozen=True)

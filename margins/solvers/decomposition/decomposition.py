@@ -6,17 +6,16 @@ The problem: the dual of a kernel classifier, whose Hessian, the kernel matrix, 
 
 with |a|^2 = sum_jk alpha_j alpha_k l_j l_k (K(x_j, x_k) + rho^2).
 
-A working set has some hundred samples: half of the last one, and those whose dual variables violate their
-optimality conditions most. Its rows of the kernel matrix are computed together, in single precision, and
-cached; its subproblem is solved in the processor's cache (`_subproblem`); one pass over its rows then brings
-the products with all samples up to date. So a row is computed once, as long as the cache holds it, and read
-once for hundreds of updates.
+A working set has some hundred samples: half of the last one, and those whose dual variables violate
+their optimality conditions most. Its rows of the kernel matrix are computed together, in single
+precision, and cached; its subproblem is solved in the processor's cache (`_subproblem`); one pass over
+its rows then updates the products with all samples. So a row is computed once, as long as the cache
+holds it, and read once for hundreds of updates.
 
-When these products say that the required gap is reached, they are computed again in double precision, from
-the dual variables: of the support vectors, and of every sample that rounding may have kept from counting. The
-others get a lower bound. The certificate is that of these products, so it holds for the classifier that
-predicts; if it is not enough, the solver goes on from them, and the rounding that is left is that of the
-steps since.
+When these products say that the required gap is reached, they are computed again in double precision,
+from the dual variables: those of the support vectors, and of every sample that rounding may have kept
+from counting. The others get a lower bound. So the certificate holds for the classifier that predicts.
+If it does not prove enough, the solver goes on from these products.
 
 **Source**: Joachims (1999), Making large-scale SVM learning practical; Wen, Shi, Li, He & Chen (2018),
 ThunderSVM, on batches of working sets.
@@ -53,7 +52,7 @@ class DecompositionSolver(Solver):
     @classmethod
     def why_not(cls, problem):
         """See `Solver.why_not`."""
-        if not problem.is_kernel or problem.data.rows.row_blocks is None:
+        if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, which linear data have not"
         return None
 
@@ -62,7 +61,7 @@ class DecompositionSolver(Solver):
         run.rescale_to_feasible()
         data, loss = run.data, run.loss
         m = len(data)
-        self._blocks = data.rows.row_blocks(self._densely)
+        self._blocks = data.rows.blocks.make(self._densely)
         self._signs = data.signs.astype(np.float64)
         self._sqrho = data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
@@ -96,7 +95,9 @@ class DecompositionSolver(Solver):
         self._give(run, self._proven_sums())
         margins = self._signs * (self._v + self._sqrho * self._label_sum)
         gap = self._gap(run.loss, margins)
-        self._n_stalled = 0 if gap < self._tuning.slow_reduction * self._least_gap else self._n_stalled + 1
+        self._n_stalled = (
+            0 if gap < self._tuning.slow_reduction * self._least_gap else self._n_stalled + 1
+        )
         self._least_gap = min(self._least_gap, gap)
         return EpochReport(
             max(n_changed, 1),
@@ -123,8 +124,8 @@ class DecompositionSolver(Solver):
     def _next_working_set(self, gradient):
         """Half of the last working set, and the samples that violate their conditions most: ascending."""
         alpha = self._alpha
-        is_settled = ((alpha <= 0) & (gradient >= 0)) | ((alpha >= self._upper) & (gradient <= 0))
-        violation = np.where(is_settled, 0.0, np.square(gradient) / self._diagonal)
+        is_optimal = ((alpha <= 0) & (gradient >= 0)) | ((alpha >= self._upper) & (gradient <= 0))
+        violation = np.where(is_optimal, 0.0, np.square(gradient) / self._diagonal)
         last = self._working_set
         kept = last[violation[last] > 0]
         n_kept = int(self._tuning.kept_share * self._size)
