@@ -189,6 +189,38 @@ class ConjugateTuning:
 
 
 @dataclass(frozen=True)
+class DecompositionTuning:
+    """When subproblems of a kernel problem end, and an epoch of them.
+
+    Attributes
+    ----------
+    working_set : int
+        Samples of a subproblem.
+    kept_share : float
+        At most this share of them are from the last one.
+    inner_reduction : float
+        A subproblem ends when no step decreases its objective by more than this share of the first one.
+    max_pairs : int
+        Or after so many pairs for each of its samples.
+    gap_share : float
+        Products are computed in double precision when the gap is this share of the required one.
+    slow_reduction, patience : float, int
+        The solver gives up after so many of these in a row that have not reduced the gap to this share.
+    dense_ratio : float
+        Rows of sparse data are made dense if there are at most so many features for each stored element.
+    """
+
+    working_set: int = 512
+    kept_share: float = 0.5
+    inner_reduction: float = 1e-4
+    max_pairs: int = 100
+    gap_share: float = 0.8
+    slow_reduction: float = 0.9
+    patience: int = 5
+    dense_ratio: float = 20.0
+
+
+@dataclass(frozen=True)
 class UnlearningTuning:
     """Default parameters of the rules of unlearning.
 
@@ -229,6 +261,8 @@ class PredictionTuning:
     Fitted by scripts/predicted_passes.py; predictions are rough, see docs/tuning.md.
     """
 
+    decomposition: PredictedPasses = PredictedPasses(0.0, 2.0)
+    decomposition_bounded: PredictedPasses = PredictedPasses(0.0, 2.0)
     conjugate: PredictedPasses = PredictedPasses(4.0, 3.4)
     conjugate_bounded: PredictedPasses = PredictedPasses(4.3, 3.8)
     unlearning: PredictedPasses = PredictedPasses(9.1, 6.3)
@@ -279,6 +313,7 @@ class Tuning:
     newton: NewtonTuning = field(default_factory=NewtonTuning)
     subsample: SubsampleTuning = field(default_factory=SubsampleTuning)
     conjugate: ConjugateTuning = field(default_factory=ConjugateTuning)
+    decomposition: DecompositionTuning = field(default_factory=DecompositionTuning)
     unlearning: UnlearningTuning = field(default_factory=UnlearningTuning)
     prediction: PredictionTuning = field(default_factory=PredictionTuning)
     permutation: PermutationTuning = field(default_factory=PermutationTuning)

@@ -10,6 +10,7 @@ cdef enum:
 
 
 cdef class RowCache(Rows):
+    cdef public object blocks         # the same rows by blocks: margins.kernels.row_blocks.SharedBlocks
     cdef const double[::1] diagonal
     cdef double[:, ::1] slots         # the cached rows
     cdef int32_t[::1] slot_of         # by row; -1: not cached

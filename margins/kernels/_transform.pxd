@@ -9,6 +9,10 @@ cdef class Transform:
         self, double* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
         const double* row_sqnorms, const double* column_sqnorms
     ) noexcept nogil
+    cdef bint single_block(
+        self, float* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
+        const double* row_sqnorms, const double* column_sqnorms
+    ) noexcept nogil
     cdef int check(self) except -1
 
 

@@ -10,6 +10,9 @@ kernel function is written once.
 
 import numpy as np
 
+cdef enum:
+    CHUNK = 1024   # values that are converted to double precision at a time
+
 
 cdef class Transform:
     """K(x, z) from x.z, |x|^2 and |z|^2; subclasses define `row`. This one is x.z itself."""
@@ -32,8 +35,28 @@ cdef class Transform:
             self.row(values + i * n_columns, n_columns, row_sqnorms[i], column_sqnorms)
         return True
 
+    cdef bint single_block(
+        self, float* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
+        const double* row_sqnorms, const double* column_sqnorms
+    ) noexcept nogil:
+        """As `block`, of values in single precision; the formula is computed in double precision."""
+        cdef double[CHUNK] chunk
+        cdef Py_ssize_t i, j, begin, n
+        for i in range(n_rows):
+            begin = 0
+            while begin < n_columns:
+                n = min(<Py_ssize_t> CHUNK, n_columns - begin)
+                for j in range(n):
+                    chunk[j] = values[i * n_columns + begin + j]
+                if not self.block(chunk, 1, n, row_sqnorms + i, column_sqnorms + begin):
+                    return False
+                for j in range(n):
+                    values[i * n_columns + begin + j] = <float> chunk[j]
+                begin += n
+        return True
+
     cdef int check(self) except -1:
-        """Raise the error of a `block` that returned False."""
+        """Raise the error of a block that returned False."""
         if self.error is not None:
             error, self.error = self.error, None
             raise error
@@ -55,14 +78,20 @@ cdef class Transform:
             If the shapes do not belong together.
         """
         cdef Py_ssize_t n_rows = values.shape[0], n_columns = values.shape[1]
-        if row_sqnorms.shape[0] != n_rows or column_sqnorms.shape[0] != n_columns:
-            raise ValueError(
-                f"Squared norms of a block of shape {(n_rows, n_columns)} must have lengths {n_rows} and "
-                f"{n_columns}. Got {row_sqnorms.shape[0]} and {column_sqnorms.shape[0]}."
-            )
+        _check_shapes(n_rows, n_columns, row_sqnorms.shape[0], column_sqnorms.shape[0])
         if n_rows and n_columns:
             with nogil:
                 self.block(&values[0, 0], n_rows, n_columns, &row_sqnorms[0], &column_sqnorms[0])
+            self.check()
+
+    def single(self, float[:, ::1] values not None, const double[::1] row_sqnorms not None,
+               const double[::1] column_sqnorms not None):
+        """The same of values in single precision."""
+        cdef Py_ssize_t n_rows = values.shape[0], n_columns = values.shape[1]
+        _check_shapes(n_rows, n_columns, row_sqnorms.shape[0], column_sqnorms.shape[0])
+        if n_rows and n_columns:
+            with nogil:
+                self.single_block(&values[0, 0], n_rows, n_columns, &row_sqnorms[0], &column_sqnorms[0])
             self.check()
 
     def diagonal(self, const double[::1] sqnorms not None):
@@ -74,6 +103,14 @@ cdef class Transform:
             for k in range(sqnorms.shape[0]):
                 self.row(&values[k], 1, sqnorms[k], &sqnorms[k])
         return result
+
+
+def _check_shapes(n_rows, n_columns, n_row_sqnorms, n_column_sqnorms):
+    if n_row_sqnorms != n_rows or n_column_sqnorms != n_columns:
+        raise ValueError(
+            f"Squared norms of a block of shape {(n_rows, n_columns)} must have lengths {n_rows} and "
+            f"{n_columns}. Got {n_row_sqnorms} and {n_column_sqnorms}."
+        )
 
 
 cdef class ArrayTransform(Transform):

@@ -1,6 +1,7 @@
 """A kernel: one formula, for the rows that training reads and the blocks that prediction reads."""
 
 import dataclasses
+import math
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +12,7 @@ from margins.data.binary_data import check_lengths, rows_of
 from margins.data.validation import validate_matrix
 from margins.kernels._row_cache import ProductRows, inner_products
 from margins.kernels._transform import ArrayTransform
+from margins.kernels.row_blocks import FormulaBlocks, SharedBlocks
 from margins.parameters import check
 
 # Memory for a block of kernel values of a prediction.
@@ -183,6 +185,8 @@ class Kernel:
             if a row is too long for a kernel of squared norms.
         """
         rows = self._make_rows(X, cache_size)
+        # Made on demand, and once: all classes that a thread trains share them.
+        rows.blocks = SharedBlocks(self, X, cache_size)
         diagonal = rows.sqnorms()
         invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
         if len(invalid):
@@ -191,6 +195,30 @@ class Kernel:
                 f"Got {diagonal[invalid[0]]:g} for sample {invalid[0]}."
             )
         return rows
+
+    def slope(self, sqradius):
+        """A bound on the derivative of K(x, z) by x.z, for squared norms up to `sqradius`.
+
+        It bounds what rounding of inner products changes; inf, the default, means that it is not known.
+        """
+        return math.inf
+
+    def row_blocks(self, X, cache_size, densely=False):
+        """The rows of the kernel matrix of a training set by blocks, in single precision.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
+        cache_size : float
+            Memory for rows, in megabytes.
+        densely : bool
+            True: rows of a sparse X are made dense to multiply them.
+
+        Returns
+        -------
+        margins.kernels.row_blocks.RowBlocks
+        """
+        return FormulaBlocks(self, X, cache_size, densely)
 
     def _make_rows(self, X, cache_size):
         """The rows of the kernel matrix of X, not checked: margins._sparse.Rows."""

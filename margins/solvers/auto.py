@@ -17,12 +17,14 @@ import numpy as np
 from margins.solvers._conjugate import estimated_gap
 from margins.solvers.conjugate import ConjugateSolver, dual_value
 from margins.solvers.costs import Costs
+from margins.solvers.decomposition.decomposition import DecompositionSolver
 from margins.solvers.newton.newton import NewtonSolver
 from margins.solvers.newton.subsample import SubsampledNewtonSolver
 from margins.solvers.plans import Condition, PhaseBuilder, Plan
 from margins.tuning import TUNING
 
-SOLVERS = ("newton", "conjugate", "unlearning", "dcd")
+SOLVERS = ("newton", "decomposition", "conjugate", "unlearning", "dcd")
+CLASSES = {"newton": NewtonSolver, "decomposition": DecompositionSolver, "conjugate": ConjugateSolver}
 
 
 class Candidate(NamedTuple):
@@ -53,9 +55,7 @@ def candidates(problem, eps, tuning=TUNING):
 
 def why_not_of(solver, problem):
     """Why a solver is not applicable to a problem: str; None if it is."""
-    if solver == "newton":
-        return NewtonSolver.why_not(problem)
-    return ConjugateSolver.why_not(problem) if solver == "conjugate" else None
+    return CLASSES[solver].why_not(problem) if solver in CLASSES else None
 
 
 def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
@@ -66,7 +66,7 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
     problem : margins.solvers.base.Problem
     eps : float
         Accuracy to prove.
-    solver : {"auto", "newton", "conjugate", "unlearning", "dcd"}
+    solver : {"auto", "newton", "decomposition", "conjugate", "unlearning", "dcd"}
     C : float
         Penalty of a sample of weight 1.
     max_iter : int
@@ -106,6 +106,8 @@ class _Planner:
     def choice(self):
         """The method that yields the phases, and the reason."""
         problem, costs = self.problem, self.costs
+        if DecompositionSolver.why_not(problem) is None:
+            return self.decomposition, "a row of the kernel matrix serves hundreds of updates"
         if not problem.loss.is_finite:
             return self.unlearning, "a hard margin has neither a finite objective nor slacks"
         if ConjugateSolver.why_not(problem) is not None:
@@ -147,6 +149,16 @@ class _Planner:
         yield self._newton_from_zero(size)
         if size > 0:
             yield self.phase.newton("in case the subsample misleads", self._newton_solver, restarts=True)
+
+    def decomposition(self):
+        """Subproblems of working sets; then, one sample at a time, what single precision leaves."""
+        costs, tuning = self.costs, self.tuning.decomposition
+        yield self.phase.decomposition(lambda: DecompositionSolver(costs.multiplies_densely, tuning))
+        purpose = "in case single precision does not suffice"
+        if ConjugateSolver.why_not(self.problem) is None:
+            yield self.phase.conjugate(purpose, after_newton=True)
+        else:
+            yield self.phase.unlearning(purpose)
 
     def conjugate(self):
         """Conjugate passes alone."""

@@ -127,12 +127,21 @@ class Costs:
         """True if conjugate passes may take the place of Newton steps."""
         return self.conjugate_pays or self.newton_passes >= self.tuning.conjugate.min_newton_passes
 
+    @property
+    def multiplies_densely(self):
+        """True if rows of X are made dense to compute kernel values: matrix products then cost less."""
+        X = self.problem.data.rows.blocks.X
+        return (
+            sparse.issparse(X)
+            and X.shape[0] * X.shape[1] <= self.tuning.decomposition.dense_ratio * X.nnz
+        )
+
     def predicted_passes(self, solver, eps):
         """Passes that a solver is expected to need: float.
 
         Parameters
         ----------
-        solver : {"newton", "conjugate", "unlearning", "dcd"}
+        solver : {"newton", "decomposition", "conjugate", "unlearning", "dcd"}
         eps : float
         """
         if solver == "newton":

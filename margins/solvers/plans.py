@@ -109,6 +109,14 @@ class PhaseBuilder:
 
         return PlannedPhase("newton", purpose, phases)
 
+    def decomposition(self, make_solver):
+        """Subproblems of working sets."""
+
+        def phases(run):
+            yield Phase(solver=make_solver())
+
+        return PlannedPhase("decomposition", "subproblems of working sets", phases)
+
     def first_passes(self, n):
         """One epoch of accesses, of n samples."""
         n_averaged = self._tuning.newton.averaged_iterates
@@ -185,14 +193,15 @@ class PhaseBuilder:
 
         return PlannedPhase("conjugate", purpose, phases)
 
-    def unlearning(self):
+    def unlearning(
+        self, purpose="the rules of the margin perceptron with unlearning, with nested active sets"
+    ):
         """The rules of unlearning with nested active sets."""
 
         def phases(run):
             b, delta_b = self.threshold(run)
             yield from unlearning_phases(run, b, delta_b, name="unlearning")
 
-        purpose = "the rules of the margin perceptron with unlearning, with nested active sets"
         return PlannedPhase("unlearning", purpose, phases)
 
     def dcd(self):

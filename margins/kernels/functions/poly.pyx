@@ -82,5 +82,11 @@ class Polynomial(Kernel):
     def resolve(self, X):
         return resolved(self, X)
 
+    def slope(self, sqradius):
+        if self.degree == 0:
+            return 0.0
+        base = float(self.gamma) * sqradius + abs(float(self.coef0))
+        return self.degree * float(self.gamma) * base ** (self.degree - 1)
+
     def compiled(self):
         return PolynomialTransform(float(self.gamma), float(self.coef0), int(self.degree))

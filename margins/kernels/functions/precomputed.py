@@ -8,6 +8,7 @@ from scipy import sparse
 from margins.data.binary_data import rows_of
 from margins.kernels._gram import GramRows
 from margins.kernels.kernel import Kernel
+from margins.kernels.row_blocks import RowBlocks
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class Precomputed(Kernel):
     def blocks(self, X, points, support):
         for batch in self._batches(X.shape[0], len(support)):
             yield batch, np.ascontiguousarray(_array(X[batch][:, support]).T)
+
+    def row_blocks(self, X, cache_size, densely=False):
+        return RowBlocks(self, X, cache_size)
 
     def _make_rows(self, X, cache_size):
         if X.shape[0] != X.shape[1]:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from libc.math cimport exp
 from margins.kernels._transform cimport Transform
+from margins.linalg._vectorised cimport exp_of_nonpositive
 
 from margins.kernels.gamma import GAMMA, GAMMA_DESCRIPTION, resolved
 from margins.kernels.kernel import Kernel
@@ -24,7 +24,8 @@ cdef class RadialTransform(Transform):
         for j in range(n):
             sqdistance = sqnorms[j] + sqnorm - 2 * values[j]
             # Rounding may make the squared distance negative.
-            values[j] = 1 if sqdistance <= 0 else exp(-gamma * sqdistance)
+            values[j] = 0 if sqdistance <= 0 else -gamma * sqdistance
+        exp_of_nonpositive(values, n)
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,9 @@ class RBF(Kernel):
 
     def resolve(self, X):
         return resolved(self, X)
+
+    def slope(self, sqradius):
+        return 2 * float(self.gamma)
 
     def compiled(self):
         return RadialTransform(float(self.gamma))

@@ -1,0 +1,215 @@
+"""Blocks of rows of a kernel matrix: in single precision to train with, in double to prove with.
+
+Rows in single precision are computed many at a time, by a matrix product where the kernel has a formula,
+and cached. They give a solver its directions; what a certificate states is computed from sums in double
+precision, and from a bound on the rounding of single precision where that suffices.
+"""
+
+import math
+
+import numpy as np
+from scipy import sparse
+
+from margins.data.binary_data import rows_of
+from margins.linalg.threads import one_thread
+
+BYTES_PER_MEGABYTE = 1 << 20
+# Values that are computed between two checks for Ctrl-C.
+BLOCK_VALUES = 1 << 22
+# Half of the spacing of numbers in single precision, relative to them.
+UNIT = 2.0**-24
+
+
+class SharedBlocks:
+    """The row blocks of a training set: made on demand, and once for all classes that a thread trains.
+
+    Parameters
+    ----------
+    kernel, X, cache_size
+        As of `RowBlocks`.
+    """
+
+    def __init__(self, kernel, X, cache_size):
+        self.kernel, self.X, self.cache_size = kernel, X, cache_size
+        self._made = None
+
+    def make(self, densely):
+        """The row blocks: RowBlocks. `densely` counts the first time."""
+        if self._made is None:
+            self._made = self.kernel.row_blocks(self.X, self.cache_size, densely)
+        return self._made
+
+
+class RowBlocks:
+    """The rows of any kernel matrix, cached in single precision.
+
+    Parameters
+    ----------
+    kernel : margins.kernels.kernel.Kernel
+        Its parameters resolved.
+    X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
+    cache_size : float
+        Memory for rows, in megabytes (2**20 bytes); two rows are cached in any case.
+
+    Attributes
+    ----------
+    slots : ndarray of float32, shape (n_slots, m)
+        The cached rows.
+    n_computed : int
+        Rows computed since it was made.
+    """
+
+    def __init__(self, kernel, X, cache_size):
+        m = X.shape[0]
+        n_slots = int(cache_size * BYTES_PER_MEGABYTE / (4 * m))
+        self.kernel, self.X, self.n_computed = kernel, X, 0
+        self.slots = np.empty((min(m, max(n_slots, 2)), m), np.float32)
+        self._slot_of = np.full(m, -1, np.int32)
+        self._row_of = np.full(len(self.slots), -1, np.int32)
+        self._last_used = np.zeros(len(self.slots), np.int64)
+        self._n_used = self._clock = 0
+
+    def slots_of(self, indices, kept):
+        """The slots of these rows, computed if they are not cached: ndarray of int32, shape (n,).
+
+        Parameters
+        ----------
+        indices : ndarray of int, shape (n,)
+            At most as many as there are slots.
+        kept : ndarray of bool, shape (m,)
+            Rows that are evicted only if there are no others.
+        """
+        self._clock += 1
+        slots = self._slot_of[indices]
+        self._last_used[slots[slots >= 0]] = self._clock
+        missing = indices[slots < 0]
+        n = max(1, BLOCK_VALUES // len(self._slot_of))
+        for begin in range(0, len(missing), n):
+            self._cache(missing[begin : begin + n], kept)
+        return self._slot_of[indices]
+
+    def _cache(self, missing, kept):
+        """Compute rows that are not cached, in place of the least recently used ones."""
+        slots = self._free_slots(len(missing), kept)
+        begin, end = int(slots[0]), int(slots[-1]) + 1
+        if end - begin == len(slots):
+            self.compute(missing, self.slots[begin:end])
+        else:
+            block = np.empty((len(missing), self.slots.shape[1]), np.float32)
+            self.compute(missing, block)
+            self.slots[slots] = block
+        self._slot_of[missing], self._row_of[slots] = slots, missing
+        self._last_used[slots] = self._clock
+        self.n_computed += len(missing)
+
+    def _free_slots(self, n, kept):
+        """So many slots, ascending: unused ones, or those of rows that are evicted."""
+        unused = np.arange(self._n_used, min(self._n_used + n, len(self.slots)), dtype=np.int32)
+        self._n_used += len(unused)
+        n_evicted = n - len(unused)
+        if n_evicted == 0:
+            return unused
+        # Those in use now were used at this clock, so they are the last to go.
+        row_of = self._row_of[: self._n_used - len(unused)]
+        age = self._clock - self._last_used[: len(row_of)]
+        order = np.lexsort((-age, kept[row_of] | (age == 0)))
+        evicted = np.sort(order[:n_evicted]).astype(np.int32)
+        self._slot_of[self._row_of[evicted]] = -1
+        return np.concatenate([evicted, unused])
+
+    def compute(self, indices, out):
+        """Write rows of the kernel matrix to `out`, ndarray of float32, shape (n, m)."""
+        out[:] = self.kernel.training_block(self.X, indices)
+
+    def sums(self, indices, support, coefficients):
+        """sum_j coefficients_j K(x_i, x_j) over the support, in double precision.
+
+        Parameters
+        ----------
+        indices, support : ndarrays of int, shapes (n,) and (n_support,)
+            Ascending; all of the support is among the indices.
+        coefficients : ndarray of float64, shape (n_support,)
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+        """
+        is_support = np.isin(indices, support, assume_unique=True)
+        result = np.zeros(len(indices))
+        result[is_support] = self._symmetric_sums(support, coefficients)
+        others = indices[~is_support]
+        step = max(1, BLOCK_VALUES // max(len(support), 1))
+        sums = [
+            self._block(others[begin : begin + step], support) @ coefficients
+            for begin in range(0, len(others), step)
+        ]
+        result[~is_support] = np.concatenate(sums) if sums else 0
+        return result
+
+    def _symmetric_sums(self, support, coefficients):
+        """The sums of the support itself: of the symmetric matrix, each block is computed once."""
+        n = len(support)
+        result = np.zeros(n)
+        step = max(1, BLOCK_VALUES // max(n, 1))
+        for begin in range(0, n, step):
+            end = begin + step
+            block = self._block(support[begin:end], support[begin:])
+            result[begin:end] += block @ coefficients[begin:]
+            result[end:] += coefficients[begin:end] @ block[:, step:]
+        return result
+
+    def _block(self, indices, support):
+        """K(x_i, x_j) of two sets of samples, in double precision."""
+        return self.kernel.training_block(self.X, indices)[:, support]
+
+    def rounding(self):
+        """A bound on the error of every element in single precision; inf: not known."""
+        return math.inf
+
+
+class FormulaBlocks(RowBlocks):
+    """The rows of a kernel that is a function of inner products and squared norms.
+
+    Parameters
+    ----------
+    kernel, X, cache_size
+        As of `RowBlocks`.
+    densely : bool
+        True: rows of a sparse X are made dense to multiply them.
+    """
+
+    def __init__(self, kernel, X, cache_size, densely):
+        super().__init__(kernel, X, cache_size)
+        rows = rows_of(X)
+        self._sqnorms = rows.sqnorms()
+        self._n_terms = min(rows.longest(), X.shape[1])
+        self._transform = kernel.compiled()
+        self._densely = densely and sparse.issparse(X)
+        points = X.toarray() if self._densely else X
+        self._points = points.astype(np.float32)
+        if not sparse.issparse(points):
+            self._points = np.ascontiguousarray(self._points)
+
+    def compute(self, indices, out):
+        points = self._points
+        with one_thread:
+            if sparse.issparse(points):
+                out[:] = (points @ points[indices].toarray().T).T
+            else:
+                np.matmul(points[indices], points.T, out=out)
+        self._transform.single(out, self._sqnorms[indices], self._sqnorms)
+
+    def _block(self, indices, support):
+        X = self.X
+        rows, columns = X[indices], X[support]
+        if self._densely:
+            rows, columns = rows.toarray(), columns.toarray()
+        with one_thread:
+            return self.kernel.block(rows, columns, self._sqnorms[indices], self._sqnorms[support])
+
+    def rounding(self):
+        """See `RowBlocks.rounding`: of inputs, of sums in whatever order, and of the value."""
+        sqradius = float(self._sqnorms.max())
+        products = (self._n_terms + 3) * UNIT * sqradius
+        values = float(self._transform.diagonal(self._sqnorms).max())
+        return 1.01 * (self.kernel.slope(sqradius) * products + UNIT * values)

@@ -1,0 +1,232 @@
+"""The subproblem of a working set W, with all other dual variables fixed.
+
+The problem: minimise over the steps d_i, i in W,
+
+    f(d) = d.g + d.Q d / 2,   lower_i <= d_i <= upper_i,   Q_ij = l_i l_j (K(x_i, x_j) + rho^2) + [i = j] D_i,
+
+where g is the gradient of the negative dual objective, and the bounds keep 0 <= alpha_i + d_i <= U_i.
+Given: Q, g and the bounds. Left in place: d, and the gradient at d. Returned: the number of pairs.
+
+Each iteration moves two variables to the best point of the plane that they span, or to its edge: first the one
+whose own best step decreases f most, then the one that, with the first at its best, decreases f most. Pairs
+matter where rows of Q are alike, or share the large term rho^2: moved singly, they take each other's step back.
+
+Single precision suffices: steps are relative to the dual variables that the caller keeps in double precision.
+
+Source: Fan, Chen & Lin (2005), Working set selection using second order information for training SVMs, with
+bounds in place of the equality constraint; Glasmachers & Igel (2006), Maximum-gain working set selection.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from margins.linalg._vectorised cimport add_four_rows
+
+import numpy as np
+
+cdef enum:
+    BLOCK = 2048        # columns that are summed at a time: they stay in the cache
+    ALTERNATIONS = 10   # steps at most to the best point of an edge of the plane
+
+cdef extern from *:
+    """
+    /* Of finite numbers a compiler may vectorise a maximum. */
+    #if defined(__GNUC__) && !defined(__clang__)
+    #define MARGINS_MAXIMUM __attribute__((optimize("O3", "finite-math-only", "no-signed-zeros")))
+    #else
+    #define MARGINS_MAXIMUM
+    #endif
+
+    /* The gain of each variable's own best step; returns the first with the largest gain, -1 if none is > 0. */
+    MARGINS_VECTORISED MARGINS_MAXIMUM
+    static int64_t margins_best_first(const float *g, const float *d, const float *lower, const float *upper,
+                                      const float *diagonal, const float *inverse, int64_t n, float *gains)
+    {
+        float largest = 0;
+        for (int64_t i = 0; i < n; i++) {
+            float x = d[i] - g[i] * inverse[i];
+            x = x < lower[i] ? lower[i] : x;
+            x = x > upper[i] ? upper[i] : x;
+            float step = x - d[i];
+            gains[i] = -step * (g[i] + 0.5f * diagonal[i] * step);
+        }
+        for (int64_t i = 0; i < n; i++)
+            largest = gains[i] > largest ? gains[i] : largest;
+        for (int64_t i = 0; i < n && largest > 0; i++)
+            if (gains[i] == largest)
+                return i;
+        return -1;
+    }
+
+    /* The same after a step of variable b to its best, whose row of Q is `row`. */
+    MARGINS_VECTORISED MARGINS_MAXIMUM
+    static int64_t margins_best_second(const float *g, const float *d, const float *lower, const float *upper,
+                                       const float *diagonal, const float *row, int64_t n, int64_t b, float *gains)
+    {
+        float largest = 0, inverse = 1 / diagonal[b], ratio = g[b] * inverse;
+        for (int64_t i = 0; i < n; i++) {
+            float gradient = g[i] - row[i] * ratio;
+            float curvature = diagonal[i] - row[i] * row[i] * inverse;
+            float least = 1e-6f * diagonal[i];
+            curvature = curvature < least ? least : curvature;
+            float room = gradient > 0 ? d[i] - lower[i] : upper[i] - d[i];
+            gains[i] = room > 0 ? gradient * gradient / curvature : 0;
+        }
+        gains[b] = 0;
+        for (int64_t i = 0; i < n; i++)
+            largest = gains[i] > largest ? gains[i] : largest;
+        for (int64_t i = 0; i < n && largest > 0; i++)
+            if (gains[i] == largest)
+                return i;
+        return -1;
+    }
+
+    MARGINS_VECTORISED
+    static void margins_add_two_rows(float *g, const float *p, const float *q, float a, float b, int64_t n)
+    {
+        for (int64_t i = 0; i < n; i++)
+            g[i] += a * p[i] + b * q[i];
+    }
+    """
+    int64_t best_first "margins_best_first"(
+        const float* g, const float* d, const float* lower, const float* upper,
+        const float* diagonal, const float* inverse, int64_t n, float* gains
+    ) noexcept nogil
+    int64_t best_second "margins_best_second"(
+        const float* g, const float* d, const float* lower, const float* upper,
+        const float* diagonal, const float* row, int64_t n, int64_t b, float* gains
+    ) noexcept nogil
+    void add_two_rows "margins_add_two_rows"(
+        float* g, const float* p, const float* q, float a, float b, int64_t n
+    ) noexcept nogil
+
+
+def sub_gram(
+    const float[:, ::1] slots, const int32_t[::1] slots_of_set, const int32_t[::1] working_set,
+    const float[::1] signs, const float[::1] diag, float sqrho, float[:, ::1] Q
+):
+    """Write Q.
+
+    Parameters
+    ----------
+    slots : ndarray of float32, shape (n_slots, m)
+        Cached rows of the kernel matrix.
+    slots_of_set, working_set : ndarrays of int32, shape (n,)
+        Where the rows of the working set are, and its samples.
+    signs, diag : ndarrays of float32, shape (n,)
+        l_i and D_i.
+    sqrho : float
+    Q : ndarray of float32, shape (n, n)
+        Overwritten.
+    """
+    cdef Py_ssize_t i, j, n = working_set.shape[0]
+    cdef const float* row
+    with nogil:
+        for i in range(n):
+            row = &slots[slots_of_set[i], 0]
+            for j in range(n):
+                Q[i, j] = (row[working_set[j]] + sqrho) * signs[i] * signs[j]
+            Q[i, i] += diag[i]
+
+
+def minimise(
+    const float[:, ::1] Q, float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
+    float reduction, Py_ssize_t max_pairs
+):
+    """Minimise f until no step decreases it by more than `reduction` times the first one: the pairs moved.
+
+    Parameters
+    ----------
+    Q : ndarray of float32, shape (n, n)
+    g : ndarray of float32, shape (n,)
+        The gradient at d; changed in place.
+    d : ndarray of float32, shape (n,)
+        Changed in place.
+    lower, upper : ndarrays of float32, shape (n,)
+    reduction : float
+    max_pairs : int
+
+    Returns
+    -------
+    int
+    """
+    cdef Py_ssize_t n = g.shape[0], n_pairs = 0
+    cdef int64_t first, second
+    cdef float least = 0, step_first, step_second
+    cdef const float[::1] diagonal = np.ascontiguousarray(np.diagonal(Q))
+    cdef const float[::1] inverse = 1 / np.asarray(diagonal)
+    cdef float[::1] gains = np.empty(n, np.float32)
+    with nogil:
+        while n_pairs < max_pairs:
+            first = best_first(
+                &g[0], &d[0], &lower[0], &upper[0], &diagonal[0], &inverse[0], n, &gains[0]
+            )
+            if first < 0 or gains[first] <= least:
+                break
+            if n_pairs == 0:
+                least = reduction * gains[first]
+            second = best_second(
+                &g[0], &d[0], &lower[0], &upper[0], &diagonal[0], &Q[first, 0], n, first, &gains[0]
+            )
+            if second < 0:
+                second = first  # it moves alone
+            _move(Q, g, d, lower, upper, first, second, &step_first, &step_second)
+            if step_first == 0 and step_second == 0:
+                break  # in single precision this is the optimum
+            add_two_rows(&g[0], &Q[first, 0], &Q[second, 0], step_first, step_second, n)
+            n_pairs += 1
+    return n_pairs
+
+
+cdef void _move(
+    const float[:, ::1] Q, const float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
+    Py_ssize_t i, Py_ssize_t j, float* step_i, float* step_j
+) noexcept nogil:
+    """Move d_i and d_j to the best point of their rectangle; `g` is the gradient before."""
+    cdef float a = Q[i, i], b = Q[i, j], c = Q[j, j], x = d[i], y = d[j], before
+    cdef float determinant = a * c - b * b
+    cdef int k
+    if i != j and determinant > 1e-6 * a * c:
+        x = d[i] + (g[j] * b - g[i] * c) / determinant
+        y = d[j] + (g[i] * b - g[j] * a) / determinant
+    if i == j or not (determinant > 1e-6 * a * c and lower[i] <= x <= upper[i] and lower[j] <= y <= upper[j]):
+        # The best point is on an edge: alternate, which ends at once where one variable stays at its bound.
+        x, y = d[i], d[j]
+        for k in range(ALTERNATIONS):
+            x = min(max(x - (g[i] + a * (x - d[i]) + b * (y - d[j]) * (i != j)) / a, lower[i]), upper[i])
+            before = y
+            if i != j:
+                y = min(max(y - (g[j] + b * (x - d[i]) + c * (y - d[j])) / c, lower[j]), upper[j])
+            if y == before:
+                break
+    step_i[0] = x - d[i]
+    step_j[0] = y - d[j] if i != j else 0
+    d[i] = x
+    if i != j:
+        d[j] = y
+
+
+def add_rows(
+    const float[:, ::1] slots, const int32_t[::1] slots_of_rows, const double[::1] coefficients, double[::1] v
+):
+    """v <- v + the sum of coefficients_i times row i.
+
+    Parameters
+    ----------
+    slots : ndarray of float32, shape (n_slots, m)
+    slots_of_rows : ndarray of int32, shape (n,)
+    coefficients : ndarray of float64, shape (n,)
+    v : ndarray of float64, shape (m,)
+        Changed in place.
+    """
+    cdef Py_ssize_t i, j, begin, length, n = slots_of_rows.shape[0], m = v.shape[0]
+    cdef (const float*)[4] rows
+    cdef double[4] c
+    with nogil:
+        begin = 0
+        while begin < m:
+            length = min(<Py_ssize_t> BLOCK, m - begin)
+            for i in range(0, n, 4):
+                for j in range(4):
+                    rows[j] = &slots[slots_of_rows[min(i + j, n - 1)], begin]
+                    c[j] = coefficients[i + j] if i + j < n else 0
+                add_four_rows(&v[begin], rows[0], rows[1], rows[2], rows[3], c[0], c[1], c[2], c[3], length)
+            begin += length

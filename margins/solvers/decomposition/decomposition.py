@@ -1,0 +1,183 @@
+"""Decomposition: the subproblem of a working set of samples, then of the next one.
+
+The problem: the dual of a kernel classifier, whose Hessian, the kernel matrix, has m^2 elements:
+
+    max sum_k alpha_k - |a|^2 / 2 - sum_k D_k alpha_k^2 / 2,   0 <= alpha_k <= U_k,
+
+with |a|^2 = sum_jk alpha_j alpha_k l_j l_k (K(x_j, x_k) + rho^2).
+
+A working set has some hundred samples: half of the last one, and those whose dual variables violate
+their optimality conditions most. Its rows of the kernel matrix are computed together, in single
+precision, and cached; its subproblem is solved in the processor's cache (`_subproblem`); one pass over
+its rows then updates the products with all samples. So a row is computed once, as long as the cache
+holds it, and read once for hundreds of updates.
+
+When these products say that the required gap is reached, they are computed again in double precision,
+from the dual variables: those of the support vectors, and of every sample that rounding may have kept
+from counting. The others get a lower bound. So the certificate holds for the classifier that predicts.
+If it does not prove enough, the solver goes on from these products.
+
+**Source**: Joachims (1999), Making large-scale SVM learning practical; Wen, Shi, Li, He & Chen (2018),
+ThunderSVM, on batches of working sets.
+"""
+
+import math
+
+import numpy as np
+
+from margins.data.binary_data import array_of_each
+from margins.solvers.base import EpochReport, Solver
+from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
+from margins.tuning import TUNING
+
+# Products beyond the margin by this much cannot count, also if the certificate rescales them.
+CLEARANCE = 0.1
+
+
+class DecompositionSolver(Solver):
+    """Full epochs of subproblems: as many as access m samples together.
+
+    Parameters
+    ----------
+    densely : bool
+        True: rows of sparse data are made dense to compute kernel values.
+    tuning : margins.tuning.DecompositionTuning, optional
+    """
+
+    name = "decomposition"
+
+    def __init__(self, densely=False, tuning=TUNING.decomposition):
+        self._densely, self._tuning = densely, tuning
+
+    @classmethod
+    def why_not(cls, problem):
+        """See `Solver.why_not`."""
+        if not problem.is_kernel or problem.data.rows.blocks is None:
+            return "it computes rows of a kernel matrix, which linear data have not"
+        return None
+
+    def start(self, run):
+        """Start from the dual variables of the run."""
+        run.rescale_to_feasible()
+        data, loss = run.data, run.loss
+        m = len(data)
+        self._blocks = data.rows.blocks.make(self._densely)
+        self._signs = data.signs.astype(np.float64)
+        self._sqrho = data.sqrho
+        self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
+        self._diagonal = data.ordinary_sqnorms + self._diag
+        self._alpha = np.minimum(run.weights.dual, self._upper)
+        # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
+        self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
+        self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
+        self._working_set = np.empty(0, np.int32)
+        self._least_gap, self._n_stalled = math.inf, 0
+
+    def epoch(self, run):
+        """See `Solver.epoch`."""
+        required = run.loss.required_gap(run.eps)
+        n_accesses = n_changed = 0
+        is_proven = is_stationary = False
+        while n_accesses < len(self._alpha) and not (is_proven or is_stationary):
+            margins = self._signs * (self._v + self._sqrho * self._label_sum)
+            is_proven = self._gap(run.loss, margins) <= self._tuning.gap_share * required
+            if not is_proven:
+                working_set = self._next_working_set(margins + self._diag * self._alpha - 1)
+                is_stationary = len(working_set) == 0
+                if not is_stationary:
+                    n_pairs = self._solve(working_set, margins)
+                    is_stationary = n_pairs == 0
+                    n_changed += n_pairs
+                    n_accesses += len(working_set)
+        if not (is_proven or is_stationary):
+            self._give(run, self._v)
+            return EpochReport(n_changed, n_accesses, check_gap=False, dual_is_feasible=True)
+        self._give(run, self._proven_sums())
+        margins = self._signs * (self._v + self._sqrho * self._label_sum)
+        gap = self._gap(run.loss, margins)
+        self._n_stalled = (
+            0 if gap < self._tuning.slow_reduction * self._least_gap else self._n_stalled + 1
+        )
+        self._least_gap = min(self._least_gap, gap)
+        return EpochReport(
+            max(n_changed, 1),
+            n_accesses + len(self._alpha),
+            is_exhausted=self._n_stalled >= self._tuning.patience,
+            dual_is_feasible=True,
+        )
+
+    def _gap(self, loss, margins):
+        """The relative duality gap of the current products."""
+        alpha = self._alpha
+        sqnorm = float(alpha @ margins)
+        dual = float(alpha.sum()) - 0.5 * sqnorm - 0.5 * float(self._diag @ (alpha * alpha))
+        if not dual > 0:
+            return math.inf
+        scale = 1.0
+        if not loss.is_finite:
+            scale = 1 / float(margins.min()) if margins.min() > 0 else 0.0
+            if scale == 0:
+                return math.inf
+            return 0.5 * scale * scale * sqnorm / dual - 1
+        return (0.5 * sqnorm + loss.value(margins)) / dual - 1
+
+    def _next_working_set(self, gradient):
+        """Half of the last working set, and the samples that violate their conditions most: ascending."""
+        alpha = self._alpha
+        is_optimal = ((alpha <= 0) & (gradient >= 0)) | ((alpha >= self._upper) & (gradient <= 0))
+        violation = np.where(is_optimal, 0.0, np.square(gradient) / self._diagonal)
+        last = self._working_set
+        kept = last[violation[last] > 0]
+        n_kept = int(self._tuning.kept_share * self._size)
+        if len(kept) > n_kept:
+            kept = kept[np.argpartition(-violation[kept], n_kept)[:n_kept]]
+        violation[kept] = 0
+        n_new = self._size - len(kept)
+        new = np.argpartition(-violation, min(n_new, len(violation) - 1))[:n_new]
+        new = new[violation[new] > 0]
+        self._working_set = np.sort(np.concatenate([kept, new])).astype(np.int32)
+        return self._working_set
+
+    def _solve(self, working_set, margins):
+        """Solve the subproblem of a working set, and bring the products up to date: the pairs moved."""
+        n = len(working_set)
+        alpha, upper = self._alpha[working_set], self._upper[working_set]
+        diag, signs = self._diag[working_set], self._signs[working_set]
+        is_free = (self._alpha > 0) & (self._alpha < self._upper)
+        slots = self._blocks.slots_of(working_set, is_free)
+        Q = np.empty((n, n), np.float32)
+        as_single = (signs.astype(np.float32), diag.astype(np.float32))
+        sub_gram(self._blocks.slots, slots, working_set, *as_single, self._sqrho, Q)
+        gradient = (margins[working_set] + diag * alpha - 1).astype(np.float32)
+        steps = np.zeros(n, np.float32)
+        lower, above = (-alpha).astype(np.float32), (upper - alpha).astype(np.float32)
+        n_pairs = minimise(
+            Q, gradient, steps, lower, above, self._tuning.inner_reduction, self._tuning.max_pairs * n
+        )
+        after = np.clip(alpha + steps, 0, upper)
+        after[(steps == lower) & (alpha > 0)] = 0
+        at_upper = (steps == above) & (alpha < upper)
+        after[at_upper] = upper[at_upper]
+        coefficients = signs * (after - alpha)
+        moved = np.flatnonzero(coefficients)
+        if len(moved):
+            add_rows(self._blocks.slots, slots[moved], coefficients[moved], self._v)
+        self._label_sum += float(coefficients.sum())
+        self._alpha[working_set] = after
+        return n_pairs if len(moved) else 0
+
+    def _proven_sums(self):
+        """The products in double precision where they may count, and lower bounds of the others."""
+        support = np.flatnonzero(self._alpha)
+        coefficients = self._signs[support] * self._alpha[support]
+        self._label_sum = float(coefficients.sum())
+        margins = self._signs * (self._v + self._sqrho * self._label_sum)
+        error = float(self._alpha.sum()) * self._blocks.rounding()
+        counts = (margins - error < 1 + CLEARANCE) | (self._alpha > 0)
+        counted = np.flatnonzero(counts)
+        self._v[counted] = self._blocks.sums(counted, support, coefficients)
+        return self._v if counts.all() else np.where(counts, self._v, self._v - self._signs * error)
+
+    def _give(self, run, v):
+        """Make the dual variables, and v, those of the run."""
+        run.weights.assign(run.data, self._alpha, np.append(v, math.sqrt(self._sqrho) * self._label_sum))

@@ -1,0 +1,115 @@
+"""Rows of a kernel matrix by blocks: values, cache, sums in double precision, bound on rounding."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from margins.kernels import RBF, Function, Polynomial, Precomputed
+from margins.kernels.row_blocks import RowBlocks
+
+KERNELS = {
+    "rbf": RBF(gamma=0.3),
+    "poly": Polynomial(degree=3, gamma=0.2, coef0=1.0),
+    "function": Function(lambda X, Z: np.tanh(np.asarray((X @ Z.T) * 0.1))),
+}
+
+
+def points(m=60, d=7, seed=0):
+    return np.random.default_rng(seed).normal(size=(m, d))
+
+
+def blocks_of(kernel, X, cache_size=100.0, densely=False):
+    return kernel.row_blocks(X, cache_size, densely)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("layout", ["dense", "float32", "csr", "csr, made dense"])
+def test_rows_and_sums_are_those_of_the_kernel_matrix(name, layout):
+    kernel, X = KERNELS[name], points()
+    if name == "function" and layout.startswith("csr"):
+        pytest.skip("this function is of arrays")
+    if layout == "float32":
+        X = X.astype(np.float32)
+    K = kernel(np.asarray(X, dtype=np.float64), np.asarray(X, dtype=np.float64))
+    if layout.startswith("csr"):
+        X = sparse.csr_array(X)
+    blocks = blocks_of(kernel, X, densely=layout == "csr, made dense")
+    indices = np.array([3, 59, 0, 17])
+    slots = blocks.slots_of(indices, np.zeros(60, bool))
+    error = np.abs(blocks.slots[slots] - K[indices])
+    assert error.max() <= min(blocks.rounding(), 1e-4)
+    support, coefficients = np.array([1, 5, 40]), np.array([0.5, -2.0, 3.0])
+    some = np.array([0, 1, 5, 33, 40])
+    # A function of users computes in the precision of the data.
+    rtol = 1e-5 if (name, layout) == ("function", "float32") else 1e-12
+    expected = K[some][:, support] @ coefficients
+    assert_allclose(blocks.sums(some, support, coefficients), expected, rtol=rtol)
+
+
+def test_rows_of_a_precomputed_matrix_are_its_own():
+    K = points(20, 20)
+    K = K + K.T
+    blocks = blocks_of(Precomputed(), K)
+    slots = blocks.slots_of(np.arange(20), np.zeros(20, bool))
+    assert_array_equal(blocks.slots[slots], K.astype(np.float32))
+    assert_allclose(blocks.sums(np.arange(20), np.arange(3), np.ones(3)), K[:, :3].sum(axis=1))
+
+
+def test_symmetric_sums_in_several_blocks(monkeypatch):
+    monkeypatch.setattr("margins.kernels.row_blocks.BLOCK_VALUES", 100)
+    X, kernel = points(), KERNELS["rbf"]
+    support = np.flatnonzero(np.arange(60) % 3)
+    coefficients = np.random.default_rng(1).normal(size=len(support))
+    found = blocks_of(kernel, X).sums(np.arange(60), support, coefficients)
+    assert_allclose(found, kernel(X, X[support]) @ coefficients, rtol=1e-12, atol=1e-12)
+
+
+def test_a_cached_row_is_not_computed_again():
+    blocks = blocks_of(KERNELS["rbf"], points())
+    kept = np.zeros(60, bool)
+    first = blocks.slots_of(np.arange(10), kept)
+    assert_array_equal(blocks.slots_of(np.arange(10), kept), first)
+    assert blocks.n_computed == 10
+
+
+def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not():
+    X = points()
+    blocks = blocks_of(KERNELS["rbf"], X, cache_size=4 * 4 * 60 / 2**20)  # four rows
+    assert len(blocks.slots) == 4
+    kept = np.zeros(60, bool)
+    kept[0] = True
+    for k in (0, 1, 2, 3):
+        blocks.slots_of(np.array([k]), kept)
+    blocks.slots_of(np.array([1]), kept)  # used again: 2 is the oldest that need not be kept
+    blocks.slots_of(np.array([4]), kept)
+    assert blocks.n_computed == 5
+    blocks.slots_of(np.array([0, 1, 3, 4]), kept)
+    assert blocks.n_computed == 5
+    slots = blocks.slots_of(np.array([2, 7]), kept)
+    assert blocks.n_computed == 7
+    assert_allclose(blocks.slots[slots], KERNELS["rbf"](X[[2, 7]], X), atol=1e-5)
+
+
+def test_rows_needed_together_do_not_evict_each_other():
+    X = points()
+    blocks = blocks_of(KERNELS["rbf"], X, cache_size=4 * 4 * 60 / 2**20)
+    kept = np.ones(60, bool)
+    for indices in ([0, 1, 2, 3], [2, 3, 4, 5], [0, 5, 9, 11]):
+        slots = blocks.slots_of(np.array(indices), kept)
+        assert len(set(slots.tolist())) == 4
+        assert_allclose(blocks.slots[slots], KERNELS["rbf"](X[indices], X), atol=1e-5)
+
+
+@pytest.mark.parametrize("shift", [0.0, 10.0, 1000.0])
+@pytest.mark.parametrize("name", ["rbf", "poly"])
+def test_the_bound_on_rounding_holds(name, shift):
+    kernel, X = KERNELS[name], points(100, 30) + shift
+    blocks = blocks_of(kernel, X)
+    slots = blocks.slots_of(np.arange(100), np.zeros(100, bool))
+    error = np.abs(blocks.slots[slots] - kernel(X, X)).max()
+    assert error <= blocks.rounding() < np.inf
+
+
+def test_without_a_slope_no_bound_is_known():
+    assert RowBlocks(KERNELS["function"], points(), 1.0).rounding() == np.inf

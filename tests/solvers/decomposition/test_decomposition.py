@@ -1,0 +1,162 @@
+"""Decomposition of kernel problems: optima, proofs, the cache, rounding, interrupts."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sample_problems import clouds
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+
+import margins
+from margins.kernels.row_blocks import RowBlocks
+from margins.losses import Hinge, SquaredHinge
+
+Auto = margins.MarginClassifier
+PROBLEMS = [("hinge", 1.0), ("hinge", 100.0), ("squared_hinge", 1.0), ("squared_hinge", 100.0)]
+
+
+def fit(X, y, eps=1e-6, **params):
+    return Auto(**{"kernel": "rbf", "eps": eps, "random_state": 0} | params).fit(X, y)
+
+
+def objective(classifier, X, y, loss, C, weight=1.0):
+    """The primal value at the classifier that predicts, in double precision."""
+    bias = classifier.intercept_[0] if classifier.fit_intercept else 0.0
+    K = classifier.kernel_(classifier.support_vectors_, classifier.support_vectors_)
+    w = classifier.dual_coef_[0]
+    sqnorm = w @ K @ w + (bias / classifier.intercept_scaling) ** 2
+    slack = np.maximum(
+        0, 1 - np.where(y == classifier.classes_[1], 1, -1) * classifier.decision_function(X)
+    )
+    return sqnorm / 2 + np.sum(weight * C * (slack if loss == "hinge" else slack**2))
+
+
+@pytest.mark.parametrize("loss, C", PROBLEMS)
+@pytest.mark.parametrize("kernel", [{"kernel": "rbf"}, {"kernel": "poly", "coef0": 1.0}])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_optimum_is_proven_and_is_that_of_another_solver(loss, C, kernel, fit_intercept):
+    X, y = clouds(3, m=700, d=5)  # more samples than one working set holds
+    params = {"loss": loss, "C": C, "fit_intercept": fit_intercept, **kernel}
+    found = fit(X, y, solver="decomposition", **params)
+    certificate = found.certificates_[0]
+    assert found.converged_ and found.solver_ == "decomposition"
+    primal = objective(found, X, y, loss, C)
+    assert primal == pytest.approx(certificate.primal, rel=1e-9)
+    other = fit(X, y, solver="conjugate", eps=1e-4, **params).certificates_[0]
+    assert other.dual <= certificate.primal * (1 + 1e-12)
+    assert certificate.dual <= other.primal * (1 + 1e-12)
+
+
+def test_a_hard_margin_in_the_feature_space_is_proven():
+    X, y = clouds(1, m=600, d=3)
+    found = fit(X, y, C=math.inf, eps=0.001, gamma=5.0, solver="decomposition", loss="hinge")
+    assert found.converged_ and found.certificates_[0].fraction >= 0.999
+    assert found.score(X, y) == 1
+
+
+def test_without_an_intercept_the_objective_is_svcs():
+    X, y = clouds(5, m=600, d=4)
+    K = rbf_kernel(X, gamma=0.5)
+    found = fit(
+        K, y, kernel="precomputed", loss="hinge", C=10, solver="decomposition", fit_intercept=False
+    )
+    svc = SVC(C=10, kernel="precomputed", tol=1e-6).fit(K, y)
+    w, support = np.abs(svc.dual_coef_[0]), svc.support_
+    signed = svc.dual_coef_[0]
+    # SVC has one constraint more, that of its intercept: its dual variables are feasible here.
+    dual_of_svc = w.sum() - signed @ K[np.ix_(support, support)] @ signed / 2
+    assert dual_of_svc <= found.certificates_[0].primal
+    assert found.certificates_[0].gap <= 1e-6
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_of_samples_multiply_their_penalties(loss):
+    X, y = clouds(2, m=600)
+    weight = np.random.default_rng(0).integers(1, 5, size=600).astype(float)
+    found = Auto(kernel="rbf", loss=loss, eps=1e-6, solver="decomposition").fit(X, y, weight)
+    primal = objective(found, X, y, loss, 1.0, weight)
+    assert primal == pytest.approx(found.certificates_[0].primal, rel=1e-9)
+    if loss == "hinge":
+        assert np.all(np.abs(found.dual_coef_[0]) <= weight[found.support_] * (1 + 1e-9))
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.float32, sparse.csr_array])
+def test_every_layout_gives_the_same_proof(layout):
+    X, y = clouds(4, m=600)
+    X = np.round(X * 8) / 8  # exact in single precision
+    found = fit(layout(X), y, loss="hinge", solver="decomposition", eps=1e-4)
+    expected = fit(X, y, loss="hinge", solver="decomposition", eps=1e-4)
+    assert found.converged_
+    assert found.certificates_[0].primal == pytest.approx(expected.certificates_[0].primal, rel=1e-3)
+
+
+def test_a_small_cache_computes_rows_again_and_proves_the_same():
+    X, y = clouds(6, m=900)
+    small = fit(X, y, loss="hinge", C=10, cache_size=0.2, solver="decomposition", eps=1e-4)
+    large = fit(X, y, loss="hinge", C=10, solver="decomposition", eps=1e-4)
+    assert small.converged_ and large.converged_
+    assert_allclose(small.certificates_[0].primal, large.certificates_[0].primal, rtol=2e-4)
+
+
+def test_classes_share_the_rows(monkeypatch):
+    made = []
+    original = RowBlocks.__init__
+    monkeypatch.setattr(
+        RowBlocks, "__init__", lambda self, *args: (made.append(self), original(self, *args))[1]
+    )
+    X, y = clouds(7, m=600, n_classes=3)
+    found = fit(X, y, loss="hinge", solver="decomposition", eps=1e-3)
+    assert found.converged_ and len(made) == 1
+    assert made[0].n_computed <= 600
+
+
+def test_rounding_of_single_precision_never_reaches_a_certificate():
+    X, y = clouds(8, m=600)
+    X = X + 3000  # squared distances lose most digits in single precision
+    found = fit(X, y, gamma=0.5, loss="hinge", eps=1e-4, solver="decomposition", max_iter=200)
+    primal = objective(found, X, y, "hinge", 1.0)
+    assert primal == pytest.approx(found.certificates_[0].primal, rel=1e-6)
+    exact = fit(X - 3000, y, gamma=0.5, loss="hinge", eps=1e-4)
+    assert found.certificates_[0].dual <= exact.certificates_[0].primal * (1 + 1e-6)
+
+
+def test_a_callable_kernel_is_decomposed_too():
+    X, y = clouds(9, m=600)
+    found = fit(X, y, kernel=lambda A, B: rbf_kernel(A, B, gamma=0.3), loss="hinge", eps=1e-5)
+    named = fit(X, y, gamma=0.3, loss="hinge", eps=1e-5)
+    assert found.solver_ == named.solver_ == "decomposition"
+    assert found.certificates_[0].primal == pytest.approx(named.certificates_[0].primal, rel=2e-5)
+
+
+def test_linear_data_have_no_rows_of_a_kernel():
+    X, y = clouds()
+    with pytest.raises(ValueError, match="'decomposition' is not applicable here: .* linear data"):
+        Auto(solver="decomposition").fit(X, y)
+
+
+@pytest.mark.parametrize("loss", [Hinge, SquaredHinge])
+def test_the_planner_chooses_it_for_kernels(loss):
+    X, y = clouds()
+    explanation = Auto(kernel="rbf", loss=loss.name).explain(X, y)
+    assert explanation.plan.phases[0].solver == "decomposition"
+    assert "decomposition" in repr(explanation)
+
+
+def test_an_interrupt_ends_it_soon(ctrl_c):
+    import signal
+
+    X, y = clouds(1, m=6000, d=20)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    begin = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit(X, y, loss="hinge", C=1e6, eps=1e-12, solver="decomposition", gamma=5.0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert time.perf_counter() - begin < 2

@@ -1,0 +1,82 @@
+"""The subproblem of a working set: its optimum, against an independent solver."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
+
+F = np.float32
+
+
+def problem(seed, n, rank=None, offset=0.0):
+    """Q, the gradient at 0, and bounds, some of which are 0."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, rank or n))
+    Q = points @ points.T / points.shape[1] + offset + 0.01 * np.eye(n)
+    lower = -rng.random(n) * (rng.random(n) < 0.7)
+    upper = rng.random(n) * (rng.random(n) < 0.7)
+    return Q, rng.normal(size=n), lower, upper
+
+
+def optimum(Q, g, lower, upper):
+    found = minimize(
+        lambda d: (d @ g + d @ Q @ d / 2, g + Q @ d),
+        np.clip(0, lower, upper),
+        jac=True,
+        bounds=list(zip(lower, upper, strict=True)),
+        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 10_000},
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 17, 200])
+@pytest.mark.parametrize("rank, offset", [(None, 0.0), (3, 0.0), (None, 100.0)])
+def test_the_optimum_is_that_of_an_independent_solver(n, rank, offset):
+    for seed in range(5):
+        Q, g, lower, upper = problem(seed, n, rank, offset)
+        d, gradient = np.zeros(n, F), g.astype(F)
+        minimise(Q.astype(F), gradient, d, lower.astype(F), upper.astype(F), 0.0, 200 * n + 100)
+        assert np.all((lower.astype(F) <= d) & (d <= upper.astype(F)))
+        steps = d.astype(np.float64)
+        value = steps @ g + steps @ Q @ steps / 2
+        assert value <= optimum(Q, g, lower, upper) + 1e-4 * (1 + offset / 10)
+        assert_allclose(gradient, g + Q @ steps, atol=1e-3 * (1 + offset / 10))
+
+
+def test_no_pair_moves_at_the_optimum():
+    Q = np.eye(3, dtype=F)
+    d, gradient = np.zeros(3, F), np.array([1, -1, 0], F)
+    at_zero = np.zeros(3, F)
+    assert minimise(Q, gradient, d, at_zero, at_zero, 0.0, 10) == 0
+    assert_array_equal(d, 0)
+
+
+def test_two_equal_samples_take_one_step_together():
+    Q = np.ones((2, 2), F)  # singular
+    d, gradient = np.zeros(2, F), np.array([-1, -1], F)
+    bounds = np.zeros(2, F), np.full(2, 0.7, F)
+    minimise(Q, gradient, d, *bounds, 0.0, 10)
+    assert d.sum() == pytest.approx(1) and gradient == pytest.approx(np.zeros(2), abs=1e-6)
+
+
+def test_the_matrix_is_that_of_the_cached_rows():
+    rng = np.random.default_rng(0)
+    slots = rng.integers(-4, 5, size=(5, 9)).astype(F)
+    working_set, where = np.array([1, 4, 8], np.int32), np.array([2, 0, 4], np.int32)
+    signs, diag = np.array([1, -1, -1], F), np.array([0.5, 0.25, 0.0], F)
+    Q = np.empty((3, 3), F)
+    sub_gram(slots, where, working_set, signs, diag, 2.0, Q)
+    expected = (slots[where][:, working_set] + 2) * np.outer(signs, signs) + np.diag(diag)
+    assert_array_equal(Q, expected)
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_rows_are_added_whatever_their_number(n):
+    rng = np.random.default_rng(n)
+    slots = rng.integers(-4, 5, size=(12, 5000)).astype(F)
+    where = rng.permutation(12)[:n].astype(np.int32)
+    coefficients, v = rng.integers(-4, 5, size=n).astype(float), np.ones(5000)
+    add_rows(slots, where, coefficients, v)
+    assert_array_equal(v, 1 + coefficients @ slots[where])
