@@ -16,6 +16,8 @@ from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
 MAPPED = "10K"
 # Times in a row that workers may be lost with no task finished in between.
 MAX_LOSSES = 3
+# Seconds after which tasks of a dask cluster that has no worker are given up.
+WITHOUT_WORKERS = 10
 
 
 def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
@@ -145,9 +147,8 @@ def _results(shared, jobs, n_jobs):
 
 def _results_of_dask(shared, jobs, client, options):
     """As `_results`, by a client of dask: joblib's own loop waits for ever if all workers are lost."""
-    from distributed import KilledWorker, as_completed
+    from distributed import KilledWorker, wait
 
-    data = client.scatter(shared, broadcast=True, hash=False)
     jobs = iter(jobs)
     numbers = {}
 
@@ -157,14 +158,25 @@ def _results_of_dask(shared, jobs, client, options):
             numbers[future.key] = number
             yield future
 
-    finished = as_completed(submitted(2 * sum(client.ncores().values()) or 2))
-    for future in finished:
-        number = numbers.pop(future.key)
-        try:
-            yield future.result()
-        except KilledWorker as error:  # this task, several times
-            yield number, Failure(None, repr(error), traceback.format_exc())
-        finished.update(submitted(1))
+    try:
+        data = client.scatter(shared, broadcast=True, hash=False)
+        pending = set(submitted(2 * sum(client.ncores().values()) or 2))
+        while pending:
+            try:
+                done, pending = wait(pending, timeout=WITHOUT_WORKERS, return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                if client.ncores():
+                    continue
+                raise
+            for future in done:
+                number = numbers.pop(future.key)
+                try:
+                    yield future.result()
+                except KilledWorker as error:  # this task, several times
+                    yield number, Failure(None, repr(error), traceback.format_exc())
+            pending |= set(submitted(len(done)))
+    except OSError as error:  # dask's, of connections that are lost and of workers that are not there
+        raise CancelledError(f"workers of dask: {error!r}") from error
 
 
 def _is_loss(error):

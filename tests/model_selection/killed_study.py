@@ -2,10 +2,12 @@
 
     python killed_study.py KIND FOLDER N_KILLS
 
-KIND is what is killed: "parent", "parent of workers", "worker" or "dask worker". The last line that is
-printed is JSON.
+KIND is what is killed: "parent", "parent of workers", "worker", "dask worker", "all dask workers" at
+once, or "one of two studies" on one folder; "every worker" or "every dask worker" by one of the tasks.
+The last line that is printed is JSON.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -18,9 +20,17 @@ from pathlib import Path
 
 import joblib
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import RidgeClassifier
 
 import margins
-from margins.model_selection import FitFailed, cache, double_cross_validation, engine, running
+from margins.model_selection import (
+    FitFailed,
+    cache,
+    double_cross_validation,
+    engine,
+    parameter_search,
+    running,
+)
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = X[:150] / X.max(axis=0), y[:150]
@@ -48,23 +58,23 @@ class Log:
 
     def __init__(self, folder):
         self.path = str(folder) + ".log"
+        self._n_repeated = 0
+        Path(self.path).touch()
 
     def write(self, what, name):
         with open(self.path, "a") as file:
             file.write(f"{what} {name}\n")
 
     def n_repeated(self):
-        """Tasks that were begun after they had been stored."""
-        stored, repeated = set(), 0
+        """Tasks that were begun after they had been stored, of all studies."""
+        stored = set()
         for line in Path(self.path).read_text().splitlines():
             what, _, name = line.partition(" ")
             if what == "stored":
                 stored.add(name)
-            repeated += what == "begun" and name in stored
-        return repeated
-
-    def clear(self):
+            self._n_repeated += what == "begun" and name in stored
         Path(self.path).write_text("")
+        return self._n_repeated
 
 
 class Recorded:
@@ -145,18 +155,94 @@ def end_workers(group):
 def clear(folder):
     for path in Path(folder).glob("??/*.json"):
         path.unlink()
-    LOG.clear()
+    LOG.n_repeated()  # counts, and begins a new log
 
 
-def killed_workers(folder, n_kills, pids, longest):
+def begun(folder):
+    """Begin a study in a process of its own: (process, end of a pipe that its text comes from)."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        random.seed()
+        text = study_of(folder).to_json()
+        with os.fdopen(write, "w") as file:
+            file.write(text)
+        os._exit(0)
+    os.close(write)
+    return child, os.fdopen(read)
+
+
+def one_of_two_killed(folder, n_kills):
+    """Kill one of two studies on one folder: the texts of the others, and the number of kills."""
+    texts = []
+    for _ in range(n_kills):
+        (killed, unread), (other, text) = begun(folder), begun(folder)
+        time.sleep(random.uniform(0, 1))
+        os.kill(killed, signal.SIGKILL)
+        with unread, text:
+            texts.append(text.read())
+        for child in (killed, other):
+            os.waitpid(child, 0)
+        clear(folder)
+    return texts, n_kills
+
+
+class Deadly(RidgeClassifier):
+    """Kills the process of one of its fits."""
+
+    def fit(self, X, y):
+        if self.alpha == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y)
+
+
+def deadly_study(folder):
+    """The error of a study one of whose tasks kills every worker; all others are finished then."""
+    try:
+        parameter_search(
+            Deadly(),
+            {"alpha": [1, 2, 3, 4, 5]},
+            X,
+            y,
+            cv=3,
+            random_state=0,
+            cache=folder,
+            progress=False,
+        )
+    except FitFailed as error:
+        return [str(error)]
+    return []
+
+
+@contextlib.contextmanager
+def dask():
+    """A cluster of two workers; yields a function that returns their process numbers."""
+    import distributed
+
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with (
+        distributed.LocalCluster(n_workers=2, **options) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+
+        def pids():
+            processes = [worker.process for worker in list(cluster.workers.values())]
+            running = [each for each in processes if each is not None and each.status.name == "running"]
+            return [each.pid for each in running if each.pid]
+
+        yield pids
+
+
+def killed_workers(folder, n_kills, pids, longest, how_many):
     """Kill workers of a study that goes on: the texts of all studies, kills, and errors."""
     killed, over = [], threading.Event()
 
     def kill():
         while len(killed) < n_kills and not over.wait(random.uniform(0.1, longest)):
             found = pids()
-            if found:
-                pid = random.choice(found)
+            for pid in random.sample(found, min(how_many, len(found))):
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
 
@@ -168,11 +254,25 @@ def killed_workers(folder, n_kills, pids, longest):
             try:
                 texts.append(study_of(folder).to_json())
                 clear(folder)
-            except (FitFailed, TimeoutError) as error:  # one clear error; begun again, it goes on
+            except FitFailed as error:  # one clear error; begun again, it goes on
                 errors.append(str(error))
+                if not pids():
+                    break
     finally:
         over.set()
+        killer.join()
     return texts, len(killed), errors
+
+
+def killed_workers_of_dask(folder, n_kills, longest, how_many):
+    """The same, of clusters: another one if all its workers are gone for good."""
+    texts, n_killed, errors = [], 0, []
+    while n_killed < n_kills:
+        with dask() as pids:
+            found = killed_workers(folder, n_kills - n_killed, pids, longest, how_many)
+        texts, n_killed, errors = texts + found[0], n_killed + found[1], errors + found[2]
+    texts.append(study_of(folder).to_json())
+    return texts, n_killed, errors
 
 
 def pids_of_loky():
@@ -185,38 +285,38 @@ def pids_of_loky():
 def main(kind, folder, n_kills):
     global LOG
     LOG = Log(folder)
-    LOG.clear()
     undisturbed = study_of()
-    record(LOG)
-    errors = []
+    if not kind.startswith("every"):
+        record(LOG)
+    errors, texts, n_killed = [], [], 0
     if kind == "parent":
         texts, n_killed = killed_parents(folder, n_kills, "threading", 3.0)
     elif kind == "parent of workers":
         texts, n_killed = killed_parents(folder, n_kills, "loky", 8.0)
+    elif kind == "one of two studies":
+        texts, n_killed = one_of_two_killed(folder, n_kills)
     elif kind == "worker":
         with joblib.parallel_config("loky", n_jobs=2):
-            texts, n_killed, errors = killed_workers(folder, n_kills, pids_of_loky, 6.0)
+            texts, n_killed, errors = killed_workers(folder, n_kills, pids_of_loky, 6.0, how_many=1)
+    elif kind == "dask worker":
+        texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, 4.0, how_many=1)
+    elif kind == "all dask workers":
+        texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, 0.5, how_many=2)
+    elif kind == "every worker":
+        with joblib.parallel_config("loky", n_jobs=2):
+            errors = deadly_study(folder)
+    elif kind == "every dask worker":
+        with dask():
+            errors = deadly_study(folder)
     else:
-        import distributed
-
-        options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
-        with (
-            distributed.LocalCluster(n_workers=2, **options) as cluster,
-            distributed.Client(cluster),
-            joblib.parallel_config("dask"),
-        ):
-
-            def pids():
-                processes = [worker.process for worker in list(cluster.workers.values())]
-                return [each.pid for each in processes if each is not None and each.pid]
-
-            texts, n_killed, errors = killed_workers(folder, n_kills, pids, 4.0)
+        raise SystemExit(f"no kind {kind!r}")
     print(
         json.dumps(
             {
                 "same": [type(undisturbed).from_json(text) == undisturbed for text in texts],
                 "n_killed": n_killed,
                 "n_repeated": LOG.n_repeated(),
+                "n_stored": len(list(Path(folder).glob("??/*.json"))),
                 "errors": errors,
             }
         )
