@@ -67,5 +67,5 @@ class Explanation:
         ]
         for candidate in self.candidates:
             cost = candidate.why_not if candidate.passes is None else f"{candidate.passes:.3g}"
-            lines.append(f"  {candidate.solver:<12}{cost}")
+            lines.append(f"  {candidate.solver:<15}{cost}")
         return "\n".join(lines)

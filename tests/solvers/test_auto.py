@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 from margins.data.binary_data import rows_of
 from margins.kernels import Precomputed
+from margins.kernels.gram import gram_rows
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.solvers import auto
 from margins.solvers.auto import candidates, plan
@@ -27,6 +28,7 @@ LOSSES = ("squared_hinge", "hinge")
 PAPERS = ("pdm", "pdm-succ", "mpcs", "mpvs", "mpu")
 OF = {"squared_hinge": SquaredHinge(1.0), "hinge": Hinge(1.0), "hard margin": HardMargin()}
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+OF_LINEAR_DATA = [solver for solver in auto.SOLVERS if solver != "decomposition"]
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
@@ -85,9 +87,15 @@ def test_size_and_loss_choose_the_phases(m, d, loss, expected):
 
 
 @pytest.mark.parametrize("loss", OF)
-def test_over_a_kernel_no_newton_steps_are_planned(loss):
-    expected = ["unlearning"] if loss == "hard margin" else ["conjugate"]
-    assert solvers_of(plan(over_kernel(loss), 0.01)) == expected
+def test_over_a_kernel_working_sets_are_planned(loss):
+    then = "unlearning" if loss == "hard margin" else "conjugate"
+    assert solvers_of(plan(over_kernel(loss), 0.01)) == ["decomposition", then]
+
+
+def test_over_a_gram_matrix_of_linear_data_samples_are_accessed_one_by_one():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    data = data_of(X, alternating(50)).over(gram_rows(X))
+    assert solvers_of(plan(Problem(data, Hinge(1.0)), 0.01)) == ["conjugate"]
 
 
 def test_a_subsample_is_announced_with_its_size():
@@ -122,9 +130,11 @@ def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
         why_not = "which a kernel does not give" if is_kernel else "no finite objective"
     elif solver == "conjugate" and hard:
         why_not = "the hard margin"
+    elif solver == "decomposition" and not is_kernel:
+        why_not = "and linear data have none"
     (candidate,) = (one for one in candidates(problem, 0.01) if one.solver == solver)
     if why_not is None:
-        assert set(solvers_of(plan(problem, 0.01, solver))) == {solver}
+        assert solvers_of(plan(problem, 0.01, solver))[0] == solver
         assert candidate.passes > 0 and candidate.why_not is None
         return
     assert candidate.passes is None and why_not in candidate.why_not
@@ -142,6 +152,7 @@ def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
         ("newton", {"C": math.inf}, "no finite objective"),
         ("newton", {"kernel": "rbf"}, "which a kernel does not give"),
         ("conjugate", {"C": math.inf}, "the hard margin"),
+        ("decomposition", {}, "and linear data have none"),
     ],
 )
 def test_estimators_reject_solvers_that_are_not_applicable(solver, params, why_not):
@@ -377,7 +388,7 @@ def test_no_newton_step_is_made_where_accesses_leave_a_small_gap(C, steps, monke
     assert bool(epochs) is steps
 
 
-@pytest.mark.parametrize("solver", ["auto", *auto.SOLVERS])
+@pytest.mark.parametrize("solver", ["auto", *OF_LINEAR_DATA])
 @pytest.mark.parametrize("shape", [(360, 350), (3000, 200)])
 def test_a_threshold_of_zero_is_none_for_passes(shape, solver):
     rng = np.random.default_rng(0)
@@ -438,7 +449,7 @@ def test_explanations_say_what_is_planned_and_what_it_costs():
     assert (explanation.loss, explanation.kernel, explanation.rows) == ("hinge", "linear", "X")
     assert explanation.eps == explanation.required_gap == 1e-3
     assert [one.solver for one in explanation.candidates] == list(auto.SOLVERS)
-    assert all(one.passes > 0 for one in explanation.candidates)
+    assert all(one.passes > 0 for one in explanation.candidates if one.solver != "decomposition")
     assert explanation.solver == "newton + unlearning + newton + conjugate"
     text = repr(explanation)
     for part in ("180 samples x 4 features", "3 binary problems", "loss='hinge'", "eps=0.001"):
@@ -460,7 +471,11 @@ def test_explanations_say_why_a_candidate_is_not_applicable():
     assert why_not["unlearning"] is why_not["dcd"] is None
     assert why_not["newton"] in repr(hard) and why_not["conjugate"] in repr(hard)
     over_rbf = Auto(kernel="rbf").explain(X, y)
-    assert (over_rbf.kernel, over_rbf.rows, over_rbf.solver) == ("rbf", "kernel", "conjugate")
+    assert (over_rbf.kernel, over_rbf.rows, over_rbf.solver) == (
+        "rbf",
+        "kernel",
+        "decomposition + conjugate",
+    )
 
 
 def test_explanations_say_when_a_gram_matrix_is_read():
@@ -471,7 +486,7 @@ def test_explanations_say_when_a_gram_matrix_is_read():
     assert "reads the Gram matrix" in repr(explanation)
 
 
-@pytest.mark.parametrize("solver", ["auto", *auto.SOLVERS])
+@pytest.mark.parametrize("solver", ["auto", *OF_LINEAR_DATA])
 @pytest.mark.parametrize("is_fitted", [False, True])
 def test_explain_trains_and_changes_nothing(is_fitted, solver, monkeypatch):
     X, y = clouds()

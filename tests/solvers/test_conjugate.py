@@ -204,7 +204,8 @@ def test_what_a_kernel_raises_is_never_lost():
                 raise Stop
             return (A @ B.T + 1) ** 2
 
-        Auto(kernel=kernel, cache_size=1e-4, loss="hinge", eps=0.1, random_state=0).fit(X, y)
+        params = {"solver": "conjugate", "loss": "hinge", "eps": 0.1, "random_state": 0}
+        Auto(kernel=kernel, cache_size=1e-4, **params).fit(X, y)
 
     fit(last=None)
     n_calls = calls

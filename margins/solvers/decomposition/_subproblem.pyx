@@ -183,14 +183,14 @@ cdef void _move(
     """Move d_i and d_j to the best point of their rectangle; `g` is the gradient before."""
     cdef float a = Q[i, i], b = Q[i, j], c = Q[j, j], x = d[i], y = d[j], before
     cdef float determinant = a * c - b * b
-    cdef int k
+    cdef int _k
     if i != j and determinant > 1e-6 * a * c:
         x = d[i] + (g[j] * b - g[i] * c) / determinant
         y = d[j] + (g[i] * b - g[j] * a) / determinant
     if i == j or not (determinant > 1e-6 * a * c and lower[i] <= x <= upper[i] and lower[j] <= y <= upper[j]):
         # The best point is on an edge: alternate, which ends at once where one variable stays at its bound.
         x, y = d[i], d[j]
-        for k in range(ALTERNATIONS):
+        for _k in range(ALTERNATIONS):
             x = min(max(x - (g[i] + a * (x - d[i]) + b * (y - d[j]) * (i != j)) / a, lower[i]), upper[i])
             before = y
             if i != j:

@@ -53,7 +53,7 @@ class DecompositionSolver(Solver):
     def why_not(cls, problem):
         """See `Solver.why_not`."""
         if not problem.is_kernel or problem.data.rows.blocks is None:
-            return "it computes rows of a kernel matrix, which linear data have not"
+            return "it computes rows of a kernel matrix, and linear data have none"
         return None
 
     def start(self, run):
@@ -122,7 +122,7 @@ class DecompositionSolver(Solver):
         return (0.5 * sqnorm + loss.value(margins)) / dual - 1
 
     def _next_working_set(self, gradient):
-        """Half of the last working set, and the samples that violate their conditions most: ascending."""
+        """Half of the last working set, and the samples that violate optimality most: ascending."""
         alpha = self._alpha
         is_optimal = ((alpha <= 0) & (gradient >= 0)) | ((alpha >= self._upper) & (gradient <= 0))
         violation = np.where(is_optimal, 0.0, np.square(gradient) / self._diagonal)
