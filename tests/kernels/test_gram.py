@@ -12,7 +12,7 @@ import margins
 from margins.estimators import margin_classifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.kernels import gram
-from margins.solvers import auto
+from margins.solvers.costs import gram_pays
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 SOLVERS = ("auto", "conjugate", "unlearning", "dcd")
@@ -105,7 +105,7 @@ def test_every_solver_learns_the_same(solver, loss, C, n_classes, without):
         with pytest.raises(ValueError, match="hard margin"):
             make("auto", **params).fit(X, y)
         return
-    assert auto.gram_pays(X)
+    assert gram_pays(X)
     assert make("auto", **params).explain(X, y).rows == "Gram matrix"
     assert_same(make("auto", **params).fit(X, y), without(make("auto", **params), X, y))
 
@@ -142,7 +142,7 @@ def test_newton_steps_read_the_samples_themselves(monkeypatch):
 def test_every_layout_gives_the_same(layout, loss, without):
     X, y = few()
     given = LAYOUTS[layout](X)
-    assert auto.gram_pays(given)
+    assert gram_pays(given)
     one = make("auto", loss=loss, eps=1e-3, max_iter=1000).fit(given, y)
     assert_same(one, without(make("auto", loss=loss, eps=1e-3, max_iter=1000), X, y))
     assert one.converged_
@@ -171,7 +171,7 @@ def test_certificate_is_that_of_the_weights_where_rows_are_long_beside_the_margi
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((6, 100)), np.arange(6) % 2
     X[:, :30] += offset  # products with a weight vector: small sums of large inner products
-    assert auto.gram_pays(X)
+    assert gram_pays(X)
     one = make("auto", solver=solver, C=C).fit(X, y)
     weights, bias = one.coef_[0].astype(np.longdouble), np.longdouble(one.intercept_[0])
     margins_ = (2 * y - 1) * (X.astype(np.longdouble) @ weights + bias)
@@ -257,7 +257,7 @@ def test_too_long_a_row_is_rejected_without_warnings(container):
     ],
 )
 def test_few_samples(X, expected):
-    assert auto.gram_pays(X) is expected
+    assert gram_pays(X) is expected
 
 
 def matrix_of(X, coarse=False):
