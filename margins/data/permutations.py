@@ -11,6 +11,8 @@ inherit the order.
 
 import functools
 
+import functools
+
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence, SeedSequence
 
@@ -48,21 +50,27 @@ class Orders:
         self.shuffle, self.n_held_out = shuffle, n_held_out
         self._n, self._seed, self._proven = n, seed, proven
         self._is_first = True
+        self._made_order = self._made_generator = None
         self.use(rows)
 
     def use(self, rows):
         """Use these rows of the samples from now on."""
         self._chunk = rows_per_chunk(rows)
 
-    # Made on demand: Newton steps need neither, and they take longer than some small fits.
+    # Made on demand: Newton steps need neither, and they take longer than some small fits. Not by
+    # `functools.cached_property`, whose lock, one for all objects, a forked process may inherit locked.
 
-    @functools.cached_property
+    @property
     def _order(self):
-        return np.arange(self._n, dtype=np.int32)
+        if self._made_order is None:
+            self._made_order = np.arange(self._n, dtype=np.int32)
+        return self._made_order
 
-    @functools.cached_property
+    @property
     def _generator(self):
-        return generator_of(self._seed)
+        if self._made_generator is None:
+            self._made_generator = generator_of(self._seed)
+        return self._made_generator
 
     @property
     def held_out(self):
