@@ -11,8 +11,6 @@ inherit the order.
 
 import functools
 
-import functools
-
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence, SeedSequence
 

@@ -1,4 +1,4 @@
-"""A child forked while other threads fit: its lock is free, and its BLAS has as many threads as before."""
+"""Children forked while other threads fit: locks are free, and BLAS has as many threads as before."""
 
 import os
 import signal
