@@ -24,6 +24,7 @@ else:
         if name == "MarginClassifier":
             from margins.estimators.margin_classifier import MarginClassifier
 
+            globals()[name] = MarginClassifier  # no import, and no lock of it, from now on
             return MarginClassifier
         raise AttributeError(f"module 'margins' has no attribute {name!r}")
 

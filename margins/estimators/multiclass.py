@@ -9,6 +9,8 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.utils import check_random_state
 
+from margins.linalg.threads import one_thread
+
 
 def positive_codes(n_classes):
     """The positive class of each binary problem; two classes make one problem."""
@@ -40,7 +42,8 @@ def _seeds_of_integer(seed, n_problems):
 
 
 def _draw(generator, n_problems):
-    return generator.randint(np.iinfo(np.int32).max, size=n_problems).tolist()
+    with one_thread.no_fork():  # NumPy's global generator has a lock
+        return generator.randint(np.iinfo(np.int32).max, size=n_problems).tolist()
 
 
 def one_vs_rest(train, seeds, n_jobs):

@@ -1,9 +1,18 @@
-"""Linear algebra in one thread: on small matrices several threads mostly wait for each other."""
+"""Linear algebra by one thread, and forks that leave no lock of it locked.
+
+On small matrices threads spend more time waiting than working, so `one_thread` limits BLAS to one. And a
+process that is forked while another thread is within BLAS inherits BLAS's locks as they are, for good.
+"""
 
 import functools
+import os
 import threading
+import time
 
 from threadpoolctl import ThreadpoolController
+
+# Seconds that a fork waits for other threads to leave `one_thread`: longer than most Newton epochs take.
+MAX_WAIT = 10.0
 
 
 @functools.cache
@@ -15,31 +24,82 @@ def _libraries():
 class _OneThread:
     """A context in which linear algebra uses one thread.
 
-    The number of BLAS threads is global, and binary problems are trained in several threads: the first
-    one that enters sets the number, the last one that leaves restores it.
+    The number of BLAS threads is global, and binary problems are trained in threads: the first one to
+    enter sets it, the last one to leave restores it. Contexts of threadpoolctl, which restore what each
+    has found, would leave one thread for good where two of them overlap.
+
+    A fork waits until other threads have left, at most `MAX_WAIT`; meanwhile none enters. If one has not
+    left the child process does without it, and the number is restored there.
     """
 
     def __init__(self):
-        self._lock = threading.Lock()
-        self._n_users = 0
+        self._begin()
+        self._users = []  # the thread of every entry
+        self._before = []  # libraries of more than one thread, and their numbers
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._before_fork,
+                after_in_parent=self._after_fork,
+                after_in_child=self._after_fork_in_child,
+            )
+
+    def _begin(self):
+        self._condition = threading.Condition(threading.RLock())
+        self._is_forking = False
 
     def __enter__(self):
-        with self._lock:
-            if self._n_users == 0:
-                # Not by `ThreadpoolController.limit`, which reads more than these numbers in every
-                # epoch.
+        thread = threading.get_ident()
+        with self._condition:
+            while self._is_forking and thread not in self._users:
+                self._condition.wait()
+            if not self._users:
+                # `ThreadpoolController.limit` would read more than these numbers, in each epoch.
                 before = [(library, library.get_num_threads()) for library in _libraries()]
                 self._before = [(library, n_threads) for library, n_threads in before if n_threads != 1]
                 for library, _ in self._before:
                     set_n_threads(library, 1)
-            self._n_users += 1
+            self._users.append(thread)
 
     def __exit__(self, *error):
-        with self._lock:
-            self._n_users -= 1
-            if self._n_users == 0:
-                for library, n_threads in self._before:
-                    set_n_threads(library, n_threads)
+        thread = threading.get_ident()
+        with self._condition:
+            # A generator may be closed by another thread than the one that entered.
+            self._users.remove(thread if thread in self._users else self._users[-1])
+            self._restore_after_last()
+            self._condition.notify_all()
+
+    def no_fork(self):
+        """A context, reentrant and short, during which no other thread forks or enters."""
+        return self._condition
+
+    def _restore_after_last(self):
+        if not self._users:
+            for library, n_threads in self._before:
+                set_n_threads(library, n_threads)
+            self._before = []
+
+    def _others(self):
+        thread = threading.get_ident()
+        return [user for user in self._users if user != thread]
+
+    def _before_fork(self):
+        self._condition.acquire()
+        end = time.monotonic() + MAX_WAIT
+        while self._is_forking and time.monotonic() < end:  # another thread
+            self._condition.wait(max(end - time.monotonic(), 0))
+        self._is_forking = True
+        self._condition.wait_for(lambda: not self._others(), MAX_WAIT)
+
+    def _after_fork(self):
+        self._is_forking = False
+        self._condition.notify_all()
+        self._condition.release()
+
+    def _after_fork_in_child(self):
+        others = self._others()
+        self._begin()
+        self._users = [user for user in self._users if user not in others]
+        self._restore_after_last()
 
 
 def set_n_threads(library, n_threads):

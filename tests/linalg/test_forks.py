@@ -1,0 +1,171 @@
+"""Children forked while other threads fit: locks are free, and BLAS has as many threads as before."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController
+
+import margins
+from margins.linalg.threads import one_thread, set_n_threads
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
+    # From Python 3.12 on: of a process with threads.
+    pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+N_THREADS = 2
+SECONDS = 60.0  # a child takes milliseconds, unless it waits forever
+
+CORRECT, WRONG_OUTSIDE, WRONG_INSIDE, FAILED, HANGS = range(5)
+
+
+@pytest.fixture
+def libraries():
+    """The BLAS libraries, set to two threads."""
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    before = [library.get_num_threads() for library in found]
+    for library in found:
+        set_n_threads(library, N_THREADS)
+    yield found
+    for library, n_threads in zip(found, before, strict=True):
+        set_n_threads(library, n_threads)
+
+
+def fit(m=60):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(m, 12)), rng.integers(2, size=m)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return margins.MarginClassifier(loss="hinge", eps=1e-3, max_iter=20).fit(X, y)
+
+
+def numbers(libraries):
+    return {library.get_num_threads() for library in libraries}
+
+
+def outcome_of_child(action):
+    """What ``action()`` returns in a forked child, an exit status; HANGS if it does not end."""
+    child = os.fork()
+    if child == 0:
+        status = FAILED
+        try:
+            status = action()
+        finally:
+            os._exit(status)
+    for _ in range(int(SECONDS / 0.002)):
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return HANGS
+
+
+def outcomes_while_others_fit(libraries, n_forks):
+    """The outcomes of children that fit, forked while two threads fit: set of int."""
+
+    def in_child():
+        if numbers(libraries) - {N_THREADS}:
+            return WRONG_OUTSIDE
+        fit()
+        with one_thread:
+            if numbers(libraries) - {1}:
+                return WRONG_INSIDE
+        return WRONG_OUTSIDE if numbers(libraries) - {N_THREADS} else CORRECT
+
+    ended = threading.Event()
+
+    def work():
+        while not ended.is_set():
+            fit(300)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        found = set()
+        for _ in range(n_forks):
+            found.add(outcome_of_child(in_child))
+            if found != {CORRECT}:
+                break
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert numbers(libraries) <= {N_THREADS}
+    return found
+
+
+def test_children_forked_while_others_fit_neither_hang_nor_lose_threads(libraries):
+    assert outcomes_while_others_fit(libraries, 50) == {CORRECT}
+
+
+@pytest.mark.slow
+def test_a_thousand_children_neither_hang_nor_lose_threads(libraries):
+    assert outcomes_while_others_fit(libraries, 1000) == {CORRECT}
+
+
+def test_a_child_forked_within_the_limit_leaves_it_as_its_parent_does(libraries):
+    def in_child():
+        if numbers(libraries) - {1}:
+            return WRONG_INSIDE
+        one_thread.__exit__(None, None, None)
+        return WRONG_OUTSIDE if numbers(libraries) - {N_THREADS} else CORRECT
+
+    with one_thread:
+        assert outcome_of_child(in_child) == CORRECT
+        assert numbers(libraries) <= {1}
+    assert numbers(libraries) <= {N_THREADS}
+
+
+def test_a_child_does_not_inherit_the_limit_of_another_thread(libraries, monkeypatch):
+    monkeypatch.setattr("margins.linalg.threads.MAX_WAIT", 0.05)
+    inside, may_leave = threading.Event(), threading.Event()
+
+    def stay():
+        with one_thread:
+            inside.set()
+            may_leave.wait(60)
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    assert inside.wait(60)
+    assert numbers(libraries) <= {1}
+    outcome = outcome_of_child(lambda: WRONG_OUTSIDE if numbers(libraries) - {N_THREADS} else CORRECT)
+    may_leave.set()
+    thread.join()
+    assert outcome == CORRECT
+    assert numbers(libraries) <= {N_THREADS}
+
+
+def test_a_fork_waits_until_other_threads_are_outside_linear_algebra(libraries):
+    inside, left = threading.Event(), []
+
+    def stay():
+        with one_thread:
+            inside.set()
+            time.sleep(0.2)
+            left.append(True)
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    assert inside.wait(60)
+    assert outcome_of_child(lambda: CORRECT if left else FAILED) == CORRECT
+    thread.join()
+
+
+def test_the_limit_ends_in_whatever_thread_leaves_it(libraries):
+    # A generator that is closed by another thread than the one that ran it.
+    one_thread.__enter__()
+    thread = threading.Thread(target=one_thread.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join()
+    assert numbers(libraries) <= {N_THREADS}
