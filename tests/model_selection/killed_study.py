@@ -149,7 +149,7 @@ def clear(folder):
 
 
 def killed_workers(folder, n_kills, pids, longest):
-    """Kill workers of a study that goes on: the texts of all studies, kills, and errors."""
+    """Kill workers of running studies: the texts of all studies, the number of kills, and the errors."""
     killed, over = [], threading.Event()
 
     def kill():
@@ -168,7 +168,7 @@ def killed_workers(folder, n_kills, pids, longest):
             try:
                 texts.append(study_of(folder).to_json())
                 clear(folder)
-            except (FitFailed, TimeoutError) as error:  # one clear error; begun again, it goes on
+            except (FitFailed, TimeoutError) as error:  # one clear error; the next call resumes
                 errors.append(str(error))
     finally:
         over.set()
