@@ -205,7 +205,7 @@ class DecompositionTuning:
     gap_share : float
         Products are computed in double precision when the gap is this share of the required one.
     slow_reduction, patience : float, int
-        The solver gives up after so many of these in a row that have not reduced the gap to this share.
+        The solver ends after so many of these in a row that have not reduced the gap to this share.
     dense_ratio : float
         Rows of sparse data are made dense if there are at most so many features for each stored element.
     """

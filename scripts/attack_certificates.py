@@ -365,7 +365,7 @@ def check(index, seed=0, tolerance=TOLERANCE, use_reference=True):
     Returns
     -------
     counts : collections.Counter
-        Of fits, proofs and refusals.
+        Of fits, proofs and errors raised.
     faults : list of str
     """
     counts, faults = collections.Counter(problems=1), []

@@ -3,7 +3,7 @@
 python scripts/fuzz.py [--minutes 5] [--seed 0]
 
 Every call must return, or raise a ValueError of a whole sentence, and what SciPy calls invalid must be
-refused. A case in which anything else happens is printed with the seed that repeats it, and the exit
+rejected. A case in which anything else happens is printed with the seed that repeats it, and the exit
 status is 1. Reads and writes beyond an array show on a build with sanitizers: `scripts/sanitize.py`.
 """
 
@@ -80,7 +80,7 @@ def run_case(seed):
     except ValueError as error:
         if is_damaged:
             return "damaged, refused"
-        # Valid data may be refused by a sentence: one class left, a zero row and C=inf, ...
+        # Valid data may be rejected by a sentence: one class left, a zero row and C=inf, ...
         if not str(error).endswith(".") or "broadcast" in str(error):
             raise
         return "valid, refused"

@@ -31,7 +31,7 @@ UNSCALED = [*NOISE_TOLERANT, AVERAGE, *STEPS, *BUDGET]
 ENDLESS = [*STEPS, "pegasos"]  # no stopping criterion but the number of epochs
 # Not for separating hyperplanes: they do not warn that there is none.
 SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
-# The others promise a separating hyperplane, and so does the classical perceptron.
+# The others guarantee a separating hyperplane, and so does the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
 # What validates data and parameters, encodes labels, trains binary problems and predicts.
 METHODS = ("fit", "partial_fit", "predict", "decision_function", "_check_parameters", "_takes_zero_rows")

@@ -71,12 +71,12 @@ class Problem:
 
     @property
     def data(self):
-        """The augmented samples, not extended."""
+        """The samples with bias term, without slack terms."""
         return oracles.data_of(self.X, self.y, self.rho)
 
     @functools.cached_property
     def maximum_margin(self):
-        """Of the extended samples; 0 if nothing separates them."""
+        """Of the samples with slack terms; 0 if nothing separates them."""
         return oracles.maximum_margin(oracles.data_of(self.X, self.y, self.rho, 0.5 / self.C_k))
 
     @property

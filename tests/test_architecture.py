@@ -1,4 +1,4 @@
-"""The layout: what is at the top, imports that point one way, losses that no type tells apart."""
+"""The layout: what is at the top, imports that point one way, no code that tests the type of a loss."""
 
 import ast
 import re
@@ -168,7 +168,7 @@ def test_the_parser_sees_every_kind_of_import(tmp_path):
     assert imports_of(cython) == {"margins._update", "margins._sparse", "margins.linalg._sums"}
 
 
-def test_only_the_front_door_and_the_kernels_of_the_card_are_at_the_top():
+def test_only_the_listed_modules_are_at_the_top():
     files = {path.stem for path in ROOT.glob("*") if path.suffix in (".py", ".pyx", ".pxd")}
     assert files == AT_THE_TOP
     packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
@@ -195,7 +195,7 @@ def test_tests_of_a_type_are_found(line, is_found):
     assert bool(LOSS_TEST.search(line)) is is_found
 
 
-def test_no_loss_is_told_from_others_by_its_type():
+def test_no_code_tests_the_type_of_a_loss():
     found = [
         f"{path.relative_to(ROOT)}: {match.group()}"
         for path in sources(".py", ".pyx", ".pxd")

@@ -180,7 +180,7 @@ def test_continued_run_is_one_run(problem, split):
     assert start.n_updates == before
 
 
-def test_endless_runs_give_up(monkeypatch):
+def test_endless_runs_raise_an_error(monkeypatch):
     monkeypatch.setattr(oracles, "PATIENCE", 100)
     with pytest.raises(RuntimeError, match="without an end in sight"):
         oracles.run(np.zeros((1, 1)), oracles.Perceptron(), [[0]], multiple=True)

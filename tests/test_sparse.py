@@ -176,7 +176,7 @@ def test_rows_of_arrays_that_fit_each_other_are_made():
         ),
     ],
 )
-def test_rows_of_arrays_that_do_not_fit_each_other_are_refused(change, message):
+def test_inconsistent_arrays_of_rows_are_rejected(change, message):
     with pytest.raises(ValueError, match=message):
         Rows(**_csr() | change)
 
@@ -190,6 +190,6 @@ def test_rows_of_arrays_that_do_not_fit_each_other_are_refused(change, message):
         (12, (4, -1), "Steps of Rows must be >= 0. Got 4 and -1"),
     ],
 )
-def test_dense_rows_beyond_their_values_are_refused(size, steps, message):
+def test_dense_rows_beyond_their_values_are_rejected(size, steps, message):
     with pytest.raises(ValueError, match=message):
         Rows(np.ones(size), 3, 4, row_step=steps[0], column_step=steps[1])

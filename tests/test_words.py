@@ -89,35 +89,6 @@ DATA_SETS = re.compile(
     re.I,
 )
 
-# Files whose words are still to be replaced. A file leaves the list when its words are; none joins it.
-TO_DO = {
-    "README.md",
-    "docs/extending.md",
-    "margins/data/binary_data.py",
-    "margins/data/samples.py",
-    "margins/data/validation.py",
-    "margins/estimators/base.py",
-    "margins/estimators/budget.py",
-    "margins/estimators/custom.py",
-    "margins/estimators/noise_tolerance.py",
-    "margins/estimators/online.py",
-    "margins/estimators/step.py",
-    "margins/rules/adapters.pyx",
-    "margins/solvers/_conjugate.pyx",
-    "margins/solvers/auto.py",
-    "margins/solvers/base.py",
-    "margins/solvers/conjugate.py",
-    "margins/solvers/driver.py",
-    "margins/testing/rules.py",
-    "tests/plugins/native_rule/fresh_rules.pyx",
-    "tests/plugins/python_rules/relaxed.py",
-    "tests/test_architecture.py",
-}
-# Likewise, files whose comments still name a data set.
-NAMES_TO_DO = {
-    "margins/solvers/_conjugate.pyx",
-}
-
 # A string is a docstring where a statement begins and ends with it.
 BEFORE_A_STATEMENT = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
 
@@ -223,26 +194,22 @@ def test_names_and_other_words_are_not_banned(text):
     assert not WORDS.search(text)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path not in TO_DO])
+@pytest.mark.parametrize("path", SOURCES)
 def test_no_comment_and_no_docstring_has_a_banned_word(path):
     assert found(WORDS, path) == []
 
 
-@pytest.mark.parametrize("path", [path for path in TESTS_AND_SCRIPTS if path not in TO_DO])
+@pytest.mark.parametrize("path", TESTS_AND_SCRIPTS)
 def test_no_test_and_no_script_has_a_banned_word(path):
     assert found(WORDS, path, CHECKOUT, (prose_of, names_of)) == []
 
 
-@pytest.mark.parametrize("path", [path for path in DOCUMENTS if path not in TO_DO])
+@pytest.mark.parametrize("path", DOCUMENTS)
 def test_no_document_has_a_banned_word(path):
     assert found(WORDS_OF_DOCUMENTS, path, CHECKOUT, (paragraphs_of,)) == []
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path not in NAMES_TO_DO])
+@pytest.mark.parametrize("path", SOURCES)
 def test_no_comment_and_no_docstring_names_a_data_set(path):
     assert DATA_SETS.search("as on Covtype") and not DATA_SETS.search("adults, load_breast_cancer")
     assert found(DATA_SETS, path) == []
-
-
-def test_every_file_still_to_do_exists():
-    assert not (TO_DO | NAMES_TO_DO) - {*SOURCES, *TESTS_AND_SCRIPTS, *DOCUMENTS}

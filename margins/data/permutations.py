@@ -55,8 +55,8 @@ class Orders:
         """Use these rows of the samples from now on."""
         self._chunk = rows_per_chunk(rows)
 
-    # Created on demand: Newton steps need neither, and creation takes longer than some small fits. Not by
-    # `functools.cached_property`, whose lock, one for all objects, a forked process may inherit locked.
+    # Created on demand: Newton steps need neither, and creation takes longer than some small fits. Not
+    # by `functools.cached_property`, whose lock, one for all objects, a forked process may inherit locked.
 
     @property
     def _order(self):

@@ -197,7 +197,7 @@ class BaseMarginClassifier(
         self._warn(runs)
 
     def _begin_fit(self):
-        """Note what the fit goes on from, before classes and features are those of its samples."""
+        """Keep what the fit continues from, before classes and features are those of its samples."""
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.

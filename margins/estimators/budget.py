@@ -130,7 +130,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         return Rules(FixedThreshold(self.beta * sqradius), Additive(most=1), NoShrink())
 
     def phases(self, run):
-        # A warm start goes on with the cache of the last fit.
+        # A warm start continues with the cache of the last fit.
         cache = getattr(run, "cache", None) or self._cache(_generator(run.seed))
         yield Phase(solver=EpochSolver(self.online_rules(run.sqradius), cache, "rules"))
 

@@ -308,7 +308,7 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         self._check_averaging("fit", "with warm_start=True", streams)
 
     def _check_averaging(self, method, where, streams):
-        """Raise ValueError if the model cannot go on with this averaging."""
+        """Raise ValueError if the model cannot continue with this averaging."""
         given, name = (self.averaging, self.weighting), self._display_name(method)
         if self.averaging == "tail":
             raise ValueError(

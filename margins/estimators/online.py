@@ -1,8 +1,8 @@
-"""Streams and warm starts: training that goes on from a model.
+"""Streams and warm starts: training that continues from a model.
 
 An algorithm with streams defines their rules (`online_rules`). A chunk is one epoch in the order given;
 between chunks the state of a `Stream` is kept. The result is bit for bit the same for any division into
-chunks. A fit leaves such a state, too: `partial_fit` goes on from it, and so does the next `fit` with
+chunks. A fit leaves such a state, too: `partial_fit` continues from it, and so does the next `fit` with
 ``warm_start=True``. docs/streams.md lists what each algorithm keeps.
 """
 
@@ -35,7 +35,7 @@ from margins.rules import RuleError
 
 
 class _Resumed(NamedTuple):
-    """What a fit with ``warm_start=True`` goes on from: that of the last fit or chunk."""
+    """What a fit with ``warm_start=True`` continues from: the state of the last fit or chunk."""
 
     streams: list
     classes: np.ndarray
@@ -49,7 +49,7 @@ class OnlineMixin(Declared):
 
     warm_start: bool = parameter(
         BOOLEAN,
-        "True: `fit` goes on from the model of the last fit or chunk, if there is one. With dual "
+        "True: `fit` continues from the model of the last fit or chunk, if there is one. With dual "
         "variables or an accuracy to prove, which are about the samples, only with the same X and y.",
         default=False,
     )
@@ -61,7 +61,7 @@ class OnlineMixin(Declared):
         ----------
         sqradius : float
             R^2, the largest squared norm of a sample so far, bias and slack term included: of the
-            stream, and of the fit that it goes on from.
+            stream, and of the fit that it continues.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class OnlineMixin(Declared):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Process the samples once, in order, going on from the last call of `partial_fit` or `fit`.
+        """Process the samples once, in order, continuing from the last call of `partial_fit` or `fit`.
 
         The result is the same for any division into chunks. Where `fit` computes a unit from the
         training set, R, theta_init or intercept_scaling, a stream uses the longest sample so far for R,
@@ -220,7 +220,7 @@ class OnlineMixin(Declared):
         return resume
 
     def _check_resumed(self, samples):
-        """Raise ValueError unless these samples may go on from the last model."""
+        """Raise ValueError unless training may continue from the last model with these samples."""
         name, resumed = self._display_name("fit"), self._resumed
         if not np.array_equal(self.classes_, resumed.classes) or (
             samples.X.shape[1] != resumed.n_features

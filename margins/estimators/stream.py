@@ -1,4 +1,4 @@
-"""What is kept of a model between two chunks of a stream, and between a fit and what goes on from it.
+"""The state kept between two chunks of a stream, and between a fit and the training that continues it.
 
 A weight vector, its counters and the averaging over its iterates: all that further updates read. The
 samples are not kept, so neither are dual variables: a sample of a later chunk is another sample, with a
@@ -34,7 +34,7 @@ class Stream:
     theta : float
         As of a run.
     primal_scale : float
-        The factor from the hypothesis to `coef_`: that of the fit that it goes on from, else 1, since
+        The factor from the hypothesis to `coef_`: that of the fit that it continues, else 1, since
         functional margin 1 would need another pass over the samples.
     earlier : list of PhaseRecord
         The phases of that fit.

@@ -126,7 +126,7 @@ class VotedModel:
         self._indices, self._codes = GrowingArray(indices), GrowingArray(codes)
         self._mistakes = [GrowingArray(part) for part in mistakes]
         self._ended = [GrowingArray(part[:-1]) for part in votes]
-        self._current = [part[-1] for part in votes]  # the votes of the hypotheses in force
+        self._current = [part[-1] for part in votes]  # the votes of the current hypotheses
 
     def extend(self, X, indices, codes, mistakes, votes):
         """Add the mistakes of more samples.
@@ -134,7 +134,7 @@ class VotedModel:
         Parameters
         ----------
         X, indices, codes, mistakes, votes
-            As above. The first of `votes` is that of the hypothesis in force, in full.
+            As above. The first of `votes` is that of the current hypothesis, in full.
         """
         n_before = len(self._indices)
         if len(indices):

@@ -208,7 +208,7 @@ class FormulaBlocks(RowBlocks):
             return self.kernel.block(rows, columns, self._sqnorms[indices], self._sqnorms[support])
 
     def rounding(self):
-        """See `RowBlocks.rounding`: of inputs, of sums in whatever order, and of the value."""
+        """See `RowBlocks.rounding`: of inputs, of sums in any order, and of the value."""
         sqradius = float(self._sqnorms.max())
         products = (self._n_terms + 3) * UNIT * sqradius
         values = float(self._transform.diagonal(self._sqnorms).max())

@@ -33,7 +33,7 @@ cdef class Averaging:
         """Allocate memory for the mistakes of `n_updates` updates: a pass cannot allocate."""
 
     def for_stream(self):
-        """The averaging that goes on over other samples, each accessed once: Averaging.
+        """The averaging to continue with over other samples, each accessed once: Averaging.
 
         Subclasses that keep dual variables, or indices of samples, return a copy without these.
         """

@@ -85,10 +85,10 @@ cdef class LongestSurvivor(Averaging):
 cdef class Pocket(LongestSurvivor):
     """The pocket with ratchet: a longer survivor is kept only if it also classifies more samples correctly.
 
-    When the run of the hypothesis in force exceeds the run of the one in the pocket, it is tried on all
+    When the run of the current hypothesis exceeds the run of the one in the pocket, it is tried on all
     samples. It replaces the one in the pocket if it classifies more of them correctly, and its run, as
-    long as it is then, becomes the one to exceed. A stream keeps no samples to count over: there it goes
-    on as `LongestSurvivor`, the pocket without ratchet.
+    long as it is then, becomes the one to exceed. A stream keeps no samples to count over: there it
+    works as `LongestSurvivor`, the pocket without ratchet.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ cdef class ConjugateSteps:
     """Steps along search directions, between passes.
 
     `begin` precedes a pass over all samples, each accessed once; `working_set` follows it, and then
-    passes over that set in any order. After each pass `gap`, once, then `step` if wanted. Directions last
-    from one pass over all samples to the next, unless that restarts them.
+    passes over that set in any order. After each pass, `gap` is called once, then, optionally, `step`.
+    Directions last from one pass over all samples to the next, unless that restarts them.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ class RunState:
 
     @property
     def sqradius(self):
-        """R^2, the largest squared norm of an augmented and extended sample."""
+        """R^2, the largest squared norm of a sample, bias and slack term included."""
         return self.data.max_sqnorm
 
     @property

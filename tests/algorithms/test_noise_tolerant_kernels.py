@@ -23,7 +23,7 @@ from noise_tolerant_replay import (
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-# Whether a run ends with a clean epoch is not what these tests are about.
+# Whether a run ends with an epoch without updates is not tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 

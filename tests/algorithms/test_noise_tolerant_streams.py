@@ -27,7 +27,7 @@ from noise_tolerant_replay import (
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-# Whether a run ends with a clean epoch is not what these tests are about.
+# Whether a run ends with an epoch without updates is not tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -124,7 +124,7 @@ def test_chunks_of_real_values_are_one_pass_bit_for_bit(averaging, n_classes, la
         assert_same_online(in_chunks(perceptron(**params), X, y, n_chunks), whole, X)
 
 
-def test_partial_fit_refuses_what_does_not_go_on():
+def test_partial_fit_rejects_what_does_not_continue_the_stream():
     X, y = clouds(n_classes=3)
     classifier = perceptron().partial_fit(X[:10], y[:10], classes=[0, 1, 2])
     with pytest.raises(ValueError):

@@ -94,7 +94,7 @@ ALGORITHMS = [
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @examples(200)
 @given(problem=separable(), schedule=schedules, data=st.data())
-def test_run_converges_within_the_bound_to_the_promised_fraction(algorithm, problem, schedule, data):
+def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, problem, schedule, data):
     rule, updates, fraction = algorithm(problem, data.draw)
     trace = oracles.run(problem.data, rule, problem.orders(), **schedule)
     assert trace.converged
@@ -148,7 +148,7 @@ def test_soft_unlearning_stays_within_its_updates_and_its_gap(problem, schedule,
 
 @examples(25)
 @given(problem=noisy(), C=st.sampled_from([0.01, 0.05]), eps=st.sampled_from([0.3, 1.0]))
-def test_soft_unlearning_parameters_reach_the_wanted_gap(problem, C, eps):
+def test_soft_unlearning_parameters_reach_the_required_gap(problem, C, eps):
     delta_b = 1.5 * problem.R**2
     upper, b = bounds.soft_unlearning_parameters(C, delta_b, eps)
     assert upper / b == pytest.approx(C, rel=1e-15)

@@ -19,7 +19,7 @@ from margins.estimators.maximum_margin import MaximumMarginClassifier
 
 
 @pytest.mark.parametrize(("name", "number"), each_with_some([np.nan, np.inf, -np.inf]))
-def test_numbers_that_are_none_are_refused(name, number):
+def test_nan_and_infinity_are_rejected(name, number):
     X, y = small()
     X[3, 1] = number
     for given in (X, sparse.csr_array(X), X.astype(np.float32), np.asfortranarray(X), X.tolist()):
@@ -60,7 +60,7 @@ def test_kinds_of_numbers_that_are_not_real_are_rejected(name):
 
 
 @pytest.mark.parametrize(("name", "label"), each_with_some([0, -1, 3.0, "spam", False]))
-def test_one_class_is_refused_by_its_label(name, label):
+def test_error_for_one_class_names_its_label(name, label):
     X, _ = small()
     with pytest.raises(ValueError) as refusal:
         make(name).fit(X, np.full(len(X), label))
@@ -207,7 +207,7 @@ def test_class_without_a_positive_weight_is_rejected_by_its_label(name, n_classe
 
 
 @pytest.mark.parametrize(("name", "number"), each_with_some([-1, -1e-300, np.nan, np.inf]))
-def test_class_weights_that_are_none_are_refused(name, number):
+def test_invalid_class_weights_are_rejected(name, number):
     X, y = small()
     sentence = rf"^class_weight of {re.escape(shown_name(name, 'fit'))} must be in \[0, inf\)"
     with pytest.raises(ValueError, match=sentence + rf".*\. Got {float(number)}"):

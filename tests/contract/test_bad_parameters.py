@@ -40,7 +40,7 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("name", "field"), PARAMETERS)
-def test_wrong_parameter_is_refused_by_a_sentence_before_any_work(name, field):
+def test_wrong_parameter_is_rejected_by_a_sentence_before_any_work(name, field):
     allowed = field.metadata["allowed"]
     wrong = [value for value in candidates(allowed) if not allows(allowed, value)]
     assert len(wrong) >= 10
@@ -54,7 +54,7 @@ def test_wrong_parameter_is_refused_by_a_sentence_before_any_work(name, field):
 
 
 @pytest.mark.parametrize(("name", "field"), PARAMETERS)
-def test_allowed_parameter_is_not_refused(name, field):
+def test_allowed_parameter_is_not_rejected(name, field):
     allowed = field.metadata["allowed"]
     right = [value for value in candidates(allowed) if allows(allowed, value)]
     assert len(right) >= 2 or name in LINEAR
@@ -116,7 +116,7 @@ def test_sentences_read_as_they_should(name, params, sentence):
 
 
 @each_algorithm
-def test_zero_jobs_are_refused_before_any_work(name):
+def test_zero_jobs_are_rejected_before_any_work(name):
     with pytest.raises(
         ValueError, match=rf"^n_jobs of {re.escape(shown_name(name))} must be .*\. Got 0\.$"
     ):
@@ -142,7 +142,7 @@ def test_parameters_may_be_numpy_scalars():
 
 
 @pytest.mark.parametrize("C", [1.0, math.inf])
-def test_fixed_margin_without_gamma_is_refused_where_nothing_ensures_a_margin(C):
+def test_fixed_margin_without_gamma_is_rejected_where_nothing_ensures_a_margin(C):
     X, y = small()
     classifier = ALGORITHMS["pfm"](C=C, random_state=0)
     if C == 1:

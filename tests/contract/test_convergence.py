@@ -97,7 +97,7 @@ def test_accuracy_before_the_run_is_only_where_the_run_starts(loss, before_run):
 @pytest.mark.parametrize("name", STOPPING)
 @examples(40)
 @given(problem=problems(separable=True), eps=accuracies)
-def test_clean_pass_states_the_margin_with_each_slack_at_its_best(name, problem, eps):
+def test_pass_without_updates_states_the_margin_with_optimal_slacks(name, problem, eps):
     classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=60)
     (certificate,) = classifier.certificates_
     best = 1 / math.sqrt(2 * problem.objective(problem.weights(classifier)))
@@ -112,7 +112,7 @@ def test_clean_pass_states_the_margin_with_each_slack_at_its_best(name, problem,
 @pytest.mark.parametrize("name", ["pdm", "pdm-succ"])
 @examples(100)
 @given(problem=problems(separable=True), eps=st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.01]))
-def test_dynamic_margin_after_a_clean_pass_is_the_theorems(name, problem, eps):
+def test_dynamic_margin_after_a_pass_without_updates_satisfies_the_theorem(name, problem, eps):
     # Theorem 3.2: it ends, and not short of its accuracy by more than rounding.
     classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=2000)
     assert classifier.n_iter_ == 2000 or classifier.converged_
@@ -124,7 +124,7 @@ def test_dynamic_margin_after_a_clean_pass_is_the_theorems(name, problem, eps):
 @pytest.mark.parametrize("name", ["perceptron", "margin-perceptron", "pfm"])
 @examples(40)
 @given(problem=problems())
-def test_algorithm_without_accuracy_converges_with_a_clean_pass_only(name, problem):
+def test_algorithm_without_accuracy_converges_only_by_a_pass_without_updates(name, problem):
     gamma = 0.5 * problem.maximum_margin or 1e-3
     classifier = problem.fit(name, max_iter=100, **({"gamma": gamma} if name == "pfm" else {}))
     if classifier.converged_ and problem.hard:
@@ -216,7 +216,7 @@ def test_inseparable_data_are_no_reason_for_a_warning_where_noise_is_expected(
     classifier = problem.fit(name, max_iter=max_iter)
     (certificate,) = classifier.certificates_
     assert certificate.margin <= 0 and certificate.primal == math.inf
-    # An epoch without updates ends the run, though mistakes be refused or given an offset.
+    # An epoch without updates ends the run, also where mistakes are skipped or scores have an offset.
     assert classifier.converged_ or classifier.n_iter_ == max_iter
     assert_true(problem, classifier)
 
@@ -231,7 +231,7 @@ def test_inseparable_data_end_likewise_if_the_loss_is_called_hinge():
 
 @pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
 @pytest.mark.parametrize("name", PROVING)
-def test_warning_with_a_finite_C_does_not_ask_for_one(name, stop):
+def test_warning_with_a_finite_C_does_not_suggest_one(name, stop):
     X, y = crossed()
     problem = Problem(X, y, C=100.0)
     # By rules: one epoch of Newton steps is enough for data as small.

@@ -1,4 +1,4 @@
-"""Sparse matrices with invalid indices are refused before anything reads them, by every algorithm.
+"""Sparse matrices with invalid indices are rejected before anything reads them, by every algorithm.
 
 No assertion can fail where a kernel reads beyond an array: the process may end. `scripts/sanitize.py`
 runs these tests on a build that reports such a read.
@@ -79,7 +79,7 @@ def calls(request):
 @quiet
 @each_fault
 @each_algorithm
-def test_every_algorithm_refuses_every_fault_in_every_method(name, fault, calls):
+def test_every_algorithm_rejects_every_fault_in_every_method(name, fault, calls):
     bad = malformed.damaged(sparse.csr_array(small()[0]), fault)
     sentence = rf"^X of {ALGORITHMS[name].__name__}, CSR of shape \(24, 4\), .*"
     for call in calls(name).values():

@@ -88,7 +88,7 @@ def assert_same_but_for_units(other, plain, X, z, exact):
 @pytest.mark.parametrize(
     ("name", "scale_and_C"), each_with_some(product([1e65, 1e160, 1e200, 1e305], [1.0, math.inf]))
 )
-def test_row_too_long_for_double_arithmetic_is_refused(name, scale_and_C):
+def test_row_too_long_for_double_arithmetic_is_rejected(name, scale_and_C):
     scale, C = scale_and_C
     X, y = small()
     X[7] *= scale
@@ -102,10 +102,10 @@ def test_row_too_long_for_double_arithmetic_is_refused(name, scale_and_C):
 @pytest.mark.parametrize("scale", [1e-30, 1e-60, 1e-100, 1e-160, 1e-200, 1e-310])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("C", [1.0, math.inf])
-def test_rows_however_short_are_refused_or_certified_truly(name, scale, C, fit_intercept):
+def test_short_rows_are_rejected_or_have_a_true_certificate(name, scale, C, fit_intercept):
     X, y = small(distance=6)
     ordinary = ALGORITHMS["mpu"](C=math.inf, fit_intercept=False, random_state=0).fit(X, y)
-    had = ordinary.certificates_[0].margin * scale  # also with a bias or private coordinates
+    had = ordinary.certificates_[0].margin * scale  # also with bias or slack terms
     params = {"gamma": 0.1 * had} if name == "pfm" and math.isinf(C) else {}
     classifier = make(name, C=C, fit_intercept=fit_intercept, max_iter=5, **params)
     try:
@@ -153,7 +153,7 @@ def outcome(classifier, X, y, *weight):
 @quiet
 @each_algorithm
 @pytest.mark.parametrize("C", [1e-320, 1e-300, 1e-200, 1e-100, 1e-20])
-def test_penalty_however_small_is_refused_or_right(name, C):
+def test_small_penalty_is_rejected_or_has_a_correct_result(name, C):
     X, y = small()
     result = outcome(make(name, C=C, max_iter=50), X, y)
     if isinstance(result, str):
@@ -168,7 +168,7 @@ def test_penalty_however_small_is_refused_or_right(name, C):
 @quiet
 @each_algorithm
 @pytest.mark.parametrize("C", [1e10, 1e20, 1e30, 1e100, 1e300])
-def test_penalty_however_large_is_refused_or_the_hard_margin(name, C):
+def test_large_penalty_is_rejected_or_gives_the_hard_margin(name, C):
     X, y = small(distance=6)
     hard = ALGORITHMS["mpu"](C=math.inf, eps=1e-6, random_state=0).fit(X, y).certificates_[0]
     given = {"gamma": 0.5 * hard.margin} if name == "pfm" else {}
@@ -191,7 +191,7 @@ def test_penalty_however_large_is_refused_or_the_hard_margin(name, C):
 @pytest.mark.parametrize(
     ("C", "weight"), [(1e300, 1e300), (1e-200, 1e-200), (1.0, 1e-320), (1.0, 1e-200)]
 )
-def test_weights_that_leave_the_range_of_a_double_are_refused_or_right(name, C, weight):
+def test_weights_out_of_the_range_of_a_double_are_rejected_or_have_a_correct_result(name, C, weight):
     X, y = small()
     result = outcome(make(name, C=C, max_iter=50), X, y, np.full(len(y), weight))
     if isinstance(result, str):
@@ -205,7 +205,7 @@ def test_weights_that_leave_the_range_of_a_double_are_refused_or_right(name, C, 
 @each_algorithm
 @pytest.mark.parametrize("rho", [1e-200, 1e-30, 1e30, 1e60, 1e100, 1e160, 1e300])
 @pytest.mark.parametrize("C", [1.0, math.inf])
-def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
+def test_intercept_scaling_of_any_size_is_rejected_or_has_a_correct_result(name, rho, C):
     X, y = small(distance=6)
     given = {"gamma": 1e-3} if name == "pfm" and math.isinf(C) else {}
     result = outcome(make(name, C=C, intercept_scaling=rho, max_iter=20, **given), X, y)
@@ -219,7 +219,7 @@ def test_intercept_scaling_of_any_size_is_refused_or_right(name, rho, C):
         assert result.upper_bound >= origin.certificates_[0].margin * (1 - 1e-9)
 
 
-def test_an_int_beyond_every_double_is_refused_by_a_sentence():
+def test_an_int_beyond_every_double_is_rejected_by_a_sentence():
     X, y = small()
     with pytest.raises(
         ValueError, match=r"^C of pdm \(DynamicMarginPerceptron\) must be in .* Got 1000"
@@ -243,7 +243,7 @@ OWN_NUMBERS = [
 @quiet
 @pytest.mark.parametrize("C", [1.0, math.inf])
 @pytest.mark.parametrize(("name", "field", "interval"), OWN_NUMBERS)
-def test_number_at_the_end_of_its_interval_is_refused_or_sound(name, field, interval, C):
+def test_number_at_the_end_of_its_interval_is_rejected_or_has_a_sound_result(name, field, interval, C):
     X, y = small()
     ends = [end for end in (interval.low, interval.high) if math.isfinite(end)]
     numbers = ends + [np.nextafter(end, other).item() for end in ends for other in (-math.inf, math.inf)]

@@ -198,7 +198,7 @@ def calls_with_labels():
 
 
 @pytest.mark.parametrize("kind", MIXED)
-def test_numbers_among_strings_are_refused_by_their_names(kind):
+def test_error_for_numbers_among_strings_names_both(kind):
     for caller, call in calls_with_labels():
         with pytest.raises(ValueError) as refusal:
             call(X, MIXED[kind])
@@ -211,7 +211,7 @@ def test_numbers_among_strings_are_refused_by_their_names(kind):
 
 
 @pytest.mark.parametrize("kind", BYTES)
-def test_bytes_are_refused_by_their_names(kind):
+def test_error_for_bytes_names_the_label(kind):
     for caller, call in calls_with_labels():
         with pytest.raises(ValueError) as refusal:
             call(X, BYTES[kind])

@@ -40,7 +40,7 @@ def test_stream_begins_with_its_classes(name):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_what_does_not_belong_to_a_stream_is_refused_and_leaves_it_as_it_was(name):
+def test_rejected_chunk_leaves_the_stream_as_it_was(name):
     X, y = clouds(n_classes=3)
     y = np.array(["ant", "bee", "cat"])[y]
     classifier = make(name, class_weight={"cat": 2.0}).partial_fit(X[:30], y[:30], classes=np.unique(y))
@@ -73,7 +73,7 @@ def test_what_does_not_belong_to_a_stream_is_refused_and_leaves_it_as_it_was(nam
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_refused_first_chunk_begins_no_stream(name):
+def test_rejected_first_chunk_begins_no_stream(name):
     X, y = clouds(n_classes=3)
     long = X.copy()
     long[3] *= 1e200
@@ -86,7 +86,7 @@ def test_refused_first_chunk_begins_no_stream(name):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_what_no_stream_can_do_is_refused(name):
+def test_parameters_that_no_stream_supports_are_rejected(name):
     X, y = clouds()
     given = {"class_weight": "balanced"}
     if name not in LINEAR:
@@ -104,7 +104,7 @@ def test_what_no_stream_can_do_is_refused(name):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", ONLINE)
-def test_pickled_stream_goes_on_like_the_stream(name, n_classes):
+def test_pickled_stream_continues_like_the_stream(name, n_classes):
     X, y = clouds(n_classes=n_classes, n_samples=90, distance=0.5)
     classifier = make(name)
     copies = []
@@ -120,7 +120,7 @@ def test_pickled_stream_goes_on_like_the_stream(name, n_classes):
 
 @quiet
 @pytest.mark.parametrize("name", ONLINE)
-def test_fit_forgets_the_stream_and_a_stream_goes_on_from_the_fit(name):
+def test_fit_discards_the_stream_and_a_stream_continues_the_fit(name):
     X, y = clouds(n_classes=3)
     Z, z = clouds(n_features=3, seed=1)
     z = np.array(["ham", "spam"])[z]
@@ -128,7 +128,7 @@ def test_fit_forgets_the_stream_and_a_stream_goes_on_from_the_fit(name):
     again = stream(make(name, random_state=0), X, y).fit(Z, z)
     assert_same_fit(again, fresh)
     assert_array_equal(again.decision_function(Z), fresh.decision_function(Z))
-    # What comes now is of the classes and features of the fit, and goes on from it.
+    # A chunk must have the classes and features of the fit, and continues it.
     with pytest.raises(ValueError, match="features"):
         again.partial_fit(X, np.array(["ham", "spam"])[y % 2])
     assert_same_fit(again, fresh)
@@ -197,7 +197,7 @@ def test_row_of_weight_zero_is_left_out_of_a_stream(name):
 
 
 @pytest.mark.parametrize("name", ONLINE)
-def test_chunk_of_no_weight_is_refused_by_a_sentence_and_leaves_the_stream_as_it_was(name):
+def test_chunk_of_no_weight_is_rejected_by_a_sentence_and_leaves_the_stream_as_it_was(name):
     X, y = clouds(n_classes=3)
     classifier = make(name, class_weight={1: 0.0}).partial_fit(X, y, classes=[0, 1, 2])
     untouched = pickle.loads(pickle.dumps(classifier))

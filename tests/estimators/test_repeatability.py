@@ -125,7 +125,7 @@ def test_random_state_decides_the_result(name):
     assert_same_fit(make(name, random_state=7, **params).fit(X, y), one)
     generator = np.random.RandomState(7)
     assert_same_fit(make(name, random_state=generator, **params).fit(X, y), one)
-    # A generator goes on; and each seed gives an order of its own.
+    # A generator keeps its state between fits; and each seed gives an order of its own.
     for random_state in (generator, 8):
         other = make(name, random_state=random_state, **params).fit(X, y)
         if name == AVERAGE:  # a sum has no order but that of its roundings

@@ -1,4 +1,4 @@
-"""Streams: one result for any division into chunks, and a fitted model goes on."""
+"""Streams: one result for any division into chunks, and training continues from a fitted model."""
 
 import functools
 import pickle
@@ -141,12 +141,12 @@ def test_leading_zero_rows_of_a_stream_are_no_unit(name):
     assert_same_model(in_chunks(make(name, fit_intercept=False), X, y, 1), whole)
 
 
-# --------------------------------------------------------------------------------- after a fit goes on
+# ------------------------------------------------------------------------------ streams after a fit
 
 
 @quiet
 @each_stream
-def test_partial_fit_after_fit_goes_on_from_the_fitted_model(name):
+def test_partial_fit_after_fit_continues_from_the_fitted_model(name):
     X, y = scaled()
     params = {} if name == "servedio-average" else {"max_iter": 20}
     fitted = make(name, **params).fit(X, y)
@@ -201,7 +201,7 @@ def test_a_fit_of_one_epoch_in_order_and_a_stream_are_one_stream(averaging, n_cl
 
 @pytest.mark.parametrize("size", [None, 5])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
-def test_the_cache_of_a_fit_goes_on_in_a_stream(size, layout):
+def test_a_stream_continues_with_the_cache_of_the_fit(size, layout):
     X, y = clouds(distance=0.5)
     X = layout(X)
     fitted = margins.get("budget-perceptron")(size=size, random_state=0, max_iter=3).fit(X, y)
@@ -233,7 +233,7 @@ def test_upper_bounds_after_a_fit_are_true_of_all_samples(name):
     assert fitted.upper_bounds_[0] >= exact.certificates_[0].margin * (1 - 1e-9)
 
 
-def test_a_kernel_model_does_not_go_on_in_a_stream():
+def test_a_stream_cannot_continue_from_a_kernel_model():
     X, y = clouds()
     fitted = margins.get("perceptron")(kernel="rbf", random_state=0, max_iter=5)
     with warnings.catch_warnings():
@@ -250,7 +250,7 @@ def test_a_kernel_model_does_not_go_on_in_a_stream():
 
 @quiet
 @pytest.mark.parametrize("name", ["pa", "pdm", "voted-perceptron", "second-order-perceptron"])
-def test_other_classes_or_features_than_the_fits_are_refused(name):
+def test_other_classes_or_features_than_those_of_the_fit_are_rejected(name):
     X, y = clouds()
     fitted = make(name, max_iter=5).fit(X, y)
     with pytest.raises(ValueError, match="is not the same as on last call"):
@@ -343,7 +343,7 @@ def test_certificates_of_a_warm_fit_are_true(name):
 
 
 @quiet
-def test_without_dual_variables_a_warm_fit_goes_on_with_other_samples():
+def test_without_dual_variables_a_warm_fit_continues_with_other_samples():
     X, y = clouds(distance=5)
     for name in ("pa", "norma", "perceptron", "romma", "averaged-perceptron"):
         warm = make(name, warm_start=True, max_iter=3).fit(X[:45], y[:45])
@@ -354,7 +354,7 @@ def test_without_dual_variables_a_warm_fit_goes_on_with_other_samples():
         assert (certificate.dual, certificate.upper_bound) == (0.0, np.inf)
 
 
-def test_what_a_warm_start_cannot_do_is_refused():
+def test_parameters_and_samples_that_no_warm_start_supports_are_rejected():
     X, y = clouds()
     with pytest.raises(ValueError, match=r"warm_start of PassiveAggressiveClassifier.fit must be False"):
         make("pa", warm_start=True, kernel="rbf").fit(X, y)
@@ -471,7 +471,7 @@ def test_a_second_thread_in_one_estimator_gets_one_clear_error(name, method):
         assert classifier.fit(X[:300], y[:300]).predict(X).shape == (3000,)  # not in use any more
 
 
-def test_an_estimator_in_use_refuses_the_other_method_and_is_free_after_an_error():
+def test_an_estimator_in_use_rejects_a_second_call_and_is_free_after_an_error():
     X, y = clouds()
     entered, proceed = threading.Event(), threading.Event()
 
@@ -630,7 +630,7 @@ def test_a_saved_state_has_no_compiled_objects(name, warm_start):
 
 @quiet
 @each_stream
-def test_a_memory_mapped_pickle_goes_on(name, tmp_path):
+def test_training_continues_from_a_memory_mapped_pickle(name, tmp_path):
     X, y = clouds(n_classes=3)
     params = {} if name == "servedio-average" else {"max_iter": 3}
     fitted = make(name, **params).fit(X[:60], y[:60])

@@ -236,7 +236,7 @@ def dask():
 
 
 def killed_workers(folder, n_kills, pids, longest, how_many):
-    """Kill workers of a study that goes on: the texts of all studies, kills, and errors."""
+    """Kill workers of running studies: the texts of all studies, kills, and errors."""
     killed, over = [], threading.Event()
 
     def kill():
@@ -254,7 +254,7 @@ def killed_workers(folder, n_kills, pids, longest, how_many):
             try:
                 texts.append(study_of(folder).to_json())
                 clear(folder)
-            except FitFailed as error:  # one clear error; begun again, it goes on
+            except FitFailed as error:  # one clear error; the next call resumes
                 errors.append(str(error))
                 if not pids():
                     break

@@ -149,7 +149,7 @@ def test_the_build_is_part_of_every_key(tmp_path, monkeypatch):
     assert len(list(tmp_path.glob("??/*.json"))) == 6
 
 
-def test_code_that_was_changed_while_it_runs_is_refused_with_a_cache_only(tmp_path, monkeypatch):
+def test_code_that_was_changed_while_it_runs_is_rejected_only_with_a_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(builds, "STARTED", 0.0)
     monkeypatch.setattr(builds, "_digested", {"margins"})
     options = {"cv": 3, "random_state": 0}

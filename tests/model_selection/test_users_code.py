@@ -21,7 +21,7 @@ X = np.arange(24.0).reshape(12, 2)
 y = np.array([0, 1] * 6)
 MODULE = "users_code"
 
-# Each defines `scorer`, or `estimator` whose scores are asked for, and must score VALUE.
+# Each defines `scorer`, or `estimator` whose own scores are used, and must score VALUE.
 SCORERS = {
     "function": """
         def scorer(estimator, X, y):
@@ -425,7 +425,7 @@ def test_functions_that_numba_compiles_are_digested():
     assert digest(numba.njit(made[0].py_func)) == digest(made[0])
 
 
-def test_a_setting_that_cannot_be_digested_is_refused_before_any_fit(tmp_path, calls):
+def test_a_setting_without_a_digest_is_rejected_before_any_fit(tmp_path, calls):
     with pytest.raises(TypeError, match="cache of parameter_search must be None"):
         parameter_search(
             RidgeClassifier(), {"tol": [1e-3, np.frompyfunc(abs, 1, 1)]}, X, y, cache=tmp_path
@@ -445,7 +445,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_digested_is_refused_with_a_cache_only(name, tmp_path, calls):
+def test_code_without_a_digest_is_rejected_only_with_a_cache(name, tmp_path, calls):
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
     exec(REFUSED[name], module.__dict__)
@@ -457,7 +457,7 @@ def test_what_cannot_be_digested_is_refused_with_a_cache_only(name, tmp_path, ca
     assert calls
 
 
-def test_a_refusal_names_all_on_the_way():
+def test_error_for_code_without_a_digest_names_the_chain_of_references():
     module = types.ModuleType(MODULE)
     source = (
         "import threading\nclass Config:\n    lock = threading.Lock()\n"

@@ -24,7 +24,7 @@ def test_a_case_that_fails_is_printed_with_its_seed(monkeypatch, capsys):
     assert "--seed 17\n" in output and "IndexError: case 17" in output
 
 
-def test_what_scipy_calls_invalid_must_be_refused(monkeypatch):
+def test_what_scipy_calls_invalid_must_be_rejected(monkeypatch):
     class Careless:
         def fit(self, X, y, weight):
             return self

@@ -88,7 +88,7 @@ class Still(ConjugateSteps):
 
 
 def test_steps_need_fewer_passes_than_passes_alone(monkeypatch):
-    # The private coordinate is short beside the samples: two that are equal settle in many small steps.
+    # D_kk is small beside the squared norms: two equal samples converge in many small steps.
     generator = np.random.default_rng(2)
     X = generator.integers(-3, 4, (12, 300)).astype(float)
     X[4] = X[5]
@@ -172,7 +172,7 @@ def test_certificates_are_computed_where_the_estimate_is_small():
 
 @pytest.mark.parametrize("eps", [1e-9, 0.9])
 def test_a_run_that_is_stopped_between_certificates_gets_one(eps, monkeypatch):
-    # The first epoch is taken for far from the proof, whatever it has proven.
+    # The gap after the first epoch is taken to be above the threshold, whatever has been proven.
     monkeypatch.setattr(ConjugateSolver, "_may_be_proven", lambda solver, run: False)
     X, y = noisy(0)
     monkeypatch.setattr(Fit, "watch", lambda fit, index: Watch(until=2))

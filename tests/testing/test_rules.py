@@ -306,7 +306,7 @@ def test_broken_averaging_fails_with_the_reason(make):
         check_rule(make)
 
 
-def test_what_is_no_rule_is_refused():
+def test_what_is_no_rule_is_rejected():
     with pytest.raises(TypeError, match="rule must be a Condition, an Update, a Shrink, or a callable"):
         check_rule(3)
     with pytest.raises(TypeError, match="a callable that makes an Averaging"):

@@ -67,8 +67,8 @@ cdef extern from *:
             float curvature = diagonal[i] - row[i] * row[i] * inverse;
             float least = 1e-6f * diagonal[i];
             curvature = curvature < least ? least : curvature;
-            float room = gradient > 0 ? d[i] - lower[i] : upper[i] - d[i];
-            gains[i] = room > 0 ? gradient * gradient / curvature : 0;
+            float distance = gradient > 0 ? d[i] - lower[i] : upper[i] - d[i];
+            gains[i] = distance > 0 ? gradient * gradient / curvature : 0;
         }
         gains[b] = 0;
         for (int64_t i = 0; i < n; i++)

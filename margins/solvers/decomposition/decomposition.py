@@ -15,7 +15,7 @@ holds it, and read once for hundreds of updates.
 When these products say that the required gap is reached, they are computed again in double precision,
 from the dual variables: those of the support vectors, and of every sample that rounding may have kept
 from counting. The others get a lower bound. So the certificate holds for the classifier that predicts.
-If it does not prove enough, the solver goes on from these products.
+If it does not prove enough, the solver continues from these products.
 
 **Source**: Joachims (1999), Making large-scale SVM learning practical; Wen, Shi, Li, He & Chen (2018),
 ThunderSVM, on batches of working sets.

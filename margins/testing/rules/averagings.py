@@ -54,7 +54,7 @@ def check_averaging_looks_only(make):
 
 @check
 def check_averaging_is_pickled(make):
-    """An averaging that is pickled between two chunks goes on as if it were not."""
+    """An averaging that is pickled between two chunks continues as if it were not."""
 
     def reads_of(pass_on):
         reads = []

@@ -6,7 +6,7 @@ margins_abi = require_abi()
 
 
 cdef class FreshMargin(Condition):
-    """Demand a fixed share of the best margin still possible."""
+    """Require a fixed share of the best margin still possible."""
 
     cdef double share
 
