@@ -56,7 +56,7 @@ class Orders:
         self._chunk = rows_per_chunk(rows)
 
     # Created on demand: Newton steps need neither, and creation takes longer than some small fits. Not
-    # by `functools.cached_property`, whose lock, one for all objects, a forked process may inherit locked.
+    # by `functools.cached_property`, whose lock is one for all objects, and may be locked after a fork.
 
     @property
     def _order(self):

@@ -16,7 +16,7 @@ from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
 MAPPED = "10K"
 # Times in a row that workers may be lost with no task finished in between.
 MAX_LOSSES = 3
-# Seconds after which tasks of a dask cluster that has no worker are given up.
+# Seconds after which tasks of a dask cluster that has no worker fail.
 WITHOUT_WORKERS = 10
 
 

@@ -220,17 +220,24 @@ def test_error_for_bytes_names_the_label(kind):
         )
 
 
+CLASSES = r"classes of perceptron \(Perceptron\.partial_fit\)"
+
+
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
         (
             [0, "a"],
-            r"classes of Perceptron\.partial_fit must hold either numbers or str. Got both, 0 and",
+            CLASSES + r" must hold either numbers or str. Got both, 0 and",
         ),
-        ([b"a", b"b"], r"classes of Perceptron\.partial_fit must hold numbers or str\. Got bytes, b'a'"),
+        (
+            [b"a", b"b"],
+            CLASSES + r" must hold numbers or str\. Got bytes, b'a'",
+        ),
         (
             ["a", "b"],
-            r"y of Perceptron\.partial_fit must hold classes of the stream, \['a', 'b'\]\. Got 1",
+            r"y of perceptron \(Perceptron\.partial_fit\) must hold "
+            r"classes of the stream, \['a', 'b'\]\. Got 1",
         ),
     ],
 )

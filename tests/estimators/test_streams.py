@@ -239,7 +239,9 @@ def test_a_stream_cannot_continue_from_a_kernel_model():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted.fit(X, y)
-    sentence = r"kernel of Perceptron.partial_fit must be 'linear'.* fitted with kernel='rbf'"
+    sentence = (
+        r"kernel of perceptron \(Perceptron.partial_fit\) must be 'linear'.* fitted with kernel='rbf'"
+    )
     fitted.set_params(kernel="linear")
     scores = fitted.decision_function(X)
     with pytest.raises(ValueError, match=sentence):
@@ -328,7 +330,8 @@ def test_certificates_of_a_warm_fit_are_true(name):
     try:
         warm.fit(Z, z)
     except ValueError as error:
-        sentence = f"X and y of {type(warm).__name__}.fit must be those of the last fit, with warm_start"
+        method = f"{name} ({type(warm).__name__}.fit)"
+        sentence = f"X and y of {method} must be those of the last fit, with warm_start"
         assert sentence in str(error)
         Z, z = X, y
         warm.fit(Z, z)
@@ -356,7 +359,8 @@ def test_without_dual_variables_a_warm_fit_continues_with_other_samples():
 
 def test_parameters_and_samples_that_no_warm_start_supports_are_rejected():
     X, y = clouds()
-    with pytest.raises(ValueError, match=r"warm_start of PassiveAggressiveClassifier.fit must be False"):
+    sentence = r"warm_start of pa \(PassiveAggressiveClassifier.fit\) must be False"
+    with pytest.raises(ValueError, match=sentence):
         make("pa", warm_start=True, kernel="rbf").fit(X, y)
     warm = make("pa", warm_start=True).fit(X, y)
     for Z, z in ((X[:, :3], y), (X, y + 1), (X, np.arange(90) % 3)):
@@ -366,7 +370,8 @@ def test_parameters_and_samples_that_no_warm_start_supports_are_rejected():
         make("pa", warm_start=1).fit(X, y)
     tail = make("perceptron", averaging="tail", warm_start=True)
     with pytest.raises(
-        ValueError, match="averaging of Perceptron.fit must not be 'tail' with warm_start"
+        ValueError,
+        match=r"averaging of perceptron \(Perceptron.fit\) must not be 'tail' with warm_start",
     ):
         tail.fit(X, y)
 
@@ -622,7 +627,7 @@ def test_a_saved_state_has_no_compiled_objects(name, warm_start):
             "margins.estimators.custom",
             "margins.estimators.votes",
             "margins.solvers.base",
-            "margins.solvers.driver",
+            "margins.solvers.history",
             "margins.certificate",
             "margins.kernels.functions.linear",
         }

@@ -162,7 +162,7 @@ def test_a_fork_waits_until_other_threads_are_outside_linear_algebra(libraries):
     thread.join()
 
 
-def test_the_limit_ends_in_whatever_thread_leaves_it(libraries):
+def test_the_limit_ends_in_any_thread_that_leaves_it(libraries):
     # A generator that is closed by another thread than the one that ran it.
     one_thread.__enter__()
     thread = threading.Thread(target=one_thread.__exit__, args=(None, None, None))
