@@ -62,7 +62,7 @@ LARGEST_C = 1e100
 
 
 class BaseMarginClassifier(
-    FittedAttributes, CallbackSupportMixin, ClassifierMixin, Declared, BaseEstimator
+    CallbackSupportMixin, ClassifierMixin, FittedAttributes, Declared, BaseEstimator
 ):
     """The base class of all classifiers: a fit ends with a full epoch without updates.
 
