@@ -32,7 +32,7 @@ ORDER = (
     {"registry"},
     {"estimators"},
     {"algorithms"},
-    {"bounds", "datasets"},
+    {"bounds", "datasets", "persistence"},
     {"testing", "model_selection", "plotting"},
     {"", "__main__"},
 )

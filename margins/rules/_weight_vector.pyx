@@ -38,6 +38,13 @@ cdef class WeightVector:
             np.asarray(self.v), None if self.beta is None else np.asarray(self.beta), self.state
         )
 
+    def __getstate__(self):
+        # For formats that do not call `__reduce__`: without its arrays a weight vector is invalid.
+        raise TypeError(
+            "A WeightVector, part of a classifier between two calls of partial_fit, can be pickled and not "
+            "written otherwise. margins.persistence.dump leaves it out."
+        )
+
     def copy(self):
         """An equal weight vector that shares no array with this one."""
         return _restore(np.array(self.v), None if self.beta is None else np.array(self.beta), self.state)

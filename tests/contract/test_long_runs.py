@@ -1,4 +1,4 @@
-"""Ctrl-C ends any fit at once, and leaves the estimator as it was."""
+"""Ctrl-C ends any fit at once, and leaves the estimator as it was; memory stays flat over many fits."""
 
 import contextlib
 import functools
@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+import soak
 
 import margins
 
@@ -119,3 +120,29 @@ def test_ctrl_c_ends_a_fit_of_classes_in_threads(name, ctrl_c):
     elapsed, caught = interrupted_after(lambda: endless(name, n_jobs=2, C=100.0).fit(X, y), 0.3)
     assert caught or name == "auto"
     assert elapsed < LIMIT
+
+
+needs_statm = pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"), reason="no source of memory in use"
+)
+
+
+@needs_statm
+def test_memory_stays_flat(ctrl_c, capsys):
+    names = ["auto", "perceptron", "voted-perceptron", "alma", "budget-perceptron"]
+    arguments = ["--fits", "60", "--interrupts", "40", "--plugins", "25", "--only", *names]
+    assert soak.main(arguments) == 0
+    assert "interrupted fits: 40 times" in capsys.readouterr().out
+
+
+@needs_statm
+@pytest.mark.slow
+def test_memory_of_every_algorithm_stays_flat(ctrl_c):
+    assert soak.main(["--fits", "500", "--interrupts", "200", "--plugins", "50"]) == 0
+
+
+@needs_statm
+def test_a_leak_is_found():
+    kept = []
+    assert soak.growth(lambda: kept.append(bytearray(20_000)), 100) > soak.LIMIT
+    assert soak.growth(lambda: kept.append([object() for _ in range(500)]), 100) > soak.LIMIT

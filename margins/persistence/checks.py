@@ -1,0 +1,95 @@
+"""What a loaded classifier must fulfil before it predicts: attributes of the right kinds and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from margins.kernels import LINEAR
+from margins.kernels.kernel import Kernel
+
+
+def check_state(classifier: Any) -> None:
+    """Raise ValueError unless parameters are allowed and fitted attributes fit together.
+
+    Attributes that are missing or of other types may raise AttributeError, LookupError or TypeError.
+
+    Parameters
+    ----------
+    classifier : BaseMarginClassifier
+    """
+    classifier._check_parameters()
+    if hasattr(classifier, "classes_"):
+        for problem in _problems_of(classifier):
+            raise ValueError(problem)
+
+
+def _problems_of(classifier: Any) -> Iterator[str]:
+    """What is wrong with the fitted attributes: sentences."""
+    classes, d = classifier.classes_, classifier.n_features_in_
+    if not (isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2):
+        yield "classes_ must be an array of at least two classes"
+        return
+    if not (isinstance(d, int) and d > 0):
+        yield f"n_features_in_ must be a positive integer. Got {d!r}"
+        return
+    if not isinstance(classifier.kernel_, Kernel):
+        yield f"kernel_ must be a kernel. Got {classifier.kernel_!r}"
+        return
+    n_problems = 1 if len(classes) == 2 else len(classes)
+    has_votes = hasattr(classifier, "votes_")
+    if not has_votes:
+        yield from _wrong_array(classifier.intercept_, "intercept_", (n_problems,))
+    if classifier.kernel_ == LINEAR and not has_votes:
+        yield from _wrong_array(classifier.coef_, "coef_", (n_problems, d))
+    else:
+        yield from _wrong_support(classifier, d)
+        n_support = len(classifier.support_)
+        if has_votes:
+            yield from _wrong_votes(classifier, n_problems, n_support)
+        else:
+            yield from _wrong_array(classifier.dual_coef_, "dual_coef_", (n_problems, n_support))
+
+
+def _wrong_array(values: Any, name: str, shape: tuple[int, ...], kinds: str = "f") -> Iterator[str]:
+    if not (isinstance(values, np.ndarray) and values.shape == shape and values.dtype.kind in kinds):
+        found = (
+            f"{values.dtype}, {values.shape}"
+            if isinstance(values, np.ndarray)
+            else type(values).__name__
+        )
+        yield f"{name} must be an array of numbers of shape {shape}. Got {found}"
+
+
+def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
+    """Support vectors are read by compiled loops, which check no index."""
+    n_support = len(classifier.support_)
+    yield from _wrong_array(classifier.support_, "support_", (n_support,), "iu")
+    vectors = classifier.support_vectors_
+    if classifier._is_precomputed:
+        return
+    if vectors.shape != (n_support, d):
+        yield f"support_vectors_ must have shape {(n_support, d)}. Got {vectors.shape}"
+    elif sparse.issparse(vectors):
+        if vectors.format != "csr" or vectors.data.dtype.kind != "f":
+            yield f"support_vectors_ must be CSR of floats. Got {vectors!r}"
+        else:
+            vectors.check_format(full_check=True)  # ValueError
+    else:
+        yield from _wrong_array(vectors, "support_vectors_", (n_support, d))
+
+
+def _wrong_votes(classifier: Any, n_problems: int, n_support: int) -> Iterator[str]:
+    mistakes, votes = classifier.mistakes_, classifier.votes_
+    yield from _wrong_array(classifier._support_codes, "_support_codes", (n_support,), "iu")
+    if not len(mistakes) == len(votes) == n_problems:
+        yield f"mistakes_ and votes_ must have {n_problems} arrays. Got {len(mistakes)} and {len(votes)}"
+        return
+    for rows, counts in zip(mistakes, votes, strict=True):
+        yield from _wrong_array(rows, "mistakes_", (len(rows),), "iu")
+        yield from _wrong_array(counts, "votes_", (len(rows) + 1,), "iu")
+        if len(rows) and not 0 <= rows.min() <= rows.max() < n_support:
+            yield f"mistakes_ must be in [0, {n_support - 1}]. Got {rows.min()} to {rows.max()}"

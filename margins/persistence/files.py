@@ -1,0 +1,166 @@
+"""Write a fitted classifier to a file, and read it again."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+import os
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from scipy import sparse
+
+from margins.estimators.base import BaseMarginClassifier
+from margins.kernels.kernel import Kernel
+from margins.losses import Loss
+from margins.persistence.checks import check_state
+
+# What a fitted classifier holds, beside arrays.
+KINDS = (BaseMarginClassifier, Kernel, Loss, tuple)
+
+
+def dump(classifier: BaseMarginClassifier, file: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write a classifier to a file that `load` reads.
+
+    Parameters
+    ----------
+    classifier : object
+        An algorithm of this package or of a plug-in, fitted or not. What it holds of a stream
+        (`partial_fit`) between two chunks is left out: a loaded classifier predicts the same, but its
+        stream has ended. Pickles hold that, too.
+    file : str, path or binary file
+
+    Raises
+    ------
+    TypeError
+        If it is no classifier of this interface, or if it holds what cannot be written: a kernel that
+        is a function, for instance.
+    """
+    from skops import io
+
+    if not isinstance(classifier, BaseMarginClassifier):
+        raise TypeError(
+            "classifier of dump must be a classifier of margins. "
+            f"Got an object of type {type(classifier).__name__}."
+        )
+    written = copy.copy(classifier)
+    written.__dict__.pop("_streams", None)
+    X: Any = getattr(written, "support_vectors_", None)
+    if sparse.issparse(X):  # which skops does not trust
+        written.support_vectors_ = X.data, X.indices, X.indptr, X.shape
+    io.dump(written, file, compression=zipfile.ZIP_DEFLATED)
+
+
+def load(
+    file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = ()
+) -> BaseMarginClassifier:
+    """Read a classifier that `dump`, or skops, has written.
+
+    Parameters
+    ----------
+    file : str, path or binary file
+    trusted : iterable of str
+        Types beyond those of this package and of skops' own list that may be made, such as the class
+        of a plug-in: ``"package.module.Class"``. Making them may run their code.
+
+    Returns
+    -------
+    object
+        The classifier.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is no such file, or damaged; if it holds types that are not trusted, whose names the error
+        gives; or if what it holds is no classifier, or one whose attributes do not fit together. Nothing
+        of it is used then.
+
+    Examples
+    --------
+    >>> import io
+    >>> import margins
+    >>> from margins.persistence import dump, load
+    >>> X, y = [[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0], [-2.0, 0.0]], [1, 1, 0, 0]
+    >>> file = io.BytesIO()
+    >>> dump(margins.get("pdm")(random_state=0).fit(X, y), file)
+    >>> load(io.BytesIO(file.getvalue())).predict(X)
+    array([1, 1, 0, 0])
+    """
+    if isinstance(file, (str, os.PathLike)):
+        label = repr(os.fspath(file))
+        with open(file, "rb") as opened:
+            contents = opened.read()
+    else:
+        label, contents = "The file", file.read()
+    classifier = _object_of(contents, label, set(trusted))
+    if not isinstance(classifier, BaseMarginClassifier):
+        raise ValueError(
+            f"{label} must hold a classifier of margins. Got an object of type "
+            f"{type(classifier).__name__}."
+        )
+    with _errors_named(classifier, label):
+        X = getattr(classifier, "support_vectors_", None)
+        if isinstance(X, tuple):
+            data, indices, indptr, shape = X
+            classifier.support_vectors_ = sparse.csr_array((data, indices, indptr), shape)
+        check_state(classifier)
+    return classifier
+
+
+def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:
+    """The object in a file of skops."""
+    from skops import io
+
+    try:
+        names = io.get_untrusted_types(data=contents)
+    except Exception as error:  # whatever a reader of zip files and JSON raises of other contents
+        raise ValueError(
+            f"{label} is no model file of skops, or is damaged: {_first_line(error)}"
+        ) from error
+    unknown = [name for name in names if name not in trusted and not _is_ours(name)]
+    if unknown:
+        raise ValueError(
+            f"{label} must hold types of margins, NumPy, SciPy and scikit-learn only. Got "
+            f"{', '.join(unknown)}. If these come from a source that you trust, give their names as "
+            "`trusted`."
+        )
+    try:
+        return io.loads(contents, trusted=names)
+    except Exception as error:
+        raise ValueError(f"{label} is damaged: {_first_line(error)}") from error
+
+
+@contextmanager
+def _errors_named(classifier: object, label: str) -> Iterator[None]:
+    """Any error of attributes that are not what they should be, as a ValueError."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{label} holds a {type(classifier).__name__} that is damaged: {error}"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def _is_ours(name: str) -> bool:
+    """True if a name is that of a class of this package which a classifier may hold."""
+    module, _, attribute = name.rpartition(".")
+    if not module.startswith("margins.") or module.endswith("__main__"):
+        return False
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError):
+        return False
+    # It may have moved since the file was written.
+    if not isinstance(found, type) or not found.__module__.startswith("margins."):
+        return False
+    return issubclass(found, KINDS) or dataclasses.is_dataclass(found)

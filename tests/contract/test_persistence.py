@@ -1,0 +1,325 @@
+"""Model files: every algorithm comes back as it was, and no file makes anything else, or crashes."""
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from contract import stored_models
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+import margins
+from margins.persistence import dump, load
+
+skops_io = pytest.importorskip("skops.io")
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+STORED = sorted(stored_models.FOLDER.glob("*.skops"))
+
+
+def samples(n_classes=2):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    return X, np.where(X[:, 0] > 0, "a", "b") if n_classes == 2 else np.arange(40) % n_classes
+
+
+def make(name, kernel="linear", **params):
+    if name == "pfm":
+        params["gamma"] = 0.01
+        kernel = {"rbf": "precomputed"}.get(kernel, kernel)
+    return margins.get(name)(random_state=0, max_iter=20, kernel=kernel, **params)
+
+
+def written(classifier):
+    file = io.BytesIO()
+    dump(classifier, file)
+    return file.getvalue()
+
+
+def reread(classifier):
+    return load(io.BytesIO(written(classifier)))
+
+
+def assert_same(found, expected, X):
+    assert type(found) is type(expected)
+    assert found.get_params() == expected.get_params()
+    assert_array_equal(found.classes_, expected.classes_)
+    assert_array_equal(found.decision_function(X), expected.decision_function(X))
+    assert_array_equal(found.predict(X), expected.predict(X))
+    assert found.certificates_ == expected.certificates_
+    assert found.learning_curve_ == expected.learning_curve_
+    assert found.phases_ == expected.phases_
+
+
+def kernels_of(name):
+    return ["linear"] if name in ("alma", "second-order-perceptron") else ["linear", "rbf"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"), [(name, kernel) for name in margins.available() for kernel in kernels_of(name)]
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_algorithm_comes_back_as_it_was(name, kernel, n_classes):
+    X, y = samples(n_classes)
+    classifier = make(name, kernel)
+    X = X @ X.T if classifier.kernel == "precomputed" else X
+    assert_same(reread(classifier.fit(X, y)), classifier, X)
+
+
+@pytest.mark.parametrize("name", ["mpu", "voted-perceptron"])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
+def test_support_vectors_in_csr_come_back(name, kernel):
+    X, y = samples()
+    X = np.abs(np.rint(X))
+    matrix = sparse.csr_array(X @ X.T if kernel == "precomputed" else X)
+    classifier = make(name, kernel).fit(matrix, y)
+    assert_same(reread(classifier), classifier, matrix)
+
+
+@pytest.mark.parametrize("name", ["perceptron", "alma", "budget-perceptron", "voted-perceptron"])
+def test_the_model_of_a_stream_comes_back_without_its_stream(name):
+    X, y = samples()
+    classifier = margins.get(name)().partial_fit(X, y, classes=["a", "b"])
+    found = reread(classifier)
+    assert_array_equal(found.predict(X), classifier.predict(X))
+    assert "_streams" in vars(classifier) and "_streams" not in vars(found)
+    found.partial_fit(X, y, classes=["a", "b"])
+
+
+def test_a_weight_vector_is_not_written_without_its_numbers():
+    X, y = samples()
+    classifier = margins.get("perceptron")().partial_fit(X, y, classes=["a", "b"])
+    with pytest.raises(TypeError, match="margins.persistence.dump leaves it out"):
+        skops_io.dumps(classifier)
+    assert_array_equal(pickle.loads(pickle.dumps(classifier)).predict(X), classifier.predict(X))
+
+
+def test_a_classifier_that_is_not_fitted_comes_back(tmp_path):
+    path = tmp_path / "model.skops"
+    dump(make("mpu", C=3.0), path)
+    assert load(path).get_params() == make("mpu", C=3.0).get_params()
+    assert load(str(path)).C == 3.0
+    with open(path, "rb") as file:
+        assert load(file).C == 3.0
+
+
+def test_only_types_of_the_package_are_trusted():
+    X, y = samples()
+    for name in margins.available():
+        names = skops_io.get_untrusted_types(data=written(make(name).fit(X, y)))
+        assert all(each.startswith("margins.") for each in names)
+
+
+# damaged and foreign files
+
+
+def model_file():
+    X, y = samples()
+    return written(make("mpu", "rbf").fit(X, y))
+
+
+FOREIGN = {
+    "empty": b"",
+    "text": b"a,b\n1,2\n",
+    "pickle": pickle.dumps({"a": 1}),
+    "zip": (lambda file: (zipfile.ZipFile(file, "w").writestr("a.txt", "a"), file.getvalue())[1])(
+        io.BytesIO()
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_foreign_file_is_one_clear_error(kind, tmp_path):
+    path = tmp_path / "foreign"
+    path.write_bytes(FOREIGN[kind])
+    with pytest.raises(ValueError, match="foreign' is no model file of skops, or is damaged: "):
+        load(path)
+
+
+def test_a_file_of_another_estimator_is_refused():
+    from sklearn.linear_model import LogisticRegression
+
+    contents = skops_io.dumps(LogisticRegression())
+    with pytest.raises(ValueError, match="must hold a classifier of margins. Got an object of type Log"):
+        load(io.BytesIO(contents))
+    with pytest.raises(TypeError, match="Got an object of type LogisticRegression"):
+        dump(LogisticRegression(), io.BytesIO())
+
+
+def test_a_missing_file_is_the_error_of_the_system(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "missing.skops")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_file_is_one_clear_error(share):
+    contents = model_file()
+    with pytest.raises(ValueError, match="is no model file of skops, or is damaged"):
+        load(io.BytesIO(contents[: int(share * len(contents))]))
+
+
+def test_no_changed_byte_is_anything_but_an_error_or_a_model():
+    contents = model_file()
+    X, _ = samples()
+    rng = np.random.default_rng(0)
+    n_refused = 0
+    for _ in range(300):
+        changed = bytearray(contents)
+        changed[rng.integers(len(changed))] ^= 1 << rng.integers(8)
+        try:
+            load(io.BytesIO(bytes(changed))).predict(X)
+        except ValueError as error:
+            n_refused += 1
+            assert "damaged" in str(error) or "must hold" in str(error)
+    assert n_refused > 100
+
+
+class Reached(Exception):
+    pass
+
+
+def fail():
+    raise Reached
+
+
+class Program:
+    def __reduce__(self):
+        return fail, ()
+
+
+def test_types_of_others_are_refused_by_name():
+    classifier = make("mpu")
+    classifier.extra = Program()
+    with pytest.raises(ValueError, match=r"Got .*Program\. If these come from a source that you trust"):
+        load(io.BytesIO(skops_io.dumps(classifier)))
+
+
+@pytest.mark.parametrize(
+    "function", ["margins.registry.get", "margins.losses.base.minimize_scalar", "margins.x.Y"]
+)
+def test_a_name_in_the_package_is_trusted_only_if_it_is_a_class_of_models(function):
+    from margins.persistence.files import _is_ours
+
+    assert not _is_ours(function)
+    assert _is_ours("margins.certificate.Certificate")
+    assert not _is_ours("margins.__main__.Certificate")
+    assert not _is_ours("margins.registry.EntryPoint")  # of another package
+
+
+def test_a_class_of_a_plug_in_is_trusted_by_name():
+    class Mine(margins.get("pdm")):
+        pass
+
+    Mine.__module__, Mine.__qualname__ = __name__, "Mine"
+    globals()["Mine"] = Mine
+    X, y = samples()
+    contents = written(Mine(random_state=0).fit(X, y))
+    with pytest.raises(ValueError, match="Mine"):
+        load(io.BytesIO(contents))
+    (name,) = [n for n in skops_io.get_untrusted_types(data=contents) if not n.startswith("margins.")]
+    assert type(load(io.BytesIO(contents), trusted=[name])) is Mine
+
+
+# attributes that do not fit
+
+
+def broken(kind):
+    X, y = samples()
+    if kind.startswith("votes"):
+        classifier = margins.get("voted-perceptron")(kernel="rbf", max_iter=3, random_state=0).fit(X, y)
+    else:
+        kernel = "linear" if kind.startswith("linear") else "rbf"
+        classifier = make("mpu", kernel).fit(sparse.csr_matrix(X) if "csr" in kind else X, y)
+    match kind:
+        case "linear coef":
+            classifier.coef_ = classifier.coef_[:, :2]
+        case "linear objects":
+            classifier.coef_ = classifier.coef_.astype(int)
+        case "linear intercept":
+            classifier.intercept_ = np.zeros(3)
+        case "linear features":
+            classifier.n_features_in_ = -3
+        case "linear classes":
+            classifier.classes_ = np.array(["a"])
+        case "linear parameter":
+            classifier.eps = 7.0
+        case "linear kernel":
+            classifier.kernel_ = None
+        case "kernel columns":
+            classifier.support_vectors_ = classifier.support_vectors_[:, :2]
+        case "kernel rows":
+            classifier.support_vectors_ = classifier.support_vectors_[:-1]
+        case "kernel dual":
+            classifier.dual_coef_ = classifier.dual_coef_[:, 1:]
+        case "csr columns":
+            classifier.support_vectors_.indices[0] = 10**6
+        case "csr negative":
+            classifier.support_vectors_.indices[0] = -(10**6)
+        case "csr starts":
+            classifier.support_vectors_.indptr[-1] = 10**6
+        case "csr format":
+            classifier.support_vectors_ = (1, 2)
+        case "votes mistakes":
+            classifier.mistakes_[0][0] = 10**6
+        case "votes negative":
+            classifier.mistakes_[0][0] = -(10**6)
+        case "votes short":
+            classifier.votes_[0] = classifier.votes_[0][:-1]
+        case "votes codes":
+            classifier._support_codes = classifier._support_codes[:1]
+        case "votes none":
+            classifier.mistakes_ = []
+    return classifier
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "linear coef",
+        "linear objects",
+        "linear intercept",
+        "linear features",
+        "linear classes",
+        "linear parameter",
+        "linear kernel",
+        "kernel columns",
+        "kernel rows",
+        "kernel dual",
+        "csr columns",
+        "csr negative",
+        "csr starts",
+        "csr format",
+        "votes mistakes",
+        "votes negative",
+        "votes short",
+        "votes codes",
+        "votes none",
+    ],
+)
+def test_attributes_that_do_not_fit_together_are_refused(kind):
+    contents = written(broken(kind))
+    with pytest.raises(ValueError, match="holds a .* that is damaged: "):
+        load(io.BytesIO(contents))
+
+
+# earlier versions
+
+
+def test_models_of_this_version_are_stored():
+    kinds = {path.stem.removesuffix(f"-{margins.__version__}") for path in STORED}
+    assert kinds >= set(stored_models.MODELS)
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_a_stored_model_predicts_as_it_did(path):
+    expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    classifier = load(path)
+    assert type(classifier) is margins.get(expected["name"])
+    assert classifier.get_params() | expected["params"] == classifier.get_params()
+    X, y = stored_models.data(len(classifier.classes_))
+    np.testing.assert_allclose(classifier.decision_function(X), expected["scores"], rtol=1e-12)
+    assert [certificate.primal for certificate in classifier.certificates_] == expected["primal"]
+    classifier.fit(X, y)
