@@ -187,11 +187,12 @@ def test_the_plan_is_explained():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_over_a_kernel_it_is_proven_by_dual_coordinate_descent(kernel):
+@pytest.mark.parametrize("solver", ["auto", "dcd"])
+def test_over_a_kernel_it_is_proven_by_decomposition_and_by_dual_coordinate_descent(kernel, solver):
     X, y = noisy(m=80)
-    classifier = fit(X, y, kernel=kernel, eps=1e-2, max_iter=5000)
+    classifier = fit(X, y, kernel=kernel, eps=1e-2, max_iter=5000, solver=solver)
     assert classifier.converged_
-    assert classifier.solver_ == "dcd"
+    assert classifier.solver_ == {"auto": "decomposition", "dcd": "dcd"}[solver]
 
 
 def test_with_infinite_C_it_is_the_hard_margin():
