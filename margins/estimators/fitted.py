@@ -6,8 +6,14 @@ from margins.kernels import LINEAR
 from margins.solvers.base import solver_path
 
 # Attributes that some fits set and others do not.
-NOT_ALWAYS_SET = frozenset(
-    ("coef_", "intercept_", "dual_coef_", "support_", "support_vectors_", "mistakes_", "votes_")
+NOT_ALWAYS_SET = (
+    "coef_",
+    "intercept_",
+    "dual_coef_",
+    "support_",
+    "support_vectors_",
+    "mistakes_",
+    "votes_",
 )
 
 
@@ -20,8 +26,9 @@ class FittedAttributes:
 
     def _forget(self):
         """Delete fitted attributes that the next fit may not set."""
-        for name in NOT_ALWAYS_SET.intersection(vars(self)):
-            delattr(self, name)
+        attributes = vars(self)
+        for name in NOT_ALWAYS_SET:
+            attributes.pop(name, None)
 
     def _collect(self, runs, samples):
         """Set the fitted attributes."""

@@ -205,7 +205,7 @@ class Loss(ABC):
         -------
         Bounds
         """
-        dual, dual_scale = self._dual_bound(weights, len(products))
+        dual, dual_scale = self._dual_bound(weights, of_each(self.upper, len(products)))
         if not math.isfinite(sqnorm):
             return Bounds(self.value(np.zeros(len(products))), dual, 0.0, dual_scale)
 
@@ -219,14 +219,15 @@ class Loss(ABC):
         scale = min(candidates, key=objective)
         return Bounds(objective(scale), dual, scale, dual_scale)
 
-    def _dual_bound(self, weights, n_samples):
+    def _dual_bound(self, weights, upper):
         """The best dual value of feasible multiples of the dual variables, and the multiple."""
-        scale = weights.dual_sum / weights.sqnorm if weights.sqnorm > 0 else math.inf
+        dual_sum, sqnorm = weights.dual_sum, weights.sqnorm
+        scale = dual_sum / sqnorm if sqnorm > 0 else math.inf
         if self.has_upper_bounds:
-            scale = min(scale, largest_factor(weights.dual, of_each(self.upper, n_samples)))
+            scale = min(scale, largest_factor(weights.dual, upper))
         if not math.isfinite(scale):
             return 0.0, 0.0
-        return scale * weights.dual_sum - 0.5 * scale**2 * weights.sqnorm, scale
+        return scale * dual_sum - 0.5 * scale**2 * sqnorm, scale
 
 
 class MaximumMarginLoss(Loss):

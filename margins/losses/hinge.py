@@ -56,6 +56,6 @@ class Hinge(Loss):
         C = of_each(self.C, len(products))
         if not math.isfinite(sqnorm + weights.sqnorm):
             return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # overflow: bounds of w = 0
-        dual, dual_scale = self._dual_bound(weights, len(products))
+        dual, dual_scale = self._dual_bound(weights, C)
         best, best_scale = hinge_minimum(products, C, sqnorm, dual_scale, dual)
         return Bounds(best, dual, best_scale, dual_scale)

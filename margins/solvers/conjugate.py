@@ -70,34 +70,26 @@ class ConjugateSolver(Solver):
 
     def epoch(self, run):
         """See `Solver.epoch`."""
-        data, weights = run.data, run.weights
         if self._sets is None:
-            self._sets = ActiveSets((), len(data))
+            self._sets = ActiveSets((), len(run.data))
+        sets, tuning = self._sets, self._tuning
         if self._n_unproven == 0:
             self._compare_with_proof(run)
-        if self._steps is None or self._steps.a is not weights:
-            share = self._tuning.full_set_share
-            self._steps = ConjugateSteps(data, weights, self._target, share)
-        restarts = self._safety < 1 or self._n_since_restart >= self._tuning.restart
+        if self._steps is None or self._steps.a is not run.weights:
+            self._steps = ConjugateSteps(run.data, run.weights, self._target, tuning.full_set_share)
+        restarts = self._safety < 1 or self._n_since_restart >= tuning.restart
         if restarts:
             self._n_since_restart = 0
-        before = self._sets.n_accesses
+        before = sets.n_accesses
         self._steps.begin(restarts)
-        n_changed = self._pass(run, run.orders.next())
-        n_rejected = self._sets.n_rejected
+        n_changed, n_rejected = self._pass(run, run.orders.next()), sets.n_rejected
         check_gap, is_exhausted = True, False
         if n_changed:
             self._estimate, is_exhausted = self._inner_passes(run)
-            self._n_unproven += 1
-            if (
-                is_exhausted
-                or self._may_be_proven(run)
-                or self._n_unproven == self._tuning.epochs_per_check
-            ):
-                self._n_unproven = 0
-            check_gap = self._n_unproven == 0
-        n_accesses = self._sets.n_accesses - before
-        return EpochReport(n_changed, n_accesses, n_rejected, check_gap, is_exhausted)
+            n_unproven = self._n_unproven + 1
+            check_gap = is_exhausted or self._may_be_proven(run) or n_unproven == tuning.epochs_per_check
+            self._n_unproven = 0 if check_gap else n_unproven
+        return EpochReport(n_changed, sets.n_accesses - before, n_rejected, check_gap, is_exhausted)
 
     def _pass(self, run, order):
         return self._sets.full_epoch(run.data, run.weights, self._rules, order, None, run.averaging)

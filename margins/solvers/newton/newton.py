@@ -193,12 +193,10 @@ class NewtonSolver(Solver):
         """The losses of a working set, smoothed around their dual variables if they are not smooth."""
         is_smoothed = not self.loss.is_smooth
         centre = self._copy_of(self.alpha, working_set) if is_smoothed else np.zeros(len(working_set))
-        upper, curvature = self._of(self.upper, working_set), self._of(self.curvature, working_set)
+        upper, curvature = self.upper, self.curvature
+        if working_set is not self._all:
+            upper, curvature = upper[working_set], curvature[working_set]
         return SmoothLoss(centre, upper, curvature, self.factor, is_smoothed)
-
-    def _of(self, values, working_set):
-        """The values of a working set; not copied if it is all samples."""
-        return values if working_set is self._all else values[working_set]
 
     def _copy_of(self, values, working_set):
         """A copy of the values of a working set."""
