@@ -6,7 +6,8 @@ over twenty orders of magnitude; linear or with a kernel, with the hard margin, 
 hinge loss. It is trained by `MarginClassifier` with one solver, and by one algorithm that proves an
 accuracy, for a few epochs or to the end. Of the model returned, in rational arithmetic:
 
-    primal       is the objective at `coef_` and `intercept_` (or at the combination of support vectors)
+    primal       is the objective at `coef_` and `intercept_` (or at the combination of support vectors;
+                 values of an RBF kernel, which are rounded, may differ from exact ones by 2^-50)
     dual         exceeds no objective found: of either model, of w = 0, of an interior-point solution
     margin       the same two statements, of the reciprocals
     dual_coef_   is feasible
@@ -20,12 +21,10 @@ import math
 import sys
 import time
 import warnings
-from dataclasses import dataclass, field
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-from scipy import sparse
+from attack_problems import Problem, problem_of, reference
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
@@ -36,7 +35,6 @@ from margins.rules import RuleError
 TOLERANCE = 1e-9
 
 SOLVERS = ("auto", "newton", "conjugate", "unlearning", "dcd")
-KERNELS = ("linear", "linear", "linear", "linear", "poly", "precomputed", "rbf")
 
 
 def proving_algorithms():
@@ -44,213 +42,6 @@ def proving_algorithms():
     return [
         name for name in margins.available() if issubclass(margins.get(name), MaximumMarginClassifier)
     ]
-
-
-@dataclass
-class Problem:
-    """A binary problem, with its exact kernel matrix once it is needed."""
-
-    X: np.ndarray
-    y: np.ndarray  # -1 or +1
-    weight: np.ndarray | None
-    C: float
-    rho: float
-    loss: str
-    kernel: str
-    gamma: float = 1.0
-    sparse: bool = False
-    _gram: list | None = field(default=None, repr=False)
-
-    @property
-    def is_hard(self):
-        return math.isinf(self.C)
-
-    @property
-    def penalties(self):
-        """C_k, as the library computes them: list of Fraction."""
-        weight = np.ones(len(self.y)) if self.weight is None else self.weight
-        return [Fraction(float(c)) for c in self.C * weight]
-
-    @property
-    def matrix(self):
-        """X, or the kernel matrix if it is precomputed, as it is given to `fit`."""
-        X = np.array([[float(v) for v in row] for row in self.gram()]) if self.is_precomputed else self.X
-        return sparse.csr_array(X) if self.sparse else X
-
-    @property
-    def is_precomputed(self):
-        return self.kernel == "precomputed"
-
-    @property
-    def params(self):
-        params = {
-            "C": self.C,
-            "kernel": self.kernel,
-            "fit_intercept": self.rho > 0,
-            "intercept_scaling": self.rho or 1.0,
-            "gamma": self.gamma,
-        }
-        return params | ({"degree": 2, "coef0": 1.0} if self.kernel == "poly" else {})
-
-    def gram(self):
-        """K(x, z) of all pairs: list of lists of Fraction; of an RBF kernel to 60 digits."""
-        if self._gram is None:
-            rows = [[Fraction(v) for v in row] for row in self.X.tolist()]
-            self._gram = [[self._kernel(x, z) for z in rows] for x in rows]
-        return self._gram
-
-    def _kernel(self, x, z):
-        if self.kernel == "rbf":
-            sqdistance = sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
-            with localcontext() as context:
-                context.prec, context.Emin, context.Emax = 60, -(10**12), 10**12
-                exponent = -Fraction(self.gamma) * sqdistance
-                value = Decimal(exponent.numerator) / Decimal(exponent.denominator)
-                # Below the least double it is 0 in every sum that follows.
-                return Fraction(value.exp()) if value > -1000 else Fraction(0)
-        product = sum(a * b for a, b in zip(x, z, strict=True))
-        return (Fraction(self.gamma) * product + 1) ** 2 if self.kernel == "poly" else product
-
-    # Exact values of a model.
-
-    def products_and_sqnorm(self, model):
-        """l_k f(x_k) of every sample, and |w|^2 with the bias: list of Fraction, Fraction."""
-        weights, bias = model
-        if self.kernel == "linear":
-            values = [
-                sum(Fraction(v) * w for v, w in zip(row, weights, strict=True) if v)
-                for row in self.X.tolist()
-            ]
-            sqnorm = sum(w * w for w in weights)
-        else:
-            values = [sum(v * w for v, w in zip(row, weights, strict=True) if w) for row in self.gram()]
-            sqnorm = sum(value * w for value, w in zip(values, weights, strict=True))
-        products = [int(label) * (value + bias) for label, value in zip(self.y, values, strict=True)]
-        return products, sqnorm + (bias / Fraction(self.rho)) ** 2 if self.rho else sqnorm
-
-    def objective(self, model):
-        """The exact objective of a model; of the hard margin that of its best multiple, or math.inf."""
-        products, sqnorm = self.products_and_sqnorm(model)
-        if self.is_hard:
-            least = min(products)
-            return sqnorm / 2 / least**2 if least > 0 else math.inf
-        power = 1 if self.loss == "hinge" else 2
-        slacks = (max(Fraction(0), 1 - p) for p in products)
-        return sqnorm / 2 + sum(c * s**power for c, s in zip(self.penalties, slacks, strict=True))
-
-    def model_of(self, classifier):
-        """The weights of the features, or of all samples, and the bias: list of Fraction, Fraction."""
-        bias = Fraction(float(classifier.intercept_[0]))
-        if self.kernel == "linear":
-            return [Fraction(float(w)) for w in classifier.coef_[0]], bias
-        weights = [Fraction(0)] * len(self.y)
-        for k, w in zip(classifier.support_, classifier.dual_coef_[0], strict=True):
-            weights[k] = Fraction(float(w))
-        return weights, bias
-
-
-def problem_of(index, seed=0):
-    """Problem number `index`: Problem."""
-    rng = np.random.default_rng([seed, index])
-    kernel = KERNELS[rng.integers(len(KERNELS))]
-    m, d = int(rng.integers(2, 13)), int(rng.integers(1, 7))
-    X = rng.integers(-3, 4, (m, d)).astype(float)
-    if kernel in ("linear", "rbf") and rng.random() < 0.5:
-        X += rng.normal(scale=10.0 ** rng.integers(-12, 1), size=(m, d))
-    y = np.where(X @ rng.normal(size=d) + rng.normal() > 0, 1, -1)
-    flipped = rng.random(m) < rng.choice([0, 0, 0.2, 0.5])
-    y[flipped] *= -1
-    if rng.random() < 0.4:  # duplicates, of contrary labels every other time
-        copies = rng.integers(0, m, m // 2)
-        X[: m // 2] = X[copies]
-        y[: m // 2] = y[copies] * (1 if rng.random() < 0.5 else -1)
-    if rng.random() < 0.3:
-        X[rng.integers(0, m, 2)] = 0
-    if rng.random() < 0.3:
-        X[rng.random((m, d)) < 0.7] = 0
-    X = _rescaled(X, kernel, rng)
-    y[0], y[-1] = 1, -1
-    weight = None
-    if rng.random() < 0.4:
-        spread = rng.choice([1, 5, 10, 10])
-        weight = 10.0 ** rng.uniform(-spread, spread, m)
-    C = math.inf if rng.random() < 0.25 else float(10.0 ** rng.choice([-6, -3, 0, 0, 0, 2, 4, 8]))
-    loss = "hinge" if rng.random() < 0.4 else "squared_hinge"
-    rho = float(rng.choice([0.0, 1.0, 1.0, 2.5, 1e-6, 1e6]))
-    gamma = float(2.0 ** rng.integers(-6, 3))
-    return Problem(X, y, weight, C, rho, loss, kernel, gamma, bool(rng.random() < 0.5))
-
-
-def _rescaled(X, kernel, rng):
-    """X in other units; for a kernel by a power of two, so that a matrix of it stays exact."""
-    if kernel != "linear":
-        return X * 2.0 ** rng.integers(-8, 9) if rng.random() < 0.3 else X
-    kind = rng.random()
-    if kind < 0.25:  # all of it
-        X = X * 10.0 ** rng.uniform(*(-150, 150) if rng.random() < 0.3 else (-20, 20))
-    elif kind < 0.4:  # feature by feature
-        X = X * 10.0 ** rng.uniform(-12, 12, X.shape[1])
-    elif kind < 0.55:  # sample by sample
-        X = X * 10.0 ** rng.uniform(-12, 12, (len(X), 1))
-    elif kind < 0.65:  # subnormal numbers beside the others, or alone
-        small = rng.random(X.shape) < rng.choice([0.3, 1.0])
-        X = np.where(small, X * 2.0**-1070, X)
-    return X
-
-
-def reference(problem):
-    """An interior-point solution, in the units of the problem: a model, or None if there is none."""
-    import clarabel
-
-    if problem.kernel == "linear":
-        features, back = problem.X, None
-    else:
-        gram = np.array([[float(v) for v in row] for row in problem.gram()])
-        values, vectors = np.linalg.eigh(gram)
-        keep = values > 1e-12 * max(values.max(), 1e-300)
-        if not keep.any():
-            return None
-        features = vectors[:, keep] * np.sqrt(values[keep])
-        back = vectors[:, keep] / np.sqrt(values[keep])
-    rho = problem.rho
-    rows = np.column_stack([features, np.full(len(features), rho)]) if rho else features
-    scale = np.abs(rows).max()
-    if not 1e-140 < scale < 1e140:
-        return None
-    Y = problem.y[:, np.newaxis] * (rows / scale)
-    m, n = Y.shape
-    n_slacks = 0 if problem.is_hard else m
-    # w = v / scale: the objective times scale^2, with C scale^2.
-    C = np.array([float(c) for c in problem.penalties]) if n_slacks else np.empty(0)
-    with np.errstate(over="ignore", under="ignore"):
-        C = C * scale**2
-    if n_slacks and not (C.min() > 1e-100 and C.max() < 1e100):
-        return None
-    quadratic = np.r_[np.ones(n), 2 * C if problem.loss == "squared_hinge" else 0 * C]
-    linear = np.r_[np.zeros(n), C if problem.loss == "hinge" else 0 * C]
-    constraints = np.zeros((m + n_slacks, n + n_slacks))
-    constraints[:m, :n] = -Y
-    if n_slacks:
-        constraints[:m, n:] = constraints[m:, n:] = -np.eye(m)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix(sparse.diags_array(quadratic)),
-        linear,
-        sparse.csc_matrix(constraints),
-        np.r_[-np.ones(m), np.zeros(n_slacks)],
-        [clarabel.NonnegativeConeT(m + n_slacks)],
-        settings,
-    )
-    v = np.array(solver.solve().x)[:n]
-    if not np.isfinite(v).all():
-        return None
-    w = [Fraction(float(value)) / Fraction(float(scale)) for value in v]
-    bias = w.pop() * Fraction(rho) if rho else Fraction(0)
-    if back is not None:
-        exact = [[Fraction(float(value)) for value in row] for row in back]
-        w = [sum(b * value for b, value in zip(row, w, strict=True)) for row in exact]
-    return w, bias
 
 
 class Attempt:
@@ -299,16 +90,19 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
     """
     problem, classifier = attempt.problem, attempt.classifier
     (certificate,) = classifier.certificates_
-    exact = problem.objective(problem.model_of(classifier))
+    model = problem.model_of(classifier)
+    exact, rounding = problem.objective(model), problem.kernel_rounding(model)
+    lowest, highest = problem.objective(model, rounding), problem.objective(model, -rounding)
+    lowest, highest = min(lowest, highest), max(lowest, highest)
     faults = []
     if math.isnan(certificate.primal + certificate.dual + certificate.gap):
         return ["NaN"]
     # An infinite primal value is no statement.
     if certificate.primal != math.inf and (
-        exact == math.inf or Fraction(certificate.primal) * (1 + Fraction(tolerance)) < exact
+        lowest == math.inf or Fraction(certificate.primal) * (1 + Fraction(tolerance)) < lowest
     ):
         faults.append(f"primal {certificate.primal!r} is below the objective {float(exact):.6g}")
-    if exceeds(certificate.primal, exact, tolerance) and certificate.primal != math.inf:
+    if exceeds(certificate.primal, highest, tolerance) and certificate.primal != math.inf:
         faults.append(f"primal {certificate.primal!r} is above the objective {float(exact):.6g}")
     best = min([exact, *feasible])
     if exceeds(certificate.dual, best, tolerance):
@@ -320,14 +114,14 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
         and 2 * best * Fraction(certificate.upper_bound) ** 2 * (1 + 3 * Fraction(tolerance)) < 1
     ):
         faults.append(f"upper_bound {certificate.upper_bound!r} is below 1 / sqrt(2 * {float(best)!r})")
-    if exact == math.inf and certificate.margin > 0:
+    if lowest == math.inf and certificate.margin > 0:
         faults.append(f"margin {certificate.margin!r} of a model that does not separate")
     elif (
-        exact not in (math.inf, 0)
+        lowest not in (math.inf, 0)
         and certificate.margin > 0
-        and 2 * exact * Fraction(certificate.margin) ** 2 > 1 + 3 * Fraction(tolerance)
+        and 2 * lowest * Fraction(certificate.margin) ** 2 > 1 + 3 * Fraction(tolerance)
     ):
-        faults.append(f"margin {certificate.margin!r} is above 1 / sqrt(2 * {float(exact)!r})")
+        faults.append(f"margin {certificate.margin!r} is above 1 / sqrt(2 * {float(lowest)!r})")
     if problem.kernel == "linear" and hasattr(classifier, "dual_coef_"):
         alpha = classifier.dual_coef_[0]
         if not (alpha >= 0).all():
