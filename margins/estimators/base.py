@@ -10,7 +10,6 @@ A subclass declares its parameters and yields phases; the rest of scikit-learn's
 """
 
 import math
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Self
@@ -35,7 +34,7 @@ from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
-from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
+from margins.estimators.multiclass import RowsOfThread, one_vs_rest, positive_codes, seeds_of
 from margins.estimators.names import Caller
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
@@ -338,7 +337,7 @@ class BaseMarginClassifier(
         loss = self._loss(self._penalties(samples.weight))
         options = self._options(rows)
         codes = positive_codes(len(self.classes_))
-        own_rows = None if is_linear else _RowsOfThread(rows, lambda: self._rows(samples.X))
+        own_rows = None if is_linear else RowsOfThread(rows, lambda: self._rows(samples.X))
 
         def make(index, seed):
             positive = samples.codes == codes[index]
@@ -367,32 +366,6 @@ class BaseMarginClassifier(
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 text = not_converged(self, run, which)
                 warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES)
-
-
-class _RowsOfThread:
-    """Rows of a kernel matrix, with a cache for each thread.
-
-    joblib's number of threads is not used: in a daemonic process, for one, it is not always right.
-
-    Parameters
-    ----------
-    first : Rows
-        For the thread that needs them first.
-    make : callable
-        ``make()`` makes others.
-    """
-
-    def __init__(self, first, make):
-        self._unused, self._make, self._threads = [first], make, threading.local()
-
-    def get(self):
-        """The rows of this thread: Rows."""
-        if not hasattr(self._threads, "rows"):
-            try:
-                self._threads.rows = self._unused.pop()
-            except IndexError:
-                self._threads.rows = self._make()
-        return self._threads.rows
 
 
 class restored_on_error:
