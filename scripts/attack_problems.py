@@ -120,6 +120,12 @@ class Problem:
         slacks = (max(Fraction(0), 1 - p + change) for p in products)
         return sqnorm / 2 + sum(c * s**power for c, s in zip(self.penalties, slacks, strict=True))
 
+    def range_of_objective(self, model):
+        """The least and the largest objective that rounded values of an RBF kernel may give."""
+        rounding = self.kernel_rounding(model)
+        ends = self.objective(model, rounding), self.objective(model, -rounding)
+        return min(ends), max(ends)
+
     def model_of(self, classifier):
         """The weights of the features, or of all samples, and the bias: list of Fraction, Fraction."""
         bias = Fraction(float(classifier.intercept_[0]))
