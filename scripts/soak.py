@@ -149,7 +149,7 @@ def interrupted_fit(names):
 
 
 def broken_plug_in(folder):
-    """A function that installs a broken plug-in in a folder on the path, asks for it, and removes it."""
+    """A function that installs a broken plug-in in a folder on the path, requests it, and removes it."""
     bodies = itertools.cycle(BROKEN)
     numbers = itertools.count()
 

@@ -187,6 +187,11 @@ class VotedModel:
         return [np.append(ended.values, current) for ended, current in pairs]
 
     @property
+    def parts(self):
+        """The arguments that make an equal model: tuple."""
+        return self.support_vectors, self.support, self._codes.values, self.mistakes, self.votes
+
+    @property
     def lists(self):
         """Mistakes and votes of each binary problem, of one length: list of (ndarray, ndarray)."""
         result = []

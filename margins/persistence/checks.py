@@ -84,7 +84,8 @@ def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
 
 def _wrong_votes(classifier: Any, n_problems: int, n_support: int) -> Iterator[str]:
     mistakes, votes = classifier.mistakes_, classifier.votes_
-    yield from _wrong_array(classifier._support_codes, "_support_codes", (n_support,), "iu")
+    codes = classifier._voted_model.parts[2]
+    yield from _wrong_array(codes, "the classes of support_vectors_", (n_support,), "iu")
     if not len(mistakes) == len(votes) == n_problems:
         yield f"mistakes_ and votes_ must have {n_problems} arrays. Got {len(mistakes)} and {len(votes)}"
         return

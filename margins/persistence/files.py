@@ -14,6 +14,7 @@ from typing import IO, Any
 from scipy import sparse
 
 from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.votes import VotedModel
 from margins.kernels.kernel import Kernel
 from margins.losses import Loss
 from margins.persistence.checks import check_state
@@ -48,9 +49,11 @@ def dump(classifier: BaseMarginClassifier, file: str | os.PathLike[str] | IO[byt
         )
     written = copy.copy(classifier)
     written.__dict__.pop("_streams", None)
-    X: Any = getattr(written, "support_vectors_", None)
-    if sparse.issparse(X):  # which skops does not trust
-        written.support_vectors_ = X.data, X.indices, X.indptr, X.shape
+    if getattr(written, "_voted_model", None) is not None:
+        X, *others = written._voted_model.parts
+        written._voted_model = (_written(X), *others)
+    elif hasattr(written, "support_vectors_"):
+        written.support_vectors_ = _written(written.support_vectors_)
     io.dump(written, file, compression=zipfile.ZIP_DEFLATED)
 
 
@@ -104,12 +107,30 @@ def load(
             f"{type(classifier).__name__}."
         )
     with _errors_named(classifier, label):
-        X = getattr(classifier, "support_vectors_", None)
-        if isinstance(X, tuple):
-            data, indices, indptr, shape = X
-            classifier.support_vectors_ = sparse.csr_array((data, indices, indptr), shape)
+        for field in dataclasses.fields(classifier):  # parameters that are newer than the file
+            vars(classifier).setdefault(field.name, field.default)
+        if isinstance(getattr(classifier, "_voted_model", None), tuple):
+            X, *others = classifier._voted_model
+            classifier._voted_model = VotedModel(_read(X), *others)
+        elif "support_vectors_" in vars(classifier):
+            classifier.support_vectors_ = _read(classifier.support_vectors_)
         check_state(classifier)
     return classifier
+
+
+def _written(X: Any) -> Any:
+    """A matrix as it is written: CSR, which skops does not trust, as its arrays and shape."""
+    return (X.data, X.indices, X.indptr, X.shape) if sparse.issparse(X) else X
+
+
+def _read(X: Any) -> Any:
+    """The matrix that was written; ValueError if the arrays of CSR do not fit together."""
+    if not isinstance(X, tuple):
+        return X
+    data, indices, indptr, shape = X
+    matrix = sparse.csr_array((data, indices, indptr), shape)
+    matrix.check_format(full_check=True)
+    return matrix
 
 
 def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:

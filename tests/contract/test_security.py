@@ -1,4 +1,4 @@
-"""SECURITY.md: every promise names tests that exist, and cache files hold data only."""
+"""SECURITY.md: every statement names tests that exist, and cache files hold data only."""
 
 import ast
 import json
@@ -21,13 +21,13 @@ def functions_of(path):
     }
 
 
-def test_every_promise_names_tests_that_exist():
+def test_every_statement_names_tests_that_exist():
     rows = [line for line in TEXT.splitlines() if line.startswith("| ") and "---" not in line]
-    promises = [row for row in rows if row != "| promise | tested by |"]
-    assert len(promises) > 10
-    for promise in promises:
-        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", promise)
-        assert named, promise
+    statements = [row for row in rows if row != "| statement | tested by |"]
+    assert len(statements) > 10
+    for statement in statements:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", statement)
+        assert named, statement
         for path, name in named:
             assert name in functions_of(ROOT / path), (path, name)
 
