@@ -49,9 +49,10 @@ def dump(classifier: BaseMarginClassifier, file: str | os.PathLike[str] | IO[byt
         )
     written = copy.copy(classifier)
     written.__dict__.pop("_streams", None)
-    if getattr(written, "_voted_model", None) is not None:
-        X, *others = written._voted_model.parts
-        written._voted_model = (_written(X), *others)
+    attributes = vars(written)
+    if attributes.get("_voted_model") is not None:
+        X, *others = attributes["_voted_model"].parts
+        attributes["_voted_model"] = (_written(X), *others)
     elif hasattr(written, "support_vectors_"):
         written.support_vectors_ = _written(written.support_vectors_)
     io.dump(written, file, compression=zipfile.ZIP_DEFLATED)
@@ -107,11 +108,12 @@ def load(
             f"{type(classifier).__name__}."
         )
     with _errors_named(classifier, label):
+        attributes = vars(classifier)
         for field in dataclasses.fields(classifier):  # parameters that are newer than the file
-            vars(classifier).setdefault(field.name, field.default)
-        if isinstance(getattr(classifier, "_voted_model", None), tuple):
-            X, *others = classifier._voted_model
-            classifier._voted_model = VotedModel(_read(X), *others)
+            attributes.setdefault(field.name, field.default)
+        if isinstance(attributes.get("_voted_model"), tuple):
+            X, *others = attributes["_voted_model"]
+            attributes["_voted_model"] = VotedModel(_read(X), *others)
         elif "support_vectors_" in vars(classifier):
             classifier.support_vectors_ = _read(classifier.support_vectors_)
         check_state(classifier)
