@@ -38,6 +38,8 @@ class Kernel:
         K(x, z) as the documentation writes it.
     uses_sqnorms : bool
         True: the formula reads |x|^2 and |z|^2, so rows that are too long for them are errors.
+    uses_products : bool
+        True: the kernel is a function of x.z, |x|^2 and |z|^2.
 
     See Also
     --------
@@ -62,6 +64,7 @@ class Kernel:
     name: str | None = None
     formula = ""
     uses_sqnorms = True
+    uses_products = True
 
     def __post_init__(self):
         for field in dataclasses.fields(self):

@@ -5,6 +5,7 @@ and cached. They give a solver its directions; what a certificate states is comp
 precision, and from a bound on the rounding of single precision where that suffices.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -32,6 +33,11 @@ class SharedBlocks:
     def __init__(self, kernel, X, cache_size):
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
         self._made = None
+
+    @functools.cached_property
+    def max_sqnorm(self):
+        """The largest squared norm of a row of X; 0 if its rows are kernel values themselves."""
+        return float(rows_of(self.X).sqnorms().max()) if self.kernel.uses_products else 0.0
 
     def make(self, densely):
         """The row blocks: RowBlocks. `densely` counts the first time."""

@@ -46,6 +46,8 @@ class Function(Kernel):
     def block(self, X, Z, x_sqnorms=None, z_sqnorms=None):
         return checked_values(self.label, self.function(X, Z), (X.shape[0], Z.shape[0]))
 
+    uses_products = False
+
     def row_blocks(self, X, cache_size, densely=False):
         return RowBlocks(self, X, cache_size)
 

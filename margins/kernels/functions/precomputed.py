@@ -44,6 +44,8 @@ class Precomputed(Kernel):
         for batch in self._batches(X.shape[0], len(support)):
             yield batch, np.ascontiguousarray(_array(X[batch][:, support]).T)
 
+    uses_products = False
+
     def row_blocks(self, X, cache_size, densely=False):
         return RowBlocks(self, X, cache_size)
 

@@ -32,6 +32,8 @@ from margins.tuning import TUNING
 
 # Products beyond the margin by this much cannot count, also if the certificate rescales them.
 CLEARANCE = 0.1
+# Of kernel values, squared norms and penalties: their products stay within single precision.
+MAX_SINGLE = 1e15
 
 
 class DecompositionSolver(Solver):
@@ -54,6 +56,10 @@ class DecompositionSolver(Solver):
         """See `Solver.why_not`."""
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
+        data, loss = problem.data, problem.loss
+        largest = max(float(data.ordinary_sqnorms.max()), data.rows.blocks.max_sqnorm, np.max(loss.diag))
+        if largest > MAX_SINGLE or np.min(loss.upper) < 1 / MAX_SINGLE:
+            return "kernel values, rows or penalties are outside of the range of single precision"
         return None
 
     def start(self, run):
@@ -172,7 +178,7 @@ class DecompositionSolver(Solver):
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
         margins = self._signs * (self._v + self._sqrho * self._label_sum)
-        error = float(self._alpha.sum()) * self._blocks.rounding()
+        error = float(self._alpha.sum()) * self._blocks.rounding() if len(support) else 0.0
         counts = (margins - error < 1 + CLEARANCE) | (self._alpha > 0)
         counted = np.flatnonzero(counts)
         self._v[counted] = self._blocks.sums(counted, support, coefficients)

@@ -132,6 +132,29 @@ def test_a_callable_kernel_is_decomposed_too():
     assert found.certificates_[0].primal == pytest.approx(named.certificates_[0].primal, rel=2e-5)
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"intercept_scaling": 1e9},
+        {"C": 1e-20, "loss": "squared_hinge"},
+        {"C": 1e-20, "loss": "hinge"},
+        {"kernel": "poly", "gamma": 1e8},
+    ],
+)
+def test_what_single_precision_does_not_hold_is_left_to_other_solvers(params):
+    X, y = clouds()
+    with pytest.raises(ValueError, match="outside of the range of single precision"):
+        Auto(**{"kernel": "rbf", "solver": "decomposition"} | params).fit(X, y)
+    explanation = Auto(**{"kernel": "rbf"} | params).explain(X, y)
+    assert explanation.plan.phases[0].solver == "conjugate"
+
+
+def test_rows_too_long_for_single_precision_are_left_to_other_solvers():
+    X, y = clouds()
+    explanation = Auto(kernel="rbf", gamma=1e-20).explain(X * 1e9, y)
+    assert explanation.plan.phases[0].solver == "conjugate"
+
+
 def test_linear_data_have_no_rows_of_a_kernel():
     X, y = clouds()
     with pytest.raises(ValueError, match="'decomposition' is not applicable here: .* linear data"):
