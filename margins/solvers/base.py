@@ -156,6 +156,10 @@ class Solver(ABC):
     def epoch(self, run):
         """Update the weight vector of a run by one epoch: EpochReport."""
 
+    def make_exact(self, run):
+        """Before a certificate: correct what the last epoch has left rounded in the weight vector."""
+        return None
+
     def __repr__(self):
         return f"{type(self).__name__}()"
 

@@ -202,6 +202,8 @@ class Run(RunState):
 
     def _correct_rounding(self):
         """Recompute what updates have rounded off."""
+        if self.solver is not None:
+            self.solver.make_exact(self)
         self.weights.recompute(self.data)
         if self._rounding is not None:
             self._rounding.correct(self)

@@ -124,6 +124,16 @@ def test_rounding_of_single_precision_never_reaches_a_certificate():
     assert found.certificates_[0].dual <= exact.certificates_[0].primal * (1 + 1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_a_certificate_before_the_proof_is_true_too(max_iter):
+    X, y = clouds(11, m=900, d=5)
+    found = fit(X, y, loss="hinge", C=100, eps=1e-9, max_iter=max_iter, solver="decomposition")
+    assert not found.converged_
+    primal = objective(found, X, y, "hinge", 100)
+    assert primal == pytest.approx(found.certificates_[0].primal, rel=1e-10)
+
+
 def test_a_callable_kernel_is_decomposed_too():
     X, y = clouds(9, m=600)
     found = fit(X, y, kernel=lambda A, B: rbf_kernel(A, B, gamma=0.3), loss="hinge", eps=1e-5)
