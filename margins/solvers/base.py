@@ -139,6 +139,8 @@ class Solver(ABC):
     corrects_rounding: ClassVar[bool] = False
     # True: every access of a sample shrinks the weight vector, so no epoch leaves it unchanged.
     decays: bool = False
+    # True: the sums of the run have just been computed from its dual variables, in double precision.
+    sums_are_fresh: bool = False
     # By which rules a pass over all samples is made; None: by no rules.
     rules: Rules | None = None
     full_pass_rules: Rules | None = None

@@ -225,6 +225,8 @@ class RunState:
         if self._is_as_returned:
             return
         self._is_as_returned = True
+        if self.solver is not None and self.solver.sums_are_fresh:
+            return  # rounded once, as the scores of predictions are
         n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
         point = returned_point(
             self.loss,
