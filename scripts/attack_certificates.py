@@ -200,6 +200,8 @@ def main(arguments=None):
         n_faults += len(faults)
         for fault in faults:
             print(fault, flush=True)
+        if (index + 1) % 1000 == 0:
+            print(f"problems up to {index}: {n_faults} false bounds", file=sys.stderr, flush=True)
     for name, count in sorted(counts.items()):
         print(f"{name}: {count}")
     print(f"false: {n_faults}, in {time.perf_counter() - start:.0f} s")
