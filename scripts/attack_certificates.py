@@ -7,7 +7,7 @@ hinge loss. It is trained by `MarginClassifier` with one solver, and by one algo
 accuracy, for a few epochs or to the end. Of the model returned, in rational arithmetic:
 
     primal       is the objective at `coef_` and `intercept_` (or at the combination of support vectors;
-                 values of an RBF kernel, which are rounded, may differ from exact ones by 2^-50)
+                 values of an RBF kernel are rounded, and so may differ from exact ones)
     dual         exceeds no objective found: of either model, of w = 0, of an interior-point solution
     margin       the same two statements, of the reciprocals
     dual_coef_   is feasible
@@ -200,6 +200,8 @@ def main(arguments=None):
         n_faults += len(faults)
         for fault in faults:
             print(fault, flush=True)
+        if (index + 1) % 1000 == 0:
+            print(f"problems up to {index}: {n_faults} false bounds", file=sys.stderr, flush=True)
     for name, count in sorted(counts.items()):
         print(f"{name}: {count}")
     print(f"false: {n_faults}, in {time.perf_counter() - start:.0f} s")

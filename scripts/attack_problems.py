@@ -100,7 +100,9 @@ class Problem:
         """By how much rounded values of an RBF kernel may change a product of a model: Fraction."""
         if self.kernel != "rbf":
             return Fraction(0)
-        return KERNEL_ROUNDING * sum(abs(w) for w in model[0])
+        # Of a squared distance the squared lengths are rounded, whatever its size.
+        longest = max(sum(Fraction(v) ** 2 for v in row) for row in self.X.tolist())
+        return KERNEL_ROUNDING * (1 + 4 * Fraction(self.gamma) * longest) * sum(abs(w) for w in model[0])
 
     def objective(self, model, change=Fraction(0)):
         """The exact objective of a model; of the hard margin that of its best multiple, or math.inf.
