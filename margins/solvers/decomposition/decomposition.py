@@ -78,7 +78,7 @@ class DecompositionSolver(Solver):
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
         self._working_set = np.empty(0, np.int32)
         self._least_gap, self._n_stalled = math.inf, 0
-        self.sums_are_fresh, self._is_single = False, False
+        self.sums_are_fresh = False
 
     def epoch(self, run):
         """See `Solver.epoch`."""
@@ -98,10 +98,10 @@ class DecompositionSolver(Solver):
                     n_accesses += len(working_set)
         if not (is_proven or is_stationary):
             self._give(run, self._v)
-            self.sums_are_fresh, self._is_single = False, True
+            self.sums_are_fresh = False
             return EpochReport(n_changed, n_accesses, check_gap=False, dual_is_feasible=True)
         self._give(run, self._proven_sums())
-        self.sums_are_fresh, self._is_single = True, False
+        self.sums_are_fresh = True
         margins = self._signs * (self._v + self._sqrho * self._label_sum)
         gap = self._gap(run.loss, margins)
         self._n_stalled = (
@@ -117,9 +117,9 @@ class DecompositionSolver(Solver):
 
     def make_exact(self, run):
         """See `Solver.make_exact`."""
-        if self._is_single:
+        if not self.sums_are_fresh:
             self._give(run, self._proven_sums())
-            self.sums_are_fresh, self._is_single = True, False
+            self.sums_are_fresh = True
 
     def _gap(self, loss, margins):
         """The relative duality gap of the current products."""
