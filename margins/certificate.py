@@ -38,7 +38,9 @@ class Certificate:
     fraction : float in [0, 1]
         ``margin / upper_bound``: the proven share of the maximum margin.
     primal : float
-        Objective of `coef_`, `intercept_`; inf if C = inf and the classes are not separated.
+        Objective of `coef_`, `intercept_`; inf if C = inf and not every functional margin is at least 1.
+        Algorithms that set the length of `coef_` themselves do not minimise it: `rescaled_primal` is
+        the objective of the best multiple.
     dual : float
         No weight vector has a smaller objective.
     gap : float in [0, inf]
@@ -51,6 +53,8 @@ class Certificate:
     >>> certificate = Certificate.from_bounds(primal=2.0, dual=1.9, n_updates=7)
     >>> certificate.margin, round(certificate.fraction, 3), round(certificate.gap, 3)
     (0.5, 0.975, 0.053)
+    >>> certificate.rescaled_primal
+    2.0
     """
 
     margin: float
@@ -61,6 +65,11 @@ class Certificate:
     gap: float
     n_updates: int
 
+    @property
+    def rescaled_primal(self):
+        """Objective of the best multiple of `coef_`, `intercept_`, 1 / (2 margin^2): float."""
+        return 0.5 / self.margin / self.margin if self.margin > 0 else math.inf
+
     @classmethod
     def from_bounds(cls, primal, dual, n_updates, margin=None):
         """The certificate of a primal and a dual objective.
@@ -70,7 +79,7 @@ class Certificate:
         primal, dual : float
         n_updates : int
         margin : float, optional
-            Directional margin achieved; None: 1 / sqrt(2 primal).
+            Directional margin achieved; None: 1 / sqrt(2 primal), where no multiple is better.
 
         Returns
         -------

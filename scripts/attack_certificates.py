@@ -3,13 +3,14 @@
 Problem number i is a function of the seed and of i: few samples with ties, duplicates of contrary
 labels, empty and dense rows, subnormal numbers, features and samples of very different sizes, weights
 over twenty orders of magnitude; linear or with a kernel, with the hard margin, the squared hinge or the
-hinge loss. It is trained by `MarginClassifier` with one solver, and by one algorithm that proves an
-accuracy, for a few epochs or to the end. Of the model returned, in rational arithmetic:
+hinge loss. It is trained by `MarginClassifier` with one solver, by one algorithm that proves an
+accuracy, and by one that does not, for a few epochs or to the end. Of the model returned, in rational
+arithmetic:
 
     primal       is the objective at `coef_` and `intercept_` (or at the combination of support vectors;
                  values of an RBF kernel are rounded, and so may differ from exact ones)
-    dual         exceeds no objective found: of either model, of w = 0, of an interior-point solution
-    margin       the same two statements, of the reciprocals
+    dual         exceeds no objective found: of any model, of w = 0, of an interior-point solution
+    margin       is that of the best multiple of the model, and `upper_bound` that of the dual value
     dual_coef_   is feasible
 
     python scripts/attack_certificates.py --begin 0 --count 1000
@@ -28,6 +29,7 @@ from attack_problems import Problem, problem_of, reference
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
+from margins.estimators.custom import OwnLoopClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import RuleError
 
@@ -44,6 +46,16 @@ def proving_algorithms():
     ]
 
 
+def other_algorithms():
+    """The algorithms that prove no accuracy and whose model has coefficients: list of str."""
+    proving = proving_algorithms()
+    return [
+        name
+        for name in margins.available()
+        if name not in ("auto", "voted-perceptron") and name not in proving
+    ]
+
+
 class Attempt:
     """One fit of a problem: a classifier, or why there is none."""
 
@@ -53,7 +65,12 @@ class Attempt:
         self.problem = problem
         self.refusal = self.classifier = None
         self.warnings = []
-        params = problem.params | params
+        known = algorithm().get_params()
+        params = {key: value for key, value in (problem.params | params).items() if key in known}
+        if issubclass(algorithm, OwnLoopClassifier) and problem.kernel != "linear":
+            self.refusal = "only linear data"
+            self.warnings = []
+            return
         if "loss" in algorithm().get_params():
             params["loss"] = problem.loss
         elif problem.loss != algorithm.loss:
@@ -69,6 +86,11 @@ class Attempt:
         except ValueError as error:
             self.refusal = str(error)
         self.warnings = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
+
+    @property
+    def sets_length(self):
+        """True if the length of `coef_` is not the one of the least objective."""
+        return self.classifier._model_scale is not None
 
 
 def exceeds(value, bound, tolerance):
@@ -92,6 +114,11 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
     (certificate,) = classifier.certificates_
     model = problem.model_of(classifier)
     lowest, highest = problem.range_of_objective(model)
+    least = lowest  # of the best multiple
+    if attempt.sets_length:
+        least = problem.range_of_objective(model, problem.least_objective)[0]
+        if problem.is_hard:
+            lowest, highest = problem.range_of_objective(model, problem.hard_objective)
     faults = []
     if math.isnan(certificate.primal + certificate.dual + certificate.gap):
         return ["NaN"]
@@ -112,14 +139,14 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
         and 2 * best * Fraction(certificate.upper_bound) ** 2 * (1 + 3 * Fraction(tolerance)) < 1
     ):
         faults.append(f"upper_bound {certificate.upper_bound!r} is below 1 / sqrt(2 * {float(best)!r})")
-    if lowest == math.inf and certificate.margin > 0:
+    if least == math.inf and certificate.margin > 0:
         faults.append(f"margin {certificate.margin!r} of a model that does not separate")
     elif (
-        lowest not in (math.inf, 0)
+        least not in (math.inf, 0)
         and certificate.margin > 0
-        and 2 * lowest * Fraction(certificate.margin) ** 2 > 1 + 3 * Fraction(tolerance)
+        and 2 * least * Fraction(certificate.margin) ** 2 > 1 + 3 * Fraction(tolerance)
     ):
-        faults.append(f"margin {certificate.margin!r} is above 1 / sqrt(2 * {float(lowest)!r})")
+        faults.append(f"margin {certificate.margin!r} is above 1 / sqrt(2 * {float(least)!r})")
     if problem.kernel == "linear" and hasattr(classifier, "dual_coef_"):
         alpha = classifier.dual_coef_[0]
         if not (alpha >= 0).all():
@@ -135,7 +162,7 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
 
 
 def attempts_of(problem, index, seed=0):
-    """Two fits of a problem: list of Attempt."""
+    """Three fits of a problem: list of Attempt."""
     rng = np.random.default_rng([seed, index, 1])
     options = {
         "eps": float(rng.choice([0.5, 0.1, 1e-3, 1e-6])),
@@ -145,9 +172,12 @@ def attempts_of(problem, index, seed=0):
     solver = str(rng.choice(SOLVERS))
     name = names[rng.integers(len(names))]
     stop = {"stop": str(rng.choice(["certificate", "clean-pass"]))}
+    others = other_algorithms()
+    other = others[rng.integers(len(others))]
     return [
         Attempt(problem, "auto", options | {"solver": solver}),
         Attempt(problem, name, options | stop),
+        Attempt(problem, other, {"max_iter": options["max_iter"]}),
     ]
 
 

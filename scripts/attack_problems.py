@@ -104,6 +104,38 @@ class Problem:
         longest = max(sum(Fraction(v) ** 2 for v in row) for row in self.X.tolist())
         return KERNEL_ROUNDING * (1 + 4 * Fraction(self.gamma) * longest) * sum(abs(w) for w in model[0])
 
+    def least_objective(self, model, change=Fraction(0)):
+        """The exact objective of the best multiple of a model, or math.inf: not of the hinge loss.
+
+        Between the multiples at which a slack vanishes the objective is a parabola.
+
+        Parameters
+        ----------
+        model, change
+            As of `objective`.
+        """
+        if self.is_hard:
+            return self.objective(model, change)
+        products, sqnorm = self.products_and_sqnorm(model)
+        sqnorm += change * sum(abs(w) for w in model[0])
+        lost = [(p - change, c) for p, c in zip(products, self.penalties, strict=True)]
+        limits = [1 / p for p, _ in lost if p > 0]
+        multiples = [Fraction(0), *limits]
+        for limit in [*limits, math.inf]:
+            active = [(p, c) for p, c in lost if p <= 0 or 1 / p >= limit]
+            curvature = sqnorm + 2 * sum(c * p * p for p, c in active)
+            if curvature > 0:
+                multiples.append(max(2 * sum(c * p for p, c in active) / curvature, Fraction(0)))
+        return min(
+            s * s * sqnorm / 2 + sum(c * max(Fraction(0), 1 - s * p) ** 2 for p, c in lost)
+            for s in multiples
+        )
+
+    def hard_objective(self, model, change=Fraction(0)):
+        """|w|^2 / 2 of a model whose products are all at least 1, but for rounding; else math.inf."""
+        products, sqnorm = self.products_and_sqnorm(model)
+        return sqnorm / 2 if min(products) - change >= 1 - Fraction(1e-9) else math.inf
+
     def objective(self, model, change=Fraction(0)):
         """The exact objective of a model; of the hard margin that of its best multiple, or math.inf.
 
@@ -122,10 +154,18 @@ class Problem:
         slacks = (max(Fraction(0), 1 - p + change) for p in products)
         return sqnorm / 2 + sum(c * s**power for c, s in zip(self.penalties, slacks, strict=True))
 
-    def range_of_objective(self, model):
-        """The least and the largest objective that rounded values of an RBF kernel may give."""
+    def range_of_objective(self, model, objective=None):
+        """The least and the largest objective that rounded values of an RBF kernel may give.
+
+        Parameters
+        ----------
+        model : tuple of list of Fraction and Fraction
+        objective : callable, optional
+            `objective` or `least_objective`.
+        """
+        objective = self.objective if objective is None else objective
         rounding = self.kernel_rounding(model)
-        ends = self.objective(model, rounding), self.objective(model, -rounding)
+        ends = objective(model, rounding), objective(model, -rounding)
         return min(ends), max(ends)
 
     def model_of(self, classifier):

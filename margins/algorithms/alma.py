@@ -115,7 +115,8 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     whose q-norm is bounded, ``1/p + 1/q = 1``. With ``p=2`` both are the Euclidean norm; with p near
     2 ln(n_features), q is near 1, and irrelevant features have little influence. On separable data (on
     all data if C < inf) it ends, at the latest after an epoch without updates, with at least ``1 - eps``
-    of the maximum margin *of the normalised samples in that norm*, which the fit proves:
+    of the maximum margin *of the normalised samples in that norm*, which the fit proves and which
+    `converged_` is about:
 
     - `normalised_certificates_`: a list of Certificate, about the samples divided by their p-norms
       (bias and slack terms included), so without a unit. `margin` is the least product of such a
@@ -176,6 +177,10 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     def _proves(self, run):
         certificate = run.weights.normalised_certificate(run.data)
         return certificate.margin > 0 and certificate.fraction >= 1 - self.eps  # also with eps=1
+
+    def _describe(self, run):
+        certificate = run.weights.normalised_certificate(run.data)
+        return f"Of samples divided by their {self.p:g}-norms: {run.loss.describe(certificate)}"
 
     def _collect(self, runs, samples):
         super()._collect(runs, samples)

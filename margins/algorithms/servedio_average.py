@@ -41,12 +41,10 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     )
 
     _takes_zero_rows = True
+    _model_scale = 1.0
 
     def online_rules(self, sqradius):
         return Rules(FixedThreshold(math.inf), Additive(most=1), NoShrink())
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius), until=lambda run: True)  # one pass
-
-    def _scale(self, run):
-        return 1.0

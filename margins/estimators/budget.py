@@ -120,6 +120,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     )
     # No separating hyperplane, which zero rows would rule out, is required.
     _takes_zero_rows = True
+    _model_scale = 1.0
     _keeps_dual = True
 
     def _cache(self, generator):
@@ -166,9 +167,6 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             data.sqrho,
             segments,
         )
-
-    def _scale(self, run):
-        return 1.0
 
     def _collect_model(self, runs, samples):
         super()._collect_model(runs, samples)

@@ -20,9 +20,12 @@ NOT_ALWAYS_SET = (
 class FittedAttributes:
     """Sets and deletes the fitted attributes of a classifier."""
 
+    # The factor from the hypothesis of a run to a row of `coef_`; None: the one of least objective.
+    _model_scale: float | None = None
+
     def _scale(self, run):
-        """The factor from a hypothesis to a row of `coef_`."""
-        return run.primal_scale
+        """The factor from the hypothesis of a run or a stream to a row of `coef_`."""
+        return run.primal_scale if self._model_scale is None else self._model_scale
 
     def _forget(self):
         """Delete fitted attributes that the next fit may not set."""

@@ -46,7 +46,7 @@ def not_converged(estimator, run, which=""):
     """
     certificate = run.certificate
     text = f"{display_name(estimator)} did not converge{which}: {run.message}. "
-    text += run.loss.describe(certificate)
+    text += estimator._describe(run)
     if math.isinf(certificate.primal) and not run.loss.is_finite:
         text += (
             " The classes are not separated; an upper bound that falls towards 0 means that no "

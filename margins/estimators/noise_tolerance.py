@@ -216,7 +216,8 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         train_in_one_pass(runs, [phase for run in runs for phase in self.phases(run)])
         return runs
 
-    def _scale(self, run):
+    @property
+    def _model_scale(self):
         return self.eta
 
     def _collect_model(self, runs, samples):

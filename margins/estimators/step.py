@@ -35,15 +35,13 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
     )
 
     _takes_zero_rows = True
+    _model_scale = 1.0
 
     def _options(self, rows):
         return super()._options(rows)._replace(averaging=self.online_averaging)
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))
-
-    def _scale(self, run):
-        return 1.0
 
     def _warn(self, runs):
         """No warning: a separating hyperplane is not required."""

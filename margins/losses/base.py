@@ -53,6 +53,29 @@ class Bounds(NamedTuple):
     dual_scale: float
     margin: float | None = None
 
+    def at_scale(self, scale, loss, products, sqnorm):
+        """The same bounds, with the primal value of one multiple of w in place of the best.
+
+        Parameters
+        ----------
+        scale : float
+            The multiple.
+        loss : Loss
+        products : ndarray of float64, shape (m,)
+            w.y_k.
+        sqnorm : float
+            |w|^2, bias included.
+
+        Returns
+        -------
+        Bounds
+            `primal_scale` and `margin` are still those of the best multiple.
+        """
+        margin = 1 / math.sqrt(2 * self.primal) if self.margin is None else self.margin
+        with np.errstate(over="ignore"):
+            primal = 0.5 * scale * scale * sqnorm + loss.value(scale * products)
+        return self._replace(primal=primal, margin=margin)
+
 
 # Products below this share of the largest one may be rounding.
 ROUNDING = 1e-15

@@ -36,7 +36,7 @@ class ReturnedPoint(NamedTuple):
     margin: float | None
 
 
-def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_accesses):
+def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_accesses, rescales=True):
     """The objective of the coefficients as they are returned, where rounding may have changed it.
 
     Parameters
@@ -55,12 +55,15 @@ def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_
         The primal value in ordinary precision.
     n_accesses : int
         Since the weight vector was last summed: each may have rounded its products with a kernel.
+    rescales : bool
+        False: of this multiple and no other.
 
     Returns
     -------
     ReturnedPoint or None
-        None: rounding is negligible, or nothing is stated. Of `scale` and of a multiple that exceeds it
-        by the rounding of the products, so that slacks which should vanish do, the better one.
+        None: rounding is negligible, or nothing is stated. With `rescales`, of `scale` and of a multiple
+        that exceeds it by the rounding of the products, so that slacks which should vanish do, the
+        better one.
     """
     if not 0 < primal < math.inf or not 0 < scale < math.inf:
         return None
@@ -74,8 +77,13 @@ def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_
         errors = relative * np.sqrt(data.ordinary_sqnorms)
         if not loss.sensitivity(scale * products, errors, primal) > NEGLIGIBLE:
             return None
-        scales = [scale] if not largest < 0.1 else [scale, scale * (1 + 2 * largest)]
-        points = [_point(loss, data, factor * coefficients, factor * bias, factor) for factor in scales]
+        scales = [scale]
+        if rescales and largest < 0.1:
+            scales.append(scale * (1 + 2 * largest))
+        points = [
+            _point(loss, data, factor * coefficients, factor * bias, factor, rescales)
+            for factor in scales
+        ]
     return min(points, key=lambda point: point.primal)
 
 
@@ -92,7 +100,7 @@ def _rounding(data, coefficients, bias, n_accesses):
     return (math.sqrt(n_terms) + 8) * UNIT * size
 
 
-def _point(loss, data, coefficients, bias, scale):
+def _point(loss, data, coefficients, bias, scale, rescales):
     """The objective of some coefficients, in twice the working precision."""
     if data.rows.is_kernel:
         high, low, sqnorm = kernel_scores(data.rows, coefficients, bias)
@@ -103,5 +111,7 @@ def _point(loss, data, coefficients, bias, scale):
         sqnorm += bias * bias / data.sqrho
     # 1 - high is exact where it cancels.
     slacks = (1 - data.signs * high) - data.signs * low
+    if not rescales:
+        return ReturnedPoint(0.5 * sqnorm + loss.value_of_slacks(slacks), scale, None)
     primal, margin, multiple = loss.objective(slacks, sqnorm)
     return ReturnedPoint(primal, scale * multiple, margin)

@@ -49,6 +49,7 @@ SHARED = (
     "_limited",
     "_train_all",
     "_collect_model",
+    "_model_scale",
     "_scale",
     "_scores",
 )

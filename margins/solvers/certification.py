@@ -5,7 +5,7 @@ import math
 from margins.losses.base import NOTHING
 
 
-def bounds_of(hypothesis, weights, data, loss, theta=0.0):
+def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None):
     """The bounds of the optimum by a model and dual variables: one pass over all samples.
 
     Parameters
@@ -18,10 +18,13 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0):
     loss : margins.losses.Loss
     theta : float
         The threshold of the score.
+    scale : float, optional
+        The factor from the hypothesis to the model; None: the one of least objective.
 
     Returns
     -------
     bounds : margins.losses.base.Bounds
+        `primal` is the objective of the model, `primal_scale` the factor of the least objective.
     products : ndarray of float64, shape (m,)
         w.y_k - theta l_k of the model.
     """
@@ -34,4 +37,7 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0):
         sqnorm = max(sqnorm + theta * (length - 2 * hypothesis.label_sum), 0.0)
         if not math.isfinite(sqnorm):
             return NOTHING, products
-    return loss.bounds(products, sqnorm, weights), products
+    bounds = loss.bounds(products, sqnorm, weights)
+    if scale is not None:
+        bounds = bounds.at_scale(scale, loss, products, sqnorm)
+    return bounds, products

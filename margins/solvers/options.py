@@ -29,6 +29,8 @@ class RunOptions(NamedTuple):
         ``averaging(weights)`` makes what averages the iterates of the whole run.
     new_weights : callable or None
         ``new_weights(data)`` makes what is trained in place of a `WeightVector`.
+    model_scale : float or None
+        The factor from the hypothesis to the model; None: the one of least objective.
     """
 
     eps: float | None = None
@@ -41,3 +43,4 @@ class RunOptions(NamedTuple):
     held_out: float = 0.0
     averaging: Callable | None = None
     new_weights: Callable | None = None
+    model_scale: float | None = None

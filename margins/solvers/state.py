@@ -211,7 +211,12 @@ class RunState:
         """Compute the certificate of the hypothesis as it is: one pass over all samples."""
         self.products = None  # so that memory holds only one such array at a time
         bounds, self.products = bounds_of(
-            self.hypothesis, self.weights, self.data, self.loss, self.theta
+            self.hypothesis,
+            self.weights,
+            self.data,
+            self.loss,
+            self.theta,
+            self.options.model_scale,
         )
         self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
@@ -227,22 +232,39 @@ class RunState:
         self._is_as_returned = True
         if self.solver is not None and self.solver.sums_are_fresh:
             return  # rounded once, as the scores of predictions are
+        certificate, has_own_scale = self.certificate, self.options.model_scale is not None
+        primal, margin = certificate.primal, certificate.margin
+        best = self._returned_point(
+            self.primal_scale, certificate.rescaled_primal if has_own_scale else primal
+        )
+        point = best
+        if best is not None:
+            self.primal_scale = best.scale
+            margin = best.margin
+        if has_own_scale:
+            point = self._returned_point(self.options.model_scale, primal, rescales=False)
+            if best is not None and margin is None:
+                margin = 1 / math.sqrt(2 * best.primal)
+        if best is not None or point is not None:
+            primal = primal if point is None else point.primal
+            self.certificate = Certificate.from_bounds(
+                primal, self._best_dual, self.weights.n_updates, margin
+            )
+
+    def _returned_point(self, scale, primal, rescales=True):
+        """The objective of a rounded multiple of the hypothesis: see `returned_point`."""
         n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
-        point = returned_point(
+        return returned_point(
             self.loss,
             self.data,
             self.hypothesis,
-            scale=self.primal_scale,
+            scale=scale,
             theta=self.theta,
             products=self.products,
-            primal=self.certificate.primal,
+            primal=primal,
             n_accesses=self.n_accesses - n_summed,
+            rescales=rescales,
         )
-        if point is not None:
-            self.primal_scale = point.scale
-            self.certificate = Certificate.from_bounds(
-                point.primal, self._best_dual, self.weights.n_updates, point.margin
-            )
 
     def _forget_dual_unless(self, sqnorm):
         """Forget the best dual value, unless the weight vector had this squared norm all the time."""

@@ -108,6 +108,29 @@ def least_objective(
     )
 
 
+def objective(data: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str) -> float:
+    """|w|^2 / 2 + C sum_k max(0, 1 - w.y_k)^2, or not squared: "hinge".
+
+    Parameters
+    ----------
+    data : ndarray of float64, shape (m, d)
+        y_k, without slack features.
+    weights : ndarray of float64, shape (d,)
+    C : float
+        inf: the hard margin, whose objective is inf where some w.y_k is below 1, but for rounding.
+    loss : "squared_hinge" or "hinge"
+
+    Returns
+    -------
+    float
+    """
+    products, sqnorm = data @ weights, weights @ weights
+    if np.isinf(C):
+        return float(0.5 * sqnorm) if products.min() >= 1 - 1e-9 else np.inf
+    slacks = np.maximum(1 - products, 0)
+    return float(0.5 * sqnorm + C * np.sum(slacks if loss == "hinge" else slacks**2))
+
+
 def problems(n_problems: int = 9) -> Iterator[Problem]:
     """Small random problems, separable and not, of integers and of reals, with C = 1, 100 and inf."""
     for seed in range(n_problems):

@@ -22,16 +22,15 @@ def objective(classifier, X, y, C, loss="squared_hinge"):
 
 
 def assert_primal(name, classifier, X, y, C, loss):
-    """The primal objective stated is that of the coefficients, or of a multiple of them."""
-    primal = classifier.certificates_[0].primal
+    """The primal objectives stated are those of the coefficients and of their best multiple."""
+    certificate = classifier.certificates_[0]
+    assert_allclose(certificate.primal, objective(classifier, X, y, C, loss), rtol=1e-9)
     if unscaled(name):
         products = np.where(y == classifier.classes_[1], 1, -1) * classifier.decision_function(X)
         bias_weight = classifier.intercept_[0] / classifier.intercept_scaling
         sqnorm = np.sum(classifier.coef_**2) + bias_weight**2
         best = oracles.best_multiple(products, sqnorm, C)
-        assert best * (1 - 1e-9) <= primal <= best * (1 + 1e-6)
-    else:
-        assert_allclose(primal, objective(classifier, X, y, C, loss), rtol=1e-9)
+        assert best * (1 - 1e-9) <= certificate.rescaled_primal <= best * (1 + 1e-6)
 
 
 def assert_same_problem(name, one, other, X, y, C, loss="squared_hinge"):

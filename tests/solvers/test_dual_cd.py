@@ -182,7 +182,7 @@ def shrinking_oracle(data, upper, diagonal, order, generator, passes, alpha, w):
         active = np.array(left, dtype=np.int32)
         worst = [max(violations, default=0), min(violations, default=0)]
         # From here on signs of roundings would decide what is removed.
-        settled = settled or worst[0] - worst[1] < 1e-8 or any(0 < abs(v) < 1e-10 for v in worst)
+        settled = settled or worst[0] - worst[1] < 1e-8 or any(0 < abs(v) < 1e-10 for v in violations)
         if len(active) == 0 or n_changed == 0:
             break
         most = max(violations) if max(violations) > 0 else math.inf

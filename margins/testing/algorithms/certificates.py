@@ -7,7 +7,13 @@ import numpy as np
 from margins.losses import loss_of
 from margins.testing.algorithms.fits import PROVING, check, make
 from margins.testing.reports import require
-from margins.testing.truth import least_objective, maximum_margin, problems, separable_problem
+from margins.testing.truth import (
+    least_objective,
+    maximum_margin,
+    objective,
+    problems,
+    separable_problem,
+)
 
 SLACK = 1e-9  # relative rounding error of values that are compared with exact ones
 
@@ -88,11 +94,17 @@ def _require_true(classifier, problem, certificate):
     w, b = classifier.coef_[0], classifier.intercept_[0]
     weights = np.append(w, b / rho if rho else 0.0)
     require(np.isfinite(weights).all(), f"coef_ and intercept_ {weights}", "finite numbers")
-    attained = least_objective(data, weights, problem.C, loss)
+    attained = objective(data, weights, problem.C, loss)
     require(
         attained <= certificate.primal * (1 + SLACK),
         f"primal {certificate.primal}",
-        f"at least {attained}, what the best multiple of coef_ and intercept_ attains",
+        f"at least {attained}, what coef_ and intercept_ attain",
+    )
+    best = least_objective(data, weights, problem.C, loss)
+    require(
+        best <= certificate.rescaled_primal * (1 + SLACK),
+        f"margin {certificate.margin}",
+        f"at most {1 / math.sqrt(2 * best)}, that of the best multiple of coef_ and intercept_",
     )
     require(
         certificate.dual <= attained * (1 + SLACK),
