@@ -36,6 +36,7 @@ from margins.rules._weight_vector cimport (
     WeightVector, apply_decay, apply_step, describe_sample, prefetch_sample, product,
 )
 
+from margins.linalg.time_limits import check_time
 from margins.rules.errors import RuleError
 
 abi = ABI
@@ -51,8 +52,8 @@ cdef class SampleLoop:
     A subclass defines `process`, which processes order[begin:end] without the GIL, and a method
     ``full_epoch(data, weights, rules, order, full_pass_rules=None, averaging=None)``, which returns how
     many samples of the full pass changed the model, and leaves `n_rejected`, `n_unmoved` and `n_accesses`.
-    `run` makes one pass in chunks; between two chunks errors of rules and rows are raised, and Ctrl-C is
-    honoured. `process` returns at the first number that is not finite, recorded in its tally.
+    `run` makes one pass in chunks; between two chunks errors of rules and rows are raised, and Ctrl-C and time
+    limits are honoured: what a loop changes has to be consistent there. `process` returns at the first number that is not finite, recorded in its tally.
 
     Attributes
     ----------
@@ -111,6 +112,7 @@ cdef class SampleLoop:
             begin = end
             if self.n_accesses >= self._next_signal_check:
                 PyErr_CheckSignals()
+                check_time()
                 self._adapt_chunk()
                 self._next_signal_check = self.n_accesses + self.chunk_size()
         return 0

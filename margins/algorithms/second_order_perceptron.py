@@ -7,7 +7,7 @@ import numpy as np
 
 from margins.estimators.custom import OwnLoopClassifier, State
 from margins.parameters import Interval, parameter
-from margins.solvers.custom._second_order import process
+from margins.solvers.custom._second_order import SecondOrderLoop
 
 MAX_FEATURES = 10_000  # a matrix of 800 MB
 
@@ -24,13 +24,15 @@ class SecondOrderState(State):
         self._slack_sqnorm = 0.0  # sum of squares of slack terms
 
     def process(self, data, order):
-        n_changed, sqnorm = process(data, order, self.T, self.coordinates, self.v, self.dual)
-        self.n_updates += n_changed
-        if self.dual is None:
-            self._slack_sqnorm += sqnorm
-        else:
-            self._slack_sqnorm = float(np.sum(data.diagonal * np.square(self.dual)))
-        return n_changed
+        loop = SecondOrderLoop(self.T, self.coordinates, self.v, self.dual)
+        try:
+            return loop.full_epoch(data, None, None, order)
+        finally:  # also of a part of them, where a time limit comes first
+            self.n_updates += loop.n_mistakes
+            if self.dual is None:
+                self._slack_sqnorm += loop.slack_sqnorm
+            else:
+                self._slack_sqnorm = float(np.sum(data.diagonal * np.square(self.dual)))
 
     def without_dual(self):
         other = copy.deepcopy(self)

@@ -34,11 +34,18 @@ from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
-from margins.estimators.multiclass import RowsOfThread, one_vs_rest, positive_codes, seeds_of
+from margins.estimators.multiclass import (
+    RowsOfThread,
+    n_threads_of,
+    one_vs_rest,
+    positive_codes,
+    seeds_of,
+)
 from margins.estimators.names import Caller
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
+from margins.linalg.time_limits import TimeBudget
 from margins.losses import HardMargin, loss_of
 from margins.parameters import (
     BOOLEAN,
@@ -89,6 +96,13 @@ class BaseMarginClassifier(
     )
     max_iter: int = parameter(
         Interval(1, math.inf, "left", integer=True), "Full epochs at most.", default=1000
+    )
+    max_time: float | None = parameter(
+        optional(Interval(0, math.inf, "neither")),
+        "Seconds of wall time after which training ends, with the certificate of what it has reached; "
+        "classes share them. The certificate itself, a pass over the samples, comes in addition. With a "
+        "limit that is reached, results depend on the machine. None: no limit.",
+        default=None,
     )
     random_state: int | np.random.RandomState | None = parameter(
         optional(
@@ -286,7 +300,15 @@ class BaseMarginClassifier(
             report=self._reporter() if self.verbose else None,
             theta=self._theta,
             model_scale=self._model_scale,
+            time_budget=self._time_budget(),
         )
+
+    def _time_budget(self):
+        """The time of all runs of a fit: TimeBudget; None: no limit."""
+        if self.max_time is None:
+            return None
+        n_problems = len(positive_codes(len(self.classes_)))
+        return TimeBudget(self.max_time, n_problems, n_threads_of(self.n_jobs, n_problems))
 
     def _reporter(self):
         """A function that prints a line of progress, under the registered name."""

@@ -63,16 +63,26 @@ def one_vs_rest(train, seeds, n_jobs):
     list
         The values that `train` returned, in the order of the problems.
     """
-    n_threads = 1 if len(seeds) == 1 else min(_n_threads(n_jobs), len(seeds))
+    n_threads = n_threads_of(n_jobs, len(seeds))
     if n_threads == 1:
         return [train(index, seed) for index, seed in enumerate(seeds)]
     return _in_threads(train, seeds, n_threads)
 
 
-def _n_threads(n_jobs):
+def n_threads_of(n_jobs, n_problems):
+    """The number of threads that train so many problems: int.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        In joblib's convention.
+    n_problems : int
+    """
+    if n_problems == 1:
+        return 1
     # Shared memory is required, not preferred: processes would copy X.
     backend, of_context = get_active_backend(require="sharedmem")
-    return backend.effective_n_jobs(of_context if n_jobs is None else n_jobs)
+    return min(backend.effective_n_jobs(of_context if n_jobs is None else n_jobs), n_problems)
 
 
 def _in_threads(train, seeds, n_threads):

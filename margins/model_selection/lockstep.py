@@ -112,6 +112,8 @@ def _reason_against(params):
         return f"kernel={params['kernel']!r} is not linear"
     if not (isinstance(params["C"], float) and params["C"] == math.inf):
         return f"C={params['C']!r} is not inf"
+    if params["max_time"] is not None:
+        return f"max_time={params['max_time']!r} is of one fit"
     if params["verbose"]:
         return f"verbose={params['verbose']!r} prints lines for every fit"
     if not isinstance(params["random_state"], Integral):

@@ -8,7 +8,8 @@ certificate proves the accuracy. `Run.train` is the loop over phases, `Run._run_
 import time
 from collections.abc import Iterable
 
-from margins.solvers.base import Phase, PhaseRecord
+from margins.linalg.time_limits import TimeLimitReached, time_limit
+from margins.solvers.base import EpochReport, Phase, PhaseRecord
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
 from margins.solvers.options import RunOptions as RunOptions
@@ -25,11 +26,12 @@ class Run(RunState):
 
     def train(self, phases: Iterable[Phase]):
         """Run the phases in order, until one of them ends the run."""
+        if self.options.time_budget is not None:
+            self.limit_time(self.options.time_budget.end_of_next())
         for phase in phases:
-            if self.n_epochs >= self.max_iter:
-                self.message = self._max_iter_message()
-                break
-            if self._run_phase(phase):
+            if self.n_epochs > 0:  # however short the time, a part of an epoch runs
+                self.message = self._limit_message()
+            if self.message is not None or self._run_phase(phase):
                 break
         self.conclude()
 
@@ -38,14 +40,28 @@ class Run(RunState):
         solver = self.begin_phase(phase)
         while True:
             self.begin_epoch()
-            report = solver.epoch(self)
+            try:
+                with time_limit(self.end_of_time):
+                    report = solver.epoch(self)
+                is_whole = True
+            except TimeLimitReached:
+                report, is_whole = self.report_of_part(), False
             self.add(report)
             self.end_epoch(solver.name)
-            ends_run = self._ends_run(phase, solver)
+            ends_run = not is_whole or self._ends_run(phase, solver)
             if ends_run or self._ends_phase(phase, solver, report):
                 break
         self.end_phase()
         return ends_run
+
+    def limit_time(self, end):
+        """End the run, within an epoch if need be, at a time as `time.perf_counter` counts it."""
+        self.end_of_time = end
+
+    def report_of_part(self):
+        """The report on an epoch that the time limit has ended before the solver could: EpochReport."""
+        self.message = self._limit_message()
+        return EpochReport(1, 0, check_gap=False, primal=self._primal)
 
     def begin_phase(self, phase):
         """Begin a phase: its solver."""
@@ -120,10 +136,10 @@ class Run(RunState):
         has_converged = self.clean and not solver.decays
         if self.message is None and phase.infeasible is not None and not has_converged:
             self.message = phase.infeasible(self)
-        if self.message is None and self.n_epochs >= self.max_iter:
+        if self.message is None and self._limit_message() is not None:
             # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
             is_done = self.finished and not (self.eps is None and solver.decays)
-            self.message = None if is_done else self._max_iter_message()
+            self.message = None if is_done else self._limit_message()
         return self.message is not None
 
     def _is_done(self, phase, solver):
@@ -160,8 +176,8 @@ class Run(RunState):
         """True if a run that is trained with others ends: nothing changed, stopped, or out of epochs."""
         if self.clean and self.standstill is None:
             self.message = None  # an observer that stopped it was late
-        elif self.message is None and self.n_epochs == self.max_iter:
-            self.message = self._max_iter_message()
+        elif self.message is None:
+            self.message = self._limit_message()
         return self.clean or self.message is not None
 
     def conclude(self):
@@ -182,8 +198,13 @@ class Run(RunState):
         if self._watch is not None:
             self._watch.end()
 
-    def _max_iter_message(self):
-        return f"max_iter={self.max_iter} full epochs came first"
+    def _limit_message(self):
+        """Which limit has been reached, if any: str or None."""
+        if self.n_epochs >= self.max_iter:
+            return f"max_iter={self.max_iter} full epochs came first"
+        if time.perf_counter() >= self.end_of_time:
+            return f"max_time={self.options.time_budget.seconds:g} seconds came first"
+        return None
 
     def _note_standstill(self, n_unmoved):
         """Distinguish an epoch that could not change anything from one that did not have to."""

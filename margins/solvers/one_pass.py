@@ -1,5 +1,8 @@
 """Runs of several problems over the same samples, which share every pass over them."""
 
+import math
+import time
+
 # Samples that one run after the other processes: their rows, or rows of a kernel matrix, stay in the
 # cache.
 SLICE = 512
@@ -16,6 +19,10 @@ def train_in_one_pass(runs, phases):
     phases : list of Phase
         One for each run, of rules without active sets.
     """
+    budget = runs[0].options.time_budget
+    end_of_time = math.inf if budget is None else budget.end
+    for run in runs:
+        run.limit_time(end_of_time)
     active = [(run, run.begin_phase(phase)) for run, phase in zip(runs, phases, strict=True)]
     while active:
         for run, _ in active:
@@ -24,6 +31,10 @@ def train_in_one_pass(runs, phases):
         for begin in range(0, len(orders[0]), SLICE):
             for (run, solver), order in zip(active, orders, strict=True):
                 run.add(solver.process(run, order[begin : begin + SLICE]))
+            if time.perf_counter() >= end_of_time and begin + SLICE < len(orders[0]):
+                for run, _ in active:
+                    run.add(run.report_of_part())
+                break
         remaining = []
         for run, solver in active:
             run.end_epoch(solver.name)

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from margins.linalg.time_limits import TimeBudget
+
 
 class RunOptions(NamedTuple):
     """The options of a run, beside samples and loss.
@@ -29,6 +31,8 @@ class RunOptions(NamedTuple):
         ``averaging(weights)`` makes what averages the iterates of the whole run.
     new_weights : callable or None
         ``new_weights(data)`` makes what is trained in place of a `WeightVector`.
+    time_budget : margins.linalg.time_limits.TimeBudget or None
+        The time of all runs of a fit; None: no limit.
     model_scale : float or None
         The factor from the hypothesis to the model; None: the one of least objective.
     """
@@ -43,4 +47,5 @@ class RunOptions(NamedTuple):
     held_out: float = 0.0
     averaging: Callable | None = None
     new_weights: Callable | None = None
+    time_budget: TimeBudget | None = None
     model_scale: float | None = None

@@ -58,7 +58,9 @@ class RunState:
         Factors by which the hypothesis and the dual variables attain the certified objectives.
     n_epochs : int
     n_accesses : int
-        Accesses of a sample.
+        Accesses of a sample; those of an epoch that the time limit has ended are not counted.
+    end_of_time : float
+        When the time limit ends the run, in seconds of `time.perf_counter`; inf: never.
     clean : bool
         True if the last full epoch changed nothing.
     converged : bool
@@ -108,6 +110,7 @@ class RunState:
         self.phases: list[PhaseRecord] = []
         self.solver: Solver | None = None
         self.n_epochs = self.n_accesses = 0
+        self.end_of_time = math.inf
         self._report: EpochReport | None = None  # of the epoch, as far as it has run
         self._checks_gap = True  # at the end of the last epoch
         self.clean = self.converged = False

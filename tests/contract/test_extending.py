@@ -138,6 +138,8 @@ def test_the_tables_of_the_run_name_what_algorithms_may_use():
     named = {name for cell, _ in rows("The run") for name in re.findall(r"`(\w+)", cell)}
     of_the_driver = {
         "train",
+        "limit_time",
+        "report_of_part",
         "begin_phase",
         "end_phase",
         "begin_epoch",

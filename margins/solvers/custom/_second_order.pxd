@@ -8,4 +8,5 @@ cdef class SecondOrderLoop(SampleLoop):
     cdef double[:, ::1] T
     cdef double[::1] w, v, alpha
     cdef double[::1] f, r               # T x_k and P x_k
+    cdef readonly Py_ssize_t n_mistakes
     cdef readonly double slack_sqnorm   # the sum of D_k over the mistakes

@@ -39,6 +39,7 @@ cdef class SecondOrderLoop(SampleLoop):
 
     Attributes
     ----------
+    n_mistakes : int
     slack_sqnorm : float
         The sum of D_k over the mistakes.
     """
@@ -75,9 +76,11 @@ cdef class SecondOrderLoop(SampleLoop):
     cdef int process(
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
+        cdef Py_ssize_t before = tally.n_changed
         self.slack_sqnorm += _process(
             self.data, order, begin, end, self.T, self.w, self.v, self.alpha, self.f, self.r, tally
         )
+        self.n_mistakes += tally.n_changed - before
         return 0
 
 
@@ -118,17 +121,3 @@ cdef double _process(
         if n > d:
             w[:] = 0   # exactly, as P v is
     return slack_sqnorm
-
-
-def process(BinaryData data not None, const int32_t[::1] order, T, w, v, alpha):
-    """Process the samples of `order` by a `SecondOrderLoop`.
-
-    Returns
-    -------
-    n_changed : int
-        How many were mistakes.
-    slack_sqnorm : float
-        The sum of their D_k.
-    """
-    loop = SecondOrderLoop(T, w, v, alpha)
-    return loop.full_epoch(data, None, None, order), loop.slack_sqnorm

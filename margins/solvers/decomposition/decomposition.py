@@ -26,6 +26,7 @@ import math
 import numpy as np
 
 from margins.data.binary_data import array_of_each
+from margins.linalg.time_limits import time_is_over
 from margins.solvers.base import EpochReport, Solver
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
 from margins.tuning import TUNING
@@ -85,7 +86,7 @@ class DecompositionSolver(Solver):
         required = run.loss.required_gap(run.eps)
         n_accesses = n_changed = 0
         is_proven = is_stationary = False
-        while n_accesses < len(self._alpha) and not (is_proven or is_stationary):
+        while n_accesses < len(self._alpha) and not (is_proven or is_stationary or time_is_over()):
             margins = self._signs * (self._v + self._sqrho * self._label_sum)
             is_proven = self._gap(run.loss, margins) <= self._tuning.gap_share * required
             if not is_proven:

@@ -26,6 +26,8 @@ from margins._sparse cimport axpy, dot
 from margins.linalg._sums cimport dot_of
 from margins._update cimport BinaryData
 
+from margins.linalg.time_limits import time_is_over
+
 import numpy as np
 
 # ---------------------------------------------------------------------------- sums over a working set
@@ -188,7 +190,7 @@ cdef class Objective:
         """Make Newton steps until the gap is at most `share` of the dual value, or `min_gap`: int.
 
         Returns the number of steps. They end early if a step does not reduce the objective by more than
-        rounding errors.
+        rounding errors, or if the time limit is reached.
         """
         cdef Py_ssize_t n_steps = 0
         with nogil:
@@ -202,6 +204,8 @@ cdef class Objective:
                 n_steps += 1
                 with gil:
                     PyErr_CheckSignals()
+                    if time_is_over():
+                        break
         return n_steps
 
     cdef void _evaluate(self) noexcept nogil:

@@ -1,0 +1,131 @@
+"""A time limit ends any fit, within an epoch if need be, with a true certificate."""
+
+import time
+
+import numpy as np
+import pytest
+from algorithm_groups import ALGORITHMS, NAMES, quiet
+from certified_problems import Problem, assert_true
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins.linalg.time_limits import TimeBudget, TimeLimitReached, check_time, time_is_over, time_limit
+
+SHORTEST = 1e-9  # seconds: over before the first check
+LIMIT = 0.1
+# Beyond the limit: a chunk of samples, a certificate, and what else the machine does.
+ALLOWED = 1.0
+
+
+def params_of(name):
+    return {"gamma": 1e-6} if name == "pfm" else {}
+
+
+def overlapping(n_samples=3000, n_features=5):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, n_features))
+    return X, np.where(X[:, 0] + rng.normal(size=n_samples) > 0, 1, -1)
+
+
+@quiet
+@pytest.mark.parametrize("name", NAMES)
+def test_the_shortest_limit_leaves_a_model_with_a_true_certificate(name):
+    X, y = overlapping(n_samples=12)
+    problem = Problem(X, y, rho=1.0, C=1.0, loss=ALGORITHMS[name]().loss)
+    classifier = ALGORITHMS[name](
+        C=1.0, intercept_scaling=1.0, fit_intercept=True, max_time=SHORTEST, random_state=0
+    )
+    classifier.set_params(**params_of(name)).fit(X, y)
+    assert classifier.n_iter_ == 1
+    assert_true(problem, classifier)
+
+
+@quiet
+@pytest.mark.parametrize("name", NAMES)
+def test_a_limit_ends_a_fit_within_an_epoch(name):
+    X, y = overlapping()
+    classifier = ALGORITHMS[name](max_time=SHORTEST, random_state=0, **params_of(name)).fit(X, y)
+    others = ALGORITHMS[name](max_iter=1, random_state=0, **params_of(name)).fit(X, y)
+    assert classifier.n_iter_ == len(classifier.learning_curve_[0]) == 1
+    assert classifier.learning_curve_[0][0].certificate == classifier.certificates_[0]
+    if name != "auto":  # an epoch of Newton steps counts as one update
+        assert not classifier.converged_
+        assert classifier.n_updates_ < others.n_updates_
+
+
+@quiet
+@pytest.mark.parametrize("name", ["cramma", "micra", "margitron", "aggressive-romma", "mpu"])
+def test_a_fit_that_would_take_long_ends_in_time(name):
+    X, y = load_breast_cancer(return_X_y=True)  # not scaled
+    classifier = ALGORITHMS[name](C=1.0, eps=1e-4, max_time=LIMIT, random_state=0)
+    begin = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match=r"max_time=0\.1 seconds came first"):
+        classifier.fit(X, y)
+    assert LIMIT <= time.perf_counter() - begin < LIMIT + ALLOWED
+    assert classifier.certificates_[0].n_updates == classifier.n_updates_ > 0
+
+
+@quiet
+@pytest.mark.parametrize("solver", ["newton", "decomposition", "conjugate", "unlearning", "dcd"])
+def test_every_solver_ends_in_time(solver):
+    X, y = overlapping(n_samples=6000, n_features=20)
+    kernel = "linear" if solver == "newton" else "rbf"
+    params = {"loss": "hinge", "C": 100.0, "kernel": kernel, "eps": 1e-9, "random_state": 0}
+    classifier = margins.MarginClassifier(solver=solver, max_time=LIMIT, **params)
+    begin = time.perf_counter()
+    classifier.fit(X, y)
+    assert time.perf_counter() - begin < LIMIT + 3 * ALLOWED  # kernel rows of the certificate
+    (certificate,) = classifier.certificates_
+    assert 0 <= certificate.dual <= certificate.primal
+
+
+@quiet
+@pytest.mark.parametrize("name", ["perceptron", "pdm", "auto", "budget-perceptron"])
+def test_classes_share_the_time(name):
+    X, y = load_digits(return_X_y=True)
+    params = {"max_iter": 10**6, "random_state": 0, "max_time": 0.5}
+    params |= {"eps": 1e-9} if name in ("pdm", "auto") else {}
+    begin = time.perf_counter()
+    classifier = ALGORITHMS[name](**params).fit(X, y)
+    assert time.perf_counter() - begin < 0.5 + ALLOWED
+    assert all(certificate.n_updates > 0 for certificate in classifier.certificates_)
+    assert classifier.score(X, y) > 0.5
+
+
+@quiet
+@pytest.mark.parametrize("name", ["perceptron", "mpu", "alma", "auto", "second-order-perceptron"])
+def test_a_limit_that_is_not_reached_changes_nothing(name):
+    X, y = overlapping(n_samples=300)
+    limited = ALGORITHMS[name](max_iter=20, random_state=0, max_time=3600).fit(X, y)
+    unlimited = ALGORITHMS[name](max_iter=20, random_state=0).fit(X, y)
+    assert_array_equal(limited.coef_, unlimited.coef_)
+    assert limited.certificates_ == unlimited.certificates_
+
+
+@pytest.mark.parametrize("max_time", [0, -1.0, float("nan"), "1"])
+def test_a_limit_that_is_no_time_is_rejected(max_time):
+    X, y = overlapping(n_samples=10)
+    with pytest.raises((ValueError, TypeError), match="max_time"):
+        margins.MarginClassifier(max_time=max_time).fit(X, y)
+
+
+def test_limits_are_nested_and_of_one_context():
+    past = time.perf_counter() - 1
+    with time_limit(past):
+        with pytest.raises(TimeLimitReached):
+            check_time()
+        with time_limit(float("inf")):
+            check_time()
+        assert time_is_over()
+    check_time()
+
+
+def test_what_a_problem_leaves_is_for_those_after_it():
+    budget = TimeBudget(8.0, n_problems=4, n_threads=1)
+    first, second = (budget.end_of_next() - time.perf_counter() for _ in range(2))
+    assert first == pytest.approx(2, abs=0.1)
+    assert second == pytest.approx(8 / 3, abs=0.1)
+    budget = TimeBudget(8.0, n_problems=4, n_threads=2)
+    assert budget.end_of_next() - time.perf_counter() == pytest.approx(4, abs=0.1)
