@@ -114,9 +114,9 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
     (certificate,) = classifier.certificates_
     model = problem.model_of(classifier)
     lowest, highest = problem.range_of_objective(model)
-    least = lowest  # of the best multiple
+    least, attained = lowest, highest  # of the best multiple
     if attempt.sets_length:
-        least = problem.range_of_objective(model, problem.least_objective)[0]
+        least, attained = problem.range_of_objective(model, problem.least_objective)
         if problem.is_hard:
             lowest, highest = problem.range_of_objective(model, problem.hard_objective)
     faults = []
@@ -129,7 +129,7 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
         faults.append(f"primal {certificate.primal!r} is below the objective {float(lowest):.6g}")
     if exceeds(certificate.primal, highest, tolerance) and certificate.primal != math.inf:
         faults.append(f"primal {certificate.primal!r} is above the objective {float(lowest):.6g}")
-    best = min([highest, *feasible])
+    best = min([attained, *feasible])
     if exceeds(certificate.dual, best, tolerance):
         faults.append(f"dual {certificate.dual!r} is above the attained {float(best):.6g}")
     # upper_bound >= 1 / sqrt(2 best)

@@ -308,4 +308,4 @@ def margin_bounds(products, sqnorm, weights):
     # A product that is 0 but for the rounding of larger ones does not separate the classes.
     if margin > 0 and smallest > ROUNDING * float(products.max()):
         return Bounds(0.5 / margin / margin, dual, 1 / smallest, dual_scale, margin)
-    return Bounds(math.inf, dual, dual_scale, dual_scale, margin)
+    return Bounds(math.inf, dual, dual_scale, dual_scale, min(margin, 0.0))

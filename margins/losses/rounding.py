@@ -36,7 +36,7 @@ class ReturnedPoint(NamedTuple):
     margin: float | None
 
 
-def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_accesses, rescales=True):
+def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_accesses):
     """The objective of the coefficients as they are returned, where rounding may have changed it.
 
     Parameters
@@ -55,36 +55,92 @@ def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_
         The primal value in ordinary precision.
     n_accesses : int
         Since the weight vector was last summed: each may have rounded its products with a kernel.
-    rescales : bool
-        False: of this multiple and no other.
 
     Returns
     -------
     ReturnedPoint or None
-        None: rounding is negligible, or nothing is stated. With `rescales`, of `scale` and of a multiple
-        that exceeds it by the rounding of the products, so that slacks which should vanish do, the
-        better one.
+        None: rounding is negligible, or nothing is stated. Of `scale` and of a multiple that exceeds it
+        by the rounding of the products, so that slacks which should vanish do, the better one.
     """
-    if not 0 < primal < math.inf or not 0 < scale < math.inf:
-        return None
-    coefficients = data.signs * hypothesis.dual if data.rows.is_kernel else hypothesis.weights
-    bias = data.sqrho * hypothesis.label_sum - theta
-    relative = scale * _rounding(data, coefficients, bias, n_accesses)
-    largest = relative * math.sqrt(float(data.ordinary_sqnorms.max()))
-    if not loss.max_sensitivity(len(data), largest, primal) > NEGLIGIBLE:
+    model = _Model(data, hypothesis, theta)
+    error = model.relative_error(loss, scale, products, primal, n_accesses)
+    if error == 0:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        errors = relative * np.sqrt(data.ordinary_sqnorms)
-        if not loss.sensitivity(scale * products, errors, primal) > NEGLIGIBLE:
-            return None
-        scales = [scale]
-        if rescales and largest < 0.1:
-            scales.append(scale * (1 + 2 * largest))
-        points = [
-            _point(loss, data, factor * coefficients, factor * bias, factor, rescales)
-            for factor in scales
-        ]
-    return min(points, key=lambda point: point.primal)
+        scales = [scale] if not error < 0.1 else [scale, scale * (1 + 2 * error)]
+        points = [_point(loss, model, factor) for factor in scales]
+        best = min(points, key=lambda point: point.primal)
+        if best.scale not in scales:  # other roundings than those just tried
+            best = _point(loss, model, best.scale)._replace(scale=best.scale)
+    return best
+
+
+def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, primals, n_accesses):
+    """The bounds of coefficients whose length is not that of the least objective, where rounding matters.
+
+    Parameters
+    ----------
+    loss, data, hypothesis, theta, products, n_accesses
+        As of `returned_point`.
+    weights : WeightVector
+        With the dual variables.
+    scale : float
+        From the hypothesis to the coefficients.
+    primals : list of (float, float)
+        Multiples of the hypothesis, and their primal values in ordinary precision.
+
+    Returns
+    -------
+    margins.losses.base.Bounds or None
+        None: rounding is negligible.
+    """
+    model = _Model(data, hypothesis, theta)
+    if not any(
+        model.relative_error(loss, multiple, products, primal, n_accesses) > 0
+        for multiple, primal in primals
+    ):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        high, low, sqnorm = model.scores(scale)
+        exact = data.signs * (high + low)
+        return loss.bounds(exact, sqnorm, weights).at_scale(1.0, loss, exact, sqnorm)
+
+
+class _Model:
+    """The coefficients and the intercept of a hypothesis, not yet scaled."""
+
+    def __init__(self, data, hypothesis, theta):
+        self.data = data
+        is_kernel = data.rows.is_kernel
+        self.coefficients = data.signs * hypothesis.dual if is_kernel else hypothesis.weights
+        self.bias = data.sqrho * hypothesis.label_sum - theta
+
+    def relative_error(self, loss, scale, products, primal, n_accesses):
+        """How much of functional margin 1 may be rounding, if that matters to the objective; else 0.
+
+        Parameters as of `returned_point`.
+        """
+        if not 0 < primal < math.inf or not 0 < scale < math.inf:
+            return 0.0
+        sqnorms = self.data.ordinary_sqnorms
+        relative = scale * _rounding(self.data, self.coefficients, self.bias, n_accesses)
+        largest = relative * math.sqrt(float(sqnorms.max()))
+        if not loss.max_sensitivity(len(self.data), largest, primal) > NEGLIGIBLE:
+            return 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            errors = relative * np.sqrt(sqnorms)
+            matters = loss.sensitivity(scale * products, errors, primal) > NEGLIGIBLE
+        return largest if matters else 0.0
+
+    def scores(self, scale):
+        """Scores in twice the working precision, and |w|^2 with the bias, of rounded coefficients."""
+        data, coefficients, bias = self.data, scale * self.coefficients, scale * self.bias
+        if data.rows.is_kernel:
+            high, low, sqnorm = kernel_scores(data.rows, coefficients, bias)
+        else:
+            high, low = scores(data.rows, coefficients, bias)
+            sqnorm = float(coefficients @ coefficients)
+        return high, low, sqnorm + bias * bias / data.sqrho if data.sqrho > 0 else sqnorm
 
 
 def _rounding(data, coefficients, bias, n_accesses):
@@ -100,18 +156,10 @@ def _rounding(data, coefficients, bias, n_accesses):
     return (math.sqrt(n_terms) + 8) * UNIT * size
 
 
-def _point(loss, data, coefficients, bias, scale, rescales):
-    """The objective of some coefficients, in twice the working precision."""
-    if data.rows.is_kernel:
-        high, low, sqnorm = kernel_scores(data.rows, coefficients, bias)
-    else:
-        high, low = scores(data.rows, coefficients, bias)
-        sqnorm = float(coefficients @ coefficients)
-    if data.sqrho > 0:
-        sqnorm += bias * bias / data.sqrho
+def _point(loss, model, scale):
+    """The objective of rounded coefficients, in twice the working precision."""
+    high, low, sqnorm = model.scores(scale)
+    signs = model.data.signs
     # 1 - high is exact where it cancels.
-    slacks = (1 - data.signs * high) - data.signs * low
-    if not rescales:
-        return ReturnedPoint(0.5 * sqnorm + loss.value_of_slacks(slacks), scale, None)
-    primal, margin, multiple = loss.objective(slacks, sqnorm)
+    primal, margin, multiple = loss.objective((1 - signs * high) - signs * low, sqnorm)
     return ReturnedPoint(primal, scale * multiple, margin)

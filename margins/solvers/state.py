@@ -9,7 +9,7 @@ from margins.certificate import Certificate
 from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
-from margins.losses.rounding import returned_point
+from margins.losses.rounding import returned_bounds, returned_point
 from margins.solvers.base import EpochReport, PhaseRecord, Problem, Solver, solver_path
 from margins.solvers.certification import bounds_of
 from margins.solvers.history import Epoch
@@ -235,39 +235,33 @@ class RunState:
         self._is_as_returned = True
         if self.solver is not None and self.solver.sums_are_fresh:
             return  # rounded once, as the scores of predictions are
-        certificate, has_own_scale = self.certificate, self.options.model_scale is not None
-        primal, margin = certificate.primal, certificate.margin
-        best = self._returned_point(
-            self.primal_scale, certificate.rescaled_primal if has_own_scale else primal
-        )
-        point = best
-        if best is not None:
-            self.primal_scale = best.scale
-            margin = best.margin
-        if has_own_scale:
-            point = self._returned_point(self.options.model_scale, primal, rescales=False)
-            if best is not None and margin is None:
-                margin = 1 / math.sqrt(2 * best.primal)
-        if best is not None or point is not None:
-            primal = primal if point is None else point.primal
-            self.certificate = Certificate.from_bounds(
-                primal, self._best_dual, self.weights.n_updates, margin
-            )
-
-    def _returned_point(self, scale, primal, rescales=True):
-        """The objective of a rounded multiple of the hypothesis: see `returned_point`."""
         n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
-        return returned_point(
-            self.loss,
-            self.data,
-            self.hypothesis,
-            scale=scale,
-            theta=self.theta,
-            products=self.products,
-            primal=primal,
-            n_accesses=self.n_accesses - n_summed,
-            rescales=rescales,
-        )
+        state = {
+            "theta": self.theta,
+            "products": self.products,
+            "n_accesses": self.n_accesses - n_summed,
+        }
+        primal, scale = self.certificate.primal, self.options.model_scale
+        if scale is None:
+            point = returned_point(
+                self.loss, self.data, self.hypothesis, scale=self.primal_scale, primal=primal, **state
+            )
+            if point is not None:
+                self.primal_scale = point.scale
+        else:
+            point = returned_bounds(
+                self.loss,
+                self.data,
+                self.hypothesis,
+                self.weights,
+                scale=scale,
+                primals=[(scale, primal), (self.primal_scale, self.certificate.rescaled_primal)],
+                **state,
+            )
+        if point is not None:
+            self.certificate = Certificate.from_bounds(
+                point.primal, self._best_dual, self.weights.n_updates, point.margin
+            )
 
     def _forget_dual_unless(self, sqnorm):
         """Forget the best dual value, unless the weight vector had this squared norm all the time."""

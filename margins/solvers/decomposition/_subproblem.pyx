@@ -26,6 +26,8 @@ cdef enum:
     BLOCK = 2048        # columns that are summed at a time: they stay in the cache
     ALTERNATIONS = 10   # steps at most to the best point of an edge of the plane
 
+cdef float MIN_DIAGONAL = 1e-30
+
 cdef extern from *:
     """
     /* Of finite numbers a compiler may vectorise a maximum. */
@@ -151,7 +153,8 @@ def minimise(
     cdef Py_ssize_t n = g.shape[0], n_pairs = 0
     cdef int64_t first, second
     cdef float least = 0, step_first, step_second
-    cdef const float[::1] diagonal = np.ascontiguousarray(np.diagonal(Q))
+    # A zero row without a diagonal term has none; its step ends at a bound.
+    cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(MIN_DIAGONAL))
     cdef const float[::1] inverse = 1 / np.asarray(diagonal)
     cdef float[::1] gains = np.empty(n, np.float32)
     with nogil:

@@ -72,7 +72,8 @@ class DecompositionSolver(Solver):
         self._signs = data.signs.astype(np.float64)
         self._sqrho = data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
-        self._diagonal = data.ordinary_sqnorms + self._diag
+        # Of a zero row without a diagonal term the violation is a slope, whatever divides it.
+        self._diagonal = np.maximum(data.ordinary_sqnorms + self._diag, 1 / MAX_SINGLE)
         self._alpha = np.minimum(run.weights.dual, self._upper)
         # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
         self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
@@ -119,7 +120,8 @@ class DecompositionSolver(Solver):
     def make_exact(self, run):
         """See `Solver.make_exact`."""
         if not self.sums_are_fresh:
-            self._give(run, self._proven_sums())
+            # The certificate of an unproven fit may be of any multiple, so every product may count.
+            self._give(run, self._proven_sums(of_all=True))
             self.sums_are_fresh = True
 
     def _gap(self, loss, margins):
@@ -182,14 +184,15 @@ class DecompositionSolver(Solver):
         self._alpha[working_set] = after
         return n_pairs if len(moved) else 0
 
-    def _proven_sums(self):
-        """The products in double precision where they may count, and lower bounds of the others."""
+    def _proven_sums(self, of_all=False):
+        """The products in double precision where they may count, or all of them, and lower bounds of the
+        others."""
         support = np.flatnonzero(self._alpha)
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
         margins = self._signs * (self._v + self._sqrho * self._label_sum)
         error = float(self._alpha.sum()) * self._blocks.rounding() if len(support) else 0.0
-        counts = (margins - error < 1 + CLEARANCE) | (self._alpha > 0)
+        counts = of_all | (margins - error < 1 + CLEARANCE) | (self._alpha > 0)
         counted = np.flatnonzero(counts)
         self._v[counted] = self._blocks.sums(counted, support, coefficients)
         return self._v if counts.all() else np.where(counts, self._v, self._v - self._signs * error)
