@@ -111,9 +111,16 @@ cdef class Rows:
         """True if so many numbers are not 0; counts no further, and none twice. Not for kernels."""
         return self.n_stored >= least and self._count(least) >= least
 
-    def n_nonzeros(self):
-        """How many numbers are not 0, the same in every storage; none is counted twice. Not for kernels."""
-        return self._count(self.n_stored + 1)
+    def mean_nonzeros(self, Py_ssize_t n_sampled):
+        """The mean number of non-zeros of so many rows, spread evenly, or of all: float. Not for kernels.
+
+        The same in every storage.
+        """
+        cdef Py_ssize_t i, total = 0, n = min(n_sampled, self.n_rows)
+        with nogil:
+            for i in range(n):
+                total += n_nonzero(self, i * self.n_rows // n)
+        return <double> total / max(n, 1)
 
     def _count(self, Py_ssize_t least):
         """The non-zeros of the first rows, as many rows as hold `least` of them, or of all."""

@@ -283,11 +283,14 @@ class PermutationTuning:
         The size of the consecutive rows in a chunk.
     block_samples : int
         The number of samples, from many chunks, that are permuted together.
+    sampled_rows : int
+        The number of rows whose non-zeros are counted: a count of all takes a tenth of some fits.
     """
 
     min_bytes: int = 1 << 24
     chunk_bytes: int = 1 << 13
     block_samples: int = 1 << 12
+    sampled_rows: int = 4096
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 With data larger than the cache, a pass in random order waits for memory at every sample, although rows
 are prefetched. File order, on the other hand, converges slowly, since neighbours in a file are similar.
 
-So large data are permuted in blocks: chunks of consecutive rows are permuted, and a block, many chunks
-from all parts of the data that together fit into the cache, is processed in random order. A chunk is
-longer than one memory access; its rows are similar, but many others are processed between two of them.
-Active sets inherit the order.
+So large data can be permuted in blocks: chunks of consecutive rows are permuted, and a block, many
+chunks from all parts of the data that together fit into the cache, is processed in random order. A chunk
+is longer than one memory access; its rows are similar, but many others are processed between two of
+them. Active sets inherit the order.
 """
 
 import functools
@@ -19,10 +19,6 @@ from margins.tuning import TUNING
 
 PERMUTATION = TUNING.permutation
 
-# The size of data is that of CSR with float64 and int32, whatever their storage: orders, and so results,
-# do not depend on it.
-BYTES_PER_NONZERO = 12
-
 
 class Orders:
     """The orders in which a run processes its samples.
@@ -31,29 +27,25 @@ class Orders:
     ----------
     n : int
         Number of samples.
-    rows : Rows
-        Their rows: large data are permuted in blocks.
     seed : int
     proven : bool
-        True: a proof ends the run, so orders affect only its speed: large data are permuted in blocks,
-        and by a faster permutation than NumPy's.
+        True: a proof ends the run, so orders affect only its speed: they may be in blocks, and by a
+        faster permutation than NumPy's.
     shuffle : {"epochs", "once", "never", "draws"}
         When the order is permuted; "draws": an epoch consists of as many draws with replacement as there
         are samples.
     n_held_out : int
         The number of samples, the first of the first order, that are never processed.
+    rows_per_chunk : int
+        The number of rows in a chunk of a block; 1: permute without blocks.
     """
 
-    def __init__(self, n, rows, seed, proven, shuffle="epochs", n_held_out=0):
+    def __init__(self, n, seed, proven, shuffle="epochs", n_held_out=0, rows_per_chunk=1):
         self.shuffle, self.n_held_out = shuffle, n_held_out
         self._n, self._seed, self._proven = n, seed, proven
         self._is_first = True
         self._made_order = self._made_generator = None
-        self.use(rows)
-
-    def use(self, rows):
-        """Use these rows of the samples from now on."""
-        self._chunk = rows_per_chunk(rows)
+        self.rows_per_chunk = rows_per_chunk
 
     # Created on demand: Newton steps need neither, and creation takes longer than some small fits. Not
     # by `functools.cached_property`, whose lock is one for all objects, and may be locked after a fork.
@@ -80,8 +72,8 @@ class Orders:
         if self.shuffle == "draws":
             return self._generator.integers(self._n, size=self._n, dtype=np.int32)
         if self._proven and self.shuffle == "epochs" and self.n_held_out == 0:
-            if self._chunk > 1:
-                return in_blocks(self._generator, self._n, self._chunk, size)
+            if self.rows_per_chunk > 1:
+                return in_blocks(self._generator, self._n, self.rows_per_chunk, size)
             if size is not None and size < self._n:
                 return spread(self._generator, self._n, size)
             mix(self._generator, self._order)
@@ -102,8 +94,8 @@ class Orders:
         some : ndarray of int32
             Indices of the samples, ascending.
         """
-        if self._chunk > 1:
-            return some[in_blocks(self._generator, len(some), self._chunk)]
+        if self.rows_per_chunk > 1:
+            return some[in_blocks(self._generator, len(some), self.rows_per_chunk)]
         order = some.copy()
         mix(self._generator, order)
         return order
@@ -207,14 +199,3 @@ def in_blocks(generator, n, rows_per_chunk, size=None):
     order[:n_full] = np.take(blocks, generator.permutation(block), axis=1).ravel()
     mix(generator, order[n_full:])
     return order
-
-
-def rows_per_chunk(rows):
-    """The number of rows in a chunk, the same in every storage; 1: permute without blocks."""
-    if rows.is_kernel or BYTES_PER_NONZERO * rows.n_stored < PERMUTATION.min_bytes:
-        return 1
-    n_bytes = BYTES_PER_NONZERO * rows.n_nonzeros()
-    if n_bytes < PERMUTATION.min_bytes:
-        return 1
-    rows_of_chunk = PERMUTATION.chunk_bytes * rows.n_rows // n_bytes
-    return min(max(rows_of_chunk, 1), PERMUTATION.block_samples // 16)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from margins.data.binary_data import of_each
+from margins.data.binary_data import of_each, sum_of_each
 from margins.losses._scaling import hinge_minimum
 from margins.losses.base import Bounds, Loss
 
@@ -49,7 +49,7 @@ class Hinge(Loss):
 
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`."""
-        return 2 * float(np.sum(of_each(self.C, n_samples))) * error / primal
+        return 2 * sum_of_each(self.C, n_samples) * error / primal
 
     def bounds(self, products, sqnorm, weights):
         """See `Loss.bounds`."""

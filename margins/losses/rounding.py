@@ -62,6 +62,8 @@ def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_
         None: rounding is negligible, or nothing is stated. Of `scale` and of a multiple that exceeds it
         by the rounding of the products, so that slacks which should vanish do, the better one.
     """
+    if _is_negligible(loss, data, primal):
+        return None
     model = _Model(data, hypothesis, theta)
     error = model.relative_error(loss, scale, products, primal, n_accesses)
     if error == 0:
@@ -76,7 +78,7 @@ def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_
 
 
 def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, primals, n_accesses):
-    """The bounds of coefficients whose length is not that of the least objective, where rounding matters.
+    """The bounds of coefficients whose length is not that of the least objective.
 
     Parameters
     ----------
@@ -104,6 +106,21 @@ def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, 
         high, low, sqnorm = model.scores(scale)
         exact = data.signs * (high + low)
         return loss.bounds(exact, sqnorm, weights).at_scale(1.0, loss, exact, sqnorm)
+
+
+def _is_negligible(loss, data, primal):
+    """True if rounding cannot matter, by what is known without a look at the weight vector."""
+    if data.rows.is_kernel or not 0 < primal < math.inf:
+        return False
+    # Twice the primal value is at least |w|^2, so |w| + |bias| / rho is at most twice its root.
+    size = 2 * math.sqrt(primal)
+    largest = _unit_of(data.rows.n_features) * size * math.sqrt(data.max_sqnorm)
+    return not loss.max_sensitivity(len(data), largest, primal) > NEGLIGIBLE
+
+
+def _unit_of(n_terms):
+    """The rounding of a sum of products, relative to the lengths of the two vectors."""
+    return (math.sqrt(n_terms) + 8) * UNIT
 
 
 class _Model:
@@ -153,7 +170,7 @@ def _rounding(data, coefficients, bias, n_accesses):
         n_terms = data.rows.n_features
     if data.sqrho > 0:
         size += abs(bias) / math.sqrt(data.sqrho)
-    return (math.sqrt(n_terms) + 8) * UNIT * size
+    return _unit_of(n_terms) * size
 
 
 def _point(loss, model, scale):

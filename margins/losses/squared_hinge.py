@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from margins.data.binary_data import of_each
+from margins.data.binary_data import of_each, sum_of_each
 from margins.losses._scaling import squared_hinge_minimum, squared_hinge_sums
 from margins.losses.base import Bounds, MaximumMarginLoss, margin_bounds
 
@@ -51,7 +51,7 @@ class SquaredHinge(MaximumMarginLoss):
 
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`: by Cauchy and Schwarz, as the sum of C s^2 is at most `primal`."""
-        share = math.sqrt(float(np.sum(of_each(self.C, n_samples))) / primal) * error
+        share = math.sqrt(sum_of_each(self.C, n_samples) / primal) * error
         return 4 * share + 2 * share * share
 
     def bounds(self, products, sqnorm, weights):

@@ -371,7 +371,7 @@ def _train_models(models, training_set, seed, shuffle):
     lockstep = Lockstep(
         training_set.rows, training_set.samples.codes.astype(np.float64), training_set.sqnorms, models
     )
-    orders = Orders(training_set.rows.n_rows, training_set.rows, seed, proven=False, shuffle=shuffle)
+    orders = Orders(training_set.rows.n_rows, seed, proven=False, shuffle=shuffle)
     n_epochs = 0
     while lockstep.n_columns:
         lockstep.full_epoch(orders.next())

@@ -9,6 +9,10 @@ from scipy import sparse
 
 from margins.tuning import TUNING
 
+# The size of data is that of CSR with float64 and int32, whatever their storage: orders, and so results,
+# do not depend on it.
+BYTES_PER_NONZERO = 12
+
 
 class Costs:
     """Sizes of a problem that the planner compares, and predicted costs, each computed once.
@@ -150,6 +154,22 @@ class Costs:
         line = getattr(prediction, f"{solver}_bounded" if loss.has_upper_bounds else solver)
         gap = loss.required_gap(eps)
         return line.base + line.slope * max(math.log10(1 / gap), 0.0) if gap > 0 else math.inf
+
+
+def rows_per_chunk(rows, tuning=TUNING.permutation):
+    """The number of rows in a chunk of data that are to be permuted in blocks; 1: without blocks.
+
+    Parameters
+    ----------
+    rows : margins._sparse.Rows
+    tuning : margins.tuning.PermutationTuning, optional
+    """
+    if rows.is_kernel or BYTES_PER_NONZERO * rows.n_stored < tuning.min_bytes:
+        return 1
+    bytes_per_row = BYTES_PER_NONZERO * rows.mean_nonzeros(tuning.sampled_rows)
+    if bytes_per_row * rows.n_rows < tuning.min_bytes:
+        return 1
+    return min(max(int(tuning.chunk_bytes / bytes_per_row), 1), tuning.block_samples // 16)
 
 
 def gram_pays(X, tuning=TUNING):

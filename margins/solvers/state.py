@@ -12,6 +12,7 @@ from margins.losses import Loss
 from margins.losses.rounding import returned_bounds, returned_point
 from margins.solvers.base import EpochReport, PhaseRecord, Problem, Solver, solver_path
 from margins.solvers.certification import bounds_of
+from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch
 from margins.solvers.options import RunOptions
 from margins.solvers.rounding import Rounding
@@ -87,11 +88,11 @@ class RunState:
         m = len(data)
         self.orders = Orders(
             m,
-            data.rows,
             seed,
             proven=options.eps is not None,
             shuffle=options.shuffle,
             n_held_out=math.ceil(options.held_out * m),
+            rows_per_chunk=rows_per_chunk(data.rows),
         )
         if options.new_weights is None:
             self.weights = WeightVector(data.rows.n_features, m if options.keep_dual else 0)
@@ -205,7 +206,7 @@ class RunState:
         before = self.weights.sqnorm
         self.data = self.data.over(self.features)
         self.weights = self.weights.over(self.data)
-        self.orders.use(self.features)
+        self.orders.rows_per_chunk = rows_per_chunk(self.features)
         self.features = None
         self._forget_dual_unless(before)
         return True

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import oracles
@@ -12,7 +13,9 @@ from scipy import sparse
 import margins
 from margins.data import permutations
 from margins.data.binary_data import rows_of
-from margins.data.permutations import Orders, in_blocks, rows_per_chunk, spread
+from margins.data.permutations import Orders, in_blocks, spread
+from margins.solvers import state
+from margins.solvers.costs import rows_per_chunk
 
 TILE = permutations.PERMUTATION.block_samples
 
@@ -98,30 +101,47 @@ def test_orders_differ():
     assert np.mean(first == second) < 0.01
 
 
-def large_from(monkeypatch, n_nonzeros):
-    """Data with so many non-zeros go in blocks."""
-    tuning = replace(permutations.PERMUTATION, min_bytes=12 * n_nonzeros)
-    monkeypatch.setattr(permutations, "PERMUTATION", tuning)
+def large_from(n_nonzeros, **params):
+    """The tuning by which data with so many non-zeros go in blocks."""
+    return replace(permutations.PERMUTATION, min_bytes=12 * n_nonzeros, **params)
 
 
-def test_only_large_data_of_short_rows_go_in_blocks(monkeypatch):
+def permute_in_blocks(monkeypatch, n_nonzeros):
+    """Data with so many non-zeros go in blocks in all runs."""
+    tuning = large_from(n_nonzeros)
+    monkeypatch.setattr(state, "rows_per_chunk", partial(rows_per_chunk, tuning=tuning))
+
+
+def test_only_large_data_of_short_rows_go_in_blocks():
     X = np.ones((1000, 4))
     assert rows_per_chunk(rows_of(X)) == 1
-    large_from(monkeypatch, n_nonzeros=4000)
-    assert rows_per_chunk(rows_of(X)) == permutations.PERMUTATION.chunk_bytes // 48
-    assert rows_per_chunk(rows_of(np.ones((4, 1 << 14)))) == 1
-    assert rows_per_chunk(rows_of(np.ones((1 << 16, 1)))) == TILE // 16
+    tuning = large_from(n_nonzeros=4000)
+    assert rows_per_chunk(rows_of(X), tuning) == tuning.chunk_bytes // 48
+    assert rows_per_chunk(rows_of(X[:-1]), tuning) == 1
+    assert rows_per_chunk(rows_of(np.ones((4, 1 << 14))), tuning) == 1
+    assert rows_per_chunk(rows_of(np.ones((1 << 16, 1))), tuning) == TILE // 16
+
+
+def test_non_zeros_are_counted_in_a_part_of_the_rows():
+    X = np.ones((1000, 4))
+    X[::2, 1:] = 0  # 2.5 non-zeros a row
+    rows = rows_of(sparse.csr_array(X))
+    assert rows.mean_nonzeros(1000) == rows.mean_nonzeros(5000) == 2.5
+    assert rows.mean_nonzeros(1) == 1  # of the first row
+    assert rows_of(np.empty((0, 4))).mean_nonzeros(10) == 0
+    X[1:] = 0
+    assert rows_per_chunk(rows_of(X), large_from(n_nonzeros=1000, sampled_rows=1)) > 1
+    assert rows_per_chunk(rows_of(X), large_from(n_nonzeros=1000)) == 1
 
 
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
-def test_orders_do_not_depend_on_storage(layout, monkeypatch):
+@pytest.mark.parametrize("sampled_rows", [100, 10**6])
+def test_orders_do_not_depend_on_storage(layout, sampled_rows):
     X, _ = integers(m=500, d=7)
-    large_from(monkeypatch, n_nonzeros=100)
+    tuning = large_from(n_nonzeros=100, sampled_rows=sampled_rows)
     rows = rows_of(ALL_LAYOUTS[layout](X))
-    assert rows.n_nonzeros() == np.count_nonzero(X)
-    assert 1 < rows_per_chunk(rows) == rows_per_chunk(rows_of(X)) < TILE // 16
-    orders, expected = (Orders(500, r, seed=0, proven=True) for r in (rows, rows_of(X)))
-    np.testing.assert_array_equal(orders.next(), expected.next())
+    assert rows.mean_nonzeros(500) == np.count_nonzero(X) / 500
+    assert 1 < rows_per_chunk(rows, tuning) == rows_per_chunk(rows_of(X), tuning) < TILE // 16
 
 
 @pytest.mark.parametrize("name", ["pdm", "mpu"])
@@ -130,7 +150,7 @@ def test_storage_does_not_change_how_large_data_are_trained(name, monkeypatch):
     X[:, 10:] *= X[:, :30] * (np.arange(3000) % 2)[:, np.newaxis]
     # CSR is smaller than this, dense rows are larger.
     assert 4 * np.count_nonzero(X) < 12 * np.count_nonzero(X) < 8 * X.size
-    large_from(monkeypatch, n_nonzeros=np.count_nonzero(X) + 1)
+    permute_in_blocks(monkeypatch, n_nonzeros=np.count_nonzero(X) + 1)
     dense, csr = (
         margins.get(name)(eps=0.5, random_state=0).fit(matrix, y) for matrix in (X, sparse.csr_array(X))
     )
@@ -139,9 +159,8 @@ def test_storage_does_not_change_how_large_data_are_trained(name, monkeypatch):
 
 
 @pytest.mark.parametrize("chunk", [1, 7])
-def test_an_order_of_some_samples_holds_each_once(chunk, monkeypatch):
-    monkeypatch.setattr(permutations, "rows_per_chunk", lambda rows: chunk)
-    of_a_run = Orders(300, None, seed=0, proven=True)
+def test_an_order_of_some_samples_holds_each_once(chunk):
+    of_a_run = Orders(300, seed=0, proven=True, rows_per_chunk=chunk)
     some = np.sort(np.random.default_rng(0).permutation(300)[:100]).astype(np.int32)
     first, second = of_a_run.of(some), of_a_run.of(some)
     for order in first, second:
@@ -151,7 +170,7 @@ def test_an_order_of_some_samples_holds_each_once(chunk, monkeypatch):
 
 
 def test_subsamples_are_from_all_parts_of_the_data():
-    sample = Orders(1000, rows_of(np.zeros((1000, 2))), seed=0, proven=True).sample(100)
+    sample = Orders(1000, seed=0, proven=True).sample(100)
     assert sample.dtype == np.int32
     np.testing.assert_array_equal(sample, np.unique(sample))
     assert 90 <= len(sample) <= 100
@@ -163,7 +182,7 @@ def test_subsamples_are_from_all_parts_of_the_data():
 @pytest.mark.parametrize("shuffle", ["epochs", "once", "never", "draws"])
 @pytest.mark.parametrize("n_held_out", [0, 20])
 def test_orders_change_as_shuffle_requires(shuffle, n_held_out):
-    of_a_run = Orders(100, rows_of(np.zeros((100, 2))), seed=0, proven=False)
+    of_a_run = Orders(100, seed=0, proven=False)
     of_a_run.shuffle, of_a_run.n_held_out = shuffle, n_held_out
     first, second = of_a_run.next().copy(), of_a_run.next().copy()
     assert np.array_equal(first, second) is (shuffle in ("once", "never"))
@@ -184,7 +203,7 @@ def fit(name, **parameters):
 
 def test_the_proof_is_the_same(monkeypatch):
     before = fit("mpu")
-    monkeypatch.setattr(permutations, "PERMUTATION", replace(permutations.PERMUTATION, min_bytes=0))
+    permute_in_blocks(monkeypatch, n_nonzeros=0)
     in_blocks = fit("mpu")
     assert in_blocks.converged_
     assert in_blocks.certificates_[0].fraction >= 0.99
@@ -194,5 +213,5 @@ def test_the_proof_is_the_same(monkeypatch):
 @pytest.mark.parametrize("name, parameters", [("pa", {}), ("pam", {"shuffle": "epochs"})])
 def test_algorithms_without_a_proof_get_plain_permutations(monkeypatch, name, parameters):
     before = fit(name, max_iter=3, **parameters)
-    monkeypatch.setattr(permutations, "PERMUTATION", replace(permutations.PERMUTATION, min_bytes=0))
+    permute_in_blocks(monkeypatch, n_nonzeros=0)
     np.testing.assert_array_equal(fit(name, max_iter=3, **parameters).coef_, before.coef_)
