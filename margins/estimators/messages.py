@@ -2,9 +2,14 @@
 
 import math
 
+import numpy as np
+
 from margins.estimators.names import display_name
 from margins.registry import name_of
 from margins.rules.errors import RuleError
+
+# Of C |x|^2: where features have values up to 1, and C is at most 1000, it is below this.
+MAX_USUAL_RATIO = 1e6
 
 
 def short_name(estimator):
@@ -51,5 +56,11 @@ def not_converged(estimator, run, which=""):
         text += (
             " The classes are not separated; an upper bound that falls towards 0 means that no "
             "hyperplane separates them. A finite C allows for that."
+        )
+    ratio = float(np.max(run.loss.C)) * float(run.data.ordinary_sqnorms.max())
+    if MAX_USUAL_RATIO < ratio < math.inf:
+        text += (
+            f" C times the largest squared norm of a sample is {ratio:.3g}: fewer epochs suffice if the "
+            "features are divided by a common factor, or with a smaller C."
         )
     return text

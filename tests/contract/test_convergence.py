@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
+import margins
+
 WARNING = [name for name in NAMES if name not in SILENT]
 
 
@@ -268,3 +270,18 @@ def test_weight_vector_that_cancels_to_zero_is_no_proof_and_no_error(name):
         assert certificate.upper_bound >= 0
         assert certificate.fraction == 0
         assert np.isfinite(classifier.decision_function(problem.X)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "params"), [("mpu", {}), ("pdm", {}), ("auto", {"solver": "unlearning"})]
+)
+def test_a_warning_says_that_samples_are_long_for_their_penalty(name, params):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 7))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1)
+    for scale, is_long in ((1.0, False), (1e15, True)):
+        classifier = margins.get(name)(C=1.0, eps=1e-12, max_iter=2, random_state=0, **params)
+        with pytest.warns(ConvergenceWarning) as caught:
+            classifier.fit(scale * X, y)
+        (message,) = (str(warning.message) for warning in caught)
+        assert ("C times the largest squared norm of a sample is " in message) == is_long
