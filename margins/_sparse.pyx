@@ -261,15 +261,16 @@ cdef bint _all_are(const index_t[::1] bits, index_t one) noexcept:
 
 def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
     """True if some row of a CSR matrix stores `n_features` numbers, and all such rows in their order."""
-    cdef Py_ssize_t k
-    cdef index_t j, differences = 0   # of a column's own type: many are compared at a time
+    cdef Py_ssize_t j, k, begin
+    cdef index_t differences = 0   # of a column's own type: many are compared at a time
     cdef bint found = False
     with nogil:
         for k in range(starts.shape[0] - 1):
-            if starts[k + 1] - starts[k] == n_features:
+            begin = starts[k]
+            if starts[k + 1] - begin == n_features:
                 found = True
-                for j in range(<index_t> n_features):
-                    differences |= columns[starts[k] + j] ^ j
+                for j in range(n_features):
+                    differences |= columns[begin + j] ^ <index_t> j
                 if differences != 0:
                     break
     return found and differences == 0

@@ -71,9 +71,12 @@ class Bounds(NamedTuple):
         Bounds
             `primal_scale` and `margin` are still those of the best multiple.
         """
-        margin = 1 / math.sqrt(2 * self.primal) if self.margin is None else self.margin
         with np.errstate(over="ignore"):
-            primal = 0.5 * scale * scale * sqnorm + loss.value(scale * products)
+            return self.with_primal(0.5 * scale * scale * sqnorm + loss.value(scale * products))
+
+    def with_primal(self, primal):
+        """The same bounds and margin, with another primal value: Bounds."""
+        margin = 1 / math.sqrt(2 * self.primal) if self.margin is None else self.margin
         return self._replace(primal=primal, margin=margin)
 
 

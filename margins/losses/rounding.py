@@ -104,8 +104,8 @@ def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, 
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         high, low, sqnorm = model.scores(scale)
-        exact = data.signs * (high + low)
-        return loss.bounds(exact, sqnorm, weights).at_scale(1.0, loss, exact, sqnorm)
+        bounds = loss.bounds(data.signs * (high + low), sqnorm, weights)
+        return bounds.with_primal(0.5 * sqnorm + loss.value_of_slacks(_slacks(data, high, low)))
 
 
 def _is_negligible(loss, data, primal):
@@ -176,7 +176,10 @@ def _rounding(data, coefficients, bias, n_accesses):
 def _point(loss, model, scale):
     """The objective of rounded coefficients, in twice the working precision."""
     high, low, sqnorm = model.scores(scale)
-    signs = model.data.signs
-    # 1 - high is exact where it cancels.
-    primal, margin, multiple = loss.objective((1 - signs * high) - signs * low, sqnorm)
+    primal, margin, multiple = loss.objective(_slacks(model.data, high, low), sqnorm)
     return ReturnedPoint(primal, scale * multiple, margin)
+
+
+def _slacks(data, high, low):
+    """1 - w.y_k, from scores in twice the working precision: 1 - high is exact where it cancels."""
+    return (1 - data.signs * high) - data.signs * low
