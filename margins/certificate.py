@@ -86,7 +86,8 @@ class Certificate:
         Certificate
         """
         # Rounding can make the dual value exceed the primal one by some units in the last place.
-        dual = min(dual, primal)
+        primal = float(primal)
+        dual = min(float(dual), primal)
         if margin is None:
             margin = 1 / math.sqrt(2 * primal)
         upper_bound = max(1 / math.sqrt(2 * dual), margin) if dual > 0 else math.inf

@@ -100,7 +100,7 @@ def test_each_command_is_one_line_and_there_is_one_of_each():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").iterdir())]
+    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 )
 def test_links_lead_to_files(page):
     links = re.findall(r"\]\((?!http)([^)#]+)", text_of(page))

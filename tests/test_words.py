@@ -22,7 +22,7 @@ SOURCES = sorted(
 CHECKOUT = Path(__file__).parents[1]
 TESTS_AND_SCRIPTS = sorted(
     path.relative_to(CHECKOUT).as_posix()
-    for folder in ("tests", "scripts")
+    for folder in ("tests", "scripts", "docs/_extensions", "docs/examples")
     for path in (CHECKOUT / folder).rglob("*")
     if path.suffix in SUFFIXES and path != Path(__file__)
 )

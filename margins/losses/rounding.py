@@ -13,8 +13,12 @@ import numpy as np
 
 from margins.losses._accurate import kernel_scores, scores
 
-# Relative change of the primal value that rounding may make without being looked into.
+# Relative change of the primal value that rounding may make without being looked into, if it changes the
+# loss of every sample in the same direction. The documentation of certificates says 1e-9.
 NEGLIGIBLE = 1e-10
+# Of sums that were just computed from the dual variables, whose roundings are independent: the same, for
+# one sample.
+NEGLIGIBLE_OF_ONE = 5e-10
 
 UNIT = np.finfo(np.float64).eps / 2
 
@@ -36,7 +40,9 @@ class ReturnedPoint(NamedTuple):
     margin: float | None
 
 
-def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_accesses):
+def returned_point(
+    loss, data, hypothesis, *, scale, theta, products, primal, n_accesses, negligible=NEGLIGIBLE
+):
     """The objective of the coefficients as they are returned, where rounding may have changed it.
 
     Parameters
@@ -55,6 +61,8 @@ def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_
         The primal value in ordinary precision.
     n_accesses : int
         Since the weight vector was last summed: each may have rounded its products with a kernel.
+    negligible : float
+        Relative change of the primal value that is not looked into.
 
     Returns
     -------
@@ -65,7 +73,7 @@ def returned_point(loss, data, hypothesis, *, scale, theta, products, primal, n_
     if _is_negligible(loss, data, primal):
         return None
     model = _Model(data, hypothesis, theta)
-    error = model.relative_error(loss, scale, products, primal, n_accesses)
+    error = model.relative_error(loss, scale, products, primal, n_accesses, negligible)
     if error == 0:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
@@ -132,7 +140,7 @@ class _Model:
         self.coefficients = data.signs * hypothesis.dual if is_kernel else hypothesis.weights
         self.bias = data.sqrho * hypothesis.label_sum - theta
 
-    def relative_error(self, loss, scale, products, primal, n_accesses):
+    def relative_error(self, loss, scale, products, primal, n_accesses, negligible=NEGLIGIBLE):
         """How much of functional margin 1 may be rounding, if that matters to the objective; else 0.
 
         Parameters as of `returned_point`.
@@ -142,11 +150,11 @@ class _Model:
         sqnorms = self.data.ordinary_sqnorms
         relative = scale * _rounding(self.data, self.coefficients, self.bias, n_accesses)
         largest = relative * math.sqrt(float(sqnorms.max()))
-        if not loss.max_sensitivity(len(self.data), largest, primal) > NEGLIGIBLE:
+        if not loss.max_sensitivity(len(self.data), largest, primal) > negligible:
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             errors = relative * np.sqrt(sqnorms)
-            matters = loss.sensitivity(scale * products, errors, primal) > NEGLIGIBLE
+            matters = loss.sensitivity(scale * products, errors, primal) > negligible
         return largest if matters else 0.0
 
     def scores(self, scale):

@@ -9,7 +9,12 @@ from margins.certificate import Certificate
 from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
-from margins.losses.rounding import returned_bounds, returned_point
+from margins.losses.rounding import (
+    NEGLIGIBLE,
+    NEGLIGIBLE_OF_ONE,
+    returned_bounds,
+    returned_point,
+)
 from margins.solvers.base import EpochReport, PhaseRecord, Problem, Solver, solver_path
 from margins.solvers.certification import bounds_of
 from margins.solvers.costs import rows_per_chunk
@@ -234,18 +239,23 @@ class RunState:
         if self._is_as_returned:
             return
         self._is_as_returned = True
-        if self.solver is not None and self.solver.sums_are_fresh:
-            return  # rounded once, as the scores of predictions are
+        is_fresh = self.solver is not None and self.solver.sums_are_fresh
         n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
         state = {
             "theta": self.theta,
             "products": self.products,
-            "n_accesses": self.n_accesses - n_summed,
+            "n_accesses": 0 if is_fresh else self.n_accesses - n_summed,
         }
         primal, scale = self.certificate.primal, self.options.model_scale
         if scale is None:
             point = returned_point(
-                self.loss, self.data, self.hypothesis, scale=self.primal_scale, primal=primal, **state
+                self.loss,
+                self.data,
+                self.hypothesis,
+                scale=self.primal_scale,
+                primal=primal,
+                negligible=NEGLIGIBLE_OF_ONE * math.sqrt(len(self.data)) if is_fresh else NEGLIGIBLE,
+                **state,
             )
             if point is not None:
                 self.primal_scale = point.scale

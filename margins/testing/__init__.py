@@ -5,7 +5,7 @@
 >>> check_rule(DynamicMargin(0.1))
 
 The checks need no test framework: each raises AssertionError with the name of the class, the check,
-what it got and what it expected. A framework may run them one by one:
+what it got and what it expected. A framework may run them one by one::
 
     @pytest.mark.parametrize(("check", "arguments"), algorithm_checks("halving"))
     def test_halving(check, arguments):

@@ -1,0 +1,148 @@
+"""Pages made from the registry: one for each algorithm, their index, and the table of advice.
+
+They are written to the source folder before Sphinx reads it, and only where they have changed.
+"""
+
+import inspect
+import tomllib
+import warnings
+from pathlib import Path
+
+import margins
+
+TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
+SETTINGS = {"pfm": {"gamma": 0.1}}  # needs the margin that it is to find
+
+
+def advice(folder):
+    """When to take each algorithm: {name: {"take": str, "rather_not": str}}."""
+    with open(Path(folder) / "advice.toml", "rb") as file:
+        return tomllib.load(file)
+
+
+def built_in():
+    """The names of the algorithms that have a page: list of str."""
+    return [name for name in margins.available() if margins.get(name).__module__.startswith("margins.")]
+
+
+def page(name, words):
+    """The page of an algorithm, as reStructuredText: str."""
+    algorithm = margins.get(name)
+    path = f"{algorithm.__module__}.{algorithm.__qualname__}"
+    solver, rules = rules_of(name)
+    lines = [
+        name,
+        "=" * len(name),
+        "",
+        f"``margins.get({name!r})``, the class ``{path}``.",
+        "",
+        f"**Take it when:** {words['take']}",
+        "",
+        f"**Rather not:** {words['rather_not']}",
+        "",
+        f"**Rules, on a tiny problem:** {rules}" if rules else f"**Solver:** {solver}",
+        "",
+        "**Streams:** " + ("``partial_fit``" if hasattr(algorithm(), "partial_fit") else "no"),
+        "",
+        f".. image:: {name}.png",
+        f"   :alt: Bounds of the margin, and mistakes, in a fit by {name}",
+        "",
+        "One fit of 200 samples of two overlapping classes, ``C=1``: the bounds of the soft margin that "
+        "the certificates of its epochs prove, or, where no accuracy is to be proven, the mistakes.",
+        "",
+        f".. autoclass:: {path}",
+        "   :members: fit, partial_fit, predict, decision_function, explain",
+        "   :inherited-members:",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def rules_of(name):
+    """The solver that ran on a tiny problem, and its rules, if it has any: (str, str or None)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        algorithm = margins.get(name)
+        found = []
+
+        class Recorder(algorithm):
+            def phases(self, run):
+                for phase in super().phases(run):
+                    found.append(phase.rules)
+                    yield phase
+
+        fitted = Recorder(**SETTINGS.get(name, {}), max_iter=1).fit(*TINY)
+    rules = next((rules for rules in found if rules is not None), None)
+    if rules is None:
+        return fitted.solver_, None
+    return fitted.solver_, f"``{rules.condition!r}``, ``{rules.update!r}``, ``{rules.shrink!r}``"
+
+
+def draw(name, file):
+    """Draw one fit: the bounds of its certificates, or the mistakes of its epochs."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from sklearn.datasets import make_blobs
+
+    from margins.plotting import CertificateDisplay, EpochsDisplay
+
+    X, y = make_blobs(200, centers=[[-1, -1], [1, 1]], cluster_std=1.0, random_state=0)
+    algorithm = margins.get(name)
+    settings = {"C": 1.0, "random_state": 0, **SETTINGS.get(name, {})}
+    if "eps" in algorithm().get_params():
+        settings["eps"] = 0.02
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = algorithm(**settings).set_params(max_iter=50).fit(X, y)
+    figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    is_certified = any(epoch.certificate is not None for epoch in fitted.learning_curve_[0][:-1])
+    display = CertificateDisplay if is_certified else EpochsDisplay
+    display.from_estimator(fitted, names=[name], ax=ax)
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
+
+
+def index(names):
+    """The page that lists the pages: str."""
+    docstrings = {name: inspect.getdoc(margins.get(name)) for name in names}
+    summaries = [
+        f"* - :doc:`{name}`\n     - {text.splitlines()[0]}" for name, text in docstrings.items()
+    ]
+    title = "One page for each"
+    return "\n".join(
+        [title, "=" * len(title), "", ".. list-table::", "", *(f"   {row}" for row in summaries), ""]
+        + [".. toctree::", "   :hidden:", "", *(f"   {name}" for name in names), ""]
+    )
+
+
+def advice_table(names, words):
+    """When to take each algorithm, as a Markdown table: str."""
+    rows = [f"| `{name}` | {words[name]['take']} | {words[name]['rather_not']} |" for name in names]
+    return "\n".join(["| name | take it when | rather not |", "| --- | --- | --- |", *rows, ""])
+
+
+def write(path, text):
+    """Write a file, unless it holds this text: what has not changed is not built again."""
+    path.parent.mkdir(exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def make_pages(app):
+    """Write all pages, and the figures that are missing."""
+    folder, names = Path(app.srcdir), built_in()
+    words = advice(folder)
+    write(folder / "_generated" / "advice.md", advice_table(names, words))
+    write(folder / "algorithm_pages" / "index.rst", index(names))
+    for name in names:
+        write(folder / "algorithm_pages" / f"{name}.rst", page(name, words[name]))
+        figure = folder / "algorithm_pages" / f"{name}.png"
+        if not figure.exists():
+            draw(name, figure)
+
+
+def setup(app):
+    app.connect("builder-inited", make_pages)
+    return {"parallel_read_safe": True}

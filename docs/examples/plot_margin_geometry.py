@@ -1,0 +1,36 @@
+"""
+Margins in the plane
+====================
+
+The maximum margin, hard and soft, of samples with two features: the line of the classifier, the
+lines at the margin, and the samples whose dual variables are not 0.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_blobs
+
+import margins
+
+X, y = make_blobs(60, centers=[[-1.5, -1], [1.5, 1]], cluster_std=0.75, random_state=1)
+grid_x, grid_y = np.meshgrid(np.linspace(-4, 4, 200), np.linspace(-4, 4, 200))
+points = np.column_stack([grid_x.ravel(), grid_y.ravel()])
+
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True, layout="constrained")
+for ax, C in zip(axes, (np.inf, 1.0, 0.01), strict=True):
+    classifier = margins.MarginClassifier(C=C, loss="hinge", eps=1e-4).fit(X, y)
+    scores = classifier.decision_function(points).reshape(grid_x.shape)
+    ax.contour(grid_x, grid_y, scores, levels=[-1, 0, 1], colors="0.4", linestyles=["--", "-", "--"])
+    support = np.abs(classifier.dual_coef_[0]) > 0
+    ax.scatter(*X.T, c=y, cmap="coolwarm", s=18)
+    ax.scatter(*X[support].T, s=70, facecolors="none", edgecolors="k")
+    margin = 1 / np.linalg.norm(classifier.coef_)
+    ax.set_title(f"C = {C:g}: {support.sum()} support vectors,\nmargin {margin:.3f}")
+    ax.set_aspect("equal")
+
+# %%
+# The certificate of the hard margin says that no line has a margin that is larger by more than one in
+# ten thousand. With the intercept as one more weight, `margin` is that of samples with one more feature
+# of value 1.
+hard = margins.MarginClassifier(C=np.inf, eps=1e-4).fit(X, y)
+print(hard.certificates_[0])
