@@ -27,6 +27,7 @@ myst_enable_extensions = ["deflist", "colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache", "myst.xref_missing"]
 
+toc_object_entries_show_parents = "hide"
 default_role = "literal"  # of names in single backquotes
 
 autosummary_generate = True
@@ -43,7 +44,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1e6,
+    "write_computation_times": False,  # their pages load scripts from elsewhere
     "abort_on_example_error": True,
     "plot_gallery": os.environ.get("MARGINS_GALLERY", "1") == "1",
 }

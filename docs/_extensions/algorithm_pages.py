@@ -110,7 +110,7 @@ def index(names):
     summaries = [
         f"* - :doc:`{name}`\n     - {text.splitlines()[0]}" for name, text in docstrings.items()
     ]
-    title = "One page for each"
+    title = "A page for each algorithm"
     return "\n".join(
         [title, "=" * len(title), "", ".. list-table::", "", *(f"   {row}" for row in summaries), ""]
         + [".. toctree::", "   :hidden:", "", *(f"   {name}" for name in names), ""]
