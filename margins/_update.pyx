@@ -53,7 +53,8 @@ cdef class SampleLoop:
     ``full_epoch(data, weights, rules, order, full_pass_rules=None, averaging=None)``, which returns how
     many samples of the full pass changed the model, and leaves `n_rejected`, `n_unmoved` and `n_accesses`.
     `run` makes one pass in chunks; between two chunks errors of rules and rows are raised, and Ctrl-C and time
-    limits are honoured: what a loop changes has to be consistent there. `process` returns at the first number that is not finite, recorded in its tally.
+    limits are honoured: what a loop changes has to be consistent there. `process` returns at the first number
+    that is not finite, recorded in its tally.
 
     Attributes
     ----------

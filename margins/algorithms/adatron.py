@@ -40,6 +40,7 @@ class KernelAdatron(SoftMarginClassifier):
                 f"eta of {self._display_name()} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
                 f"samples, or steps may decrease the dual objective. Got {self.eta!r}."
             )
+        run.rescale_to_feasible()  # after a warm start
         if run.loss.has_upper_bounds:
             run.bound_dual(run.loss.upper)
         step = CoordinateStep(0 if self.eta is None else self.eta)

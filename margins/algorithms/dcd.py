@@ -38,4 +38,5 @@ class DualCoordinateDescent(SoftMarginClassifier):
     )
 
     def phases(self, run):
+        run.rescale_to_feasible()  # after a warm start
         yield Phase(solver=dual_coordinate_descent(run, self.shrinking))

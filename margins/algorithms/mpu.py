@@ -47,4 +47,8 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         accuracy = max(accuracy, TUNING.unlearning.finest_accuracy)
         # R = 0: all rows are 0, which the hinge loss allows.
         delta_b = self.delta_b * (run.sqradius or 1.0)
-        yield from unlearning_phases(run, threshold(run.loss, self.C, accuracy, delta_b), delta_b)
+        b = threshold(run.loss, self.C, accuracy, delta_b)
+        if run.is_warm:
+            run.rescale_to_feasible()
+            run.rescale(b)
+        yield from unlearning_phases(run, b, delta_b)

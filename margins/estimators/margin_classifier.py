@@ -8,6 +8,7 @@ from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_o
 from margins.data.validation import validate_samples
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import positive_codes
+from margins.estimators.warm_start import DualWarmStartMixin
 from margins.kernels import LINEAR
 from margins.kernels.gram import gram_rows
 from margins.kernels.selection import kernel_of
@@ -20,7 +21,7 @@ from margins.solvers.explanation import Explanation
 from margins.tuning import TUNING
 
 
-class MarginClassifier(BaseMarginClassifier):
+class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     """Linear and kernel classification with a proof, by the fastest solver.
 
     Solves the problems of `LinearSVC` and `SVC`, squared hinge loss, hinge loss and hard margin, to an
@@ -81,8 +82,17 @@ class MarginClassifier(BaseMarginClassifier):
 
     def phases(self, run):
         """See `BaseMarginClassifier.phases`."""
-        plan_of_run = plan(run.problem, self.eps, self.solver, C=float(self.C), max_iter=self.max_iter)
-        return plan_of_run.phases_of(run)
+        return self._plan(run.problem, run.is_warm).phases_of(run)
+
+    def _plan(self, problem, is_warm):
+        return plan(
+            problem,
+            self.eps,
+            self.solver,
+            C=float(self.C),
+            max_iter=self.max_iter,
+            is_warm=is_warm,
+        )
 
     def _reads_gram(self, X):
         """True if solvers read the Gram matrix of X."""
@@ -123,9 +133,10 @@ class MarginClassifier(BaseMarginClassifier):
         """
         self._check_parameters()
         # On a clone, so that fitted attributes are neither set nor lost.
-        return type(self)(**self.get_params(deep=False))._explain(X, y, sample_weight)
+        copied = type(self)(**self.get_params(deep=False))
+        return copied._explain(X, y, sample_weight, self._is_warm)
 
-    def _explain(self, X, y, sample_weight):
+    def _explain(self, X, y, sample_weight, is_warm):
         X, y, codes = validate_samples(self, X, y)
         samples = self._weigh(X, codes, sample_weight)
         X = samples.X
@@ -148,6 +159,6 @@ class MarginClassifier(BaseMarginClassifier):
             rows="X" if not rows.is_kernel else "Gram matrix" if reads_gram else "kernel",
             eps=float(self.eps),
             required_gap=float(loss.required_gap(self.eps)),
-            plan=plan(problem, self.eps, self.solver, C=float(self.C), max_iter=self.max_iter),
+            plan=self._plan(problem, is_warm),
             candidates=candidates(problem, self.eps),
         )

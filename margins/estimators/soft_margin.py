@@ -3,10 +3,11 @@
 from typing import Literal
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
+from margins.estimators.warm_start import DualWarmStartMixin
 from margins.parameters import OneOf, parameter
 
 
-class SoftMarginClassifier(MaximumMarginClassifier):
+class SoftMarginClassifier(DualWarmStartMixin, MaximumMarginClassifier):
     """A maximum-margin classifier whose rules respect upper bounds of the dual variables.
 
     See Also

@@ -58,7 +58,7 @@ def why_not_of(solver, problem):
     return CLASSES[solver].why_not(problem) if solver in CLASSES else None
 
 
-def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
+def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, tuning=TUNING):
     """Choose the solvers of a problem.
 
     Parameters
@@ -71,6 +71,8 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
         Penalty of a sample of weight 1.
     max_iter : int
         Maximum number of full epochs.
+    is_warm : bool
+        True: a run begins from dual variables that are expected to be near the solution.
     tuning : margins.tuning.Tuning, optional
 
     Returns
@@ -82,7 +84,7 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
     ValueError
         If the solver is not applicable; the error says why.
     """
-    planner = _Planner(problem, eps, C, max_iter, tuning)
+    planner = _Planner(problem, eps, C, max_iter, is_warm, tuning)
     if solver == "auto":
         return Plan(*planner.choice())
     why_not = why_not_of(solver, problem)
@@ -98,13 +100,21 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, tuning=TUNING):
 class _Planner:
     """Decides on the phases of a problem: one method for each choice, and the choice of one."""
 
-    def __init__(self, problem, eps, C, max_iter, tuning):
+    def __init__(self, problem, eps, C, max_iter, is_warm, tuning):
         self.problem, self.eps, self.max_iter, self.tuning = problem, eps, max_iter, tuning
+        self.is_warm = is_warm
         self.costs = Costs(problem, tuning)
         self.phase = PhaseBuilder(eps, C, tuning)
 
     def choice(self):
         """The method that yields the phases, and the reason."""
+        phases, reason = self._cold_choice()
+        if self.is_warm and phases == self.passes_and_newton:
+            return self.newton, f"{reason}, and the last fit has found those that matter"
+        return phases, reason
+
+    def _cold_choice(self):
+        """The same, for a run that begins at zero."""
         problem, costs = self.problem, self.costs
         if DecompositionSolver.why_not(problem) is None:
             return self.decomposition, "a row of the kernel matrix serves hundreds of updates"
@@ -141,10 +151,17 @@ class _Planner:
         if not self.problem.loss.is_smooth:
             yield phase.more_passes(self.tuning.newton.near_epochs, self._is_near())
         yield phase.newton("Newton steps from the mean of the late iterates", self._newton_solver)
-        yield phase.conjugate("in case Newton steps end without the proof", after_newton=True)
+        yield phase.conjugate("in case Newton steps end without the proof", from_solution=True)
 
     def newton(self):
-        """Newton steps alone."""
+        """Newton steps alone; after a warm start with conjugate passes in reserve."""
+        if self.is_warm:
+            yield self.phase.newton("Newton steps from the last fit", self._newton_solver)
+            if ConjugateSolver.why_not(self.problem) is None:
+                yield self.phase.conjugate(
+                    "in case Newton steps end without the proof", from_solution=True
+                )
+            return
         size = self._subsample_size()
         yield self._newton_from_zero(size)
         if size > 0:
@@ -156,17 +173,17 @@ class _Planner:
         yield self.phase.decomposition(lambda: DecompositionSolver(costs.multiplies_densely, tuning))
         purpose = "in case single precision does not suffice"
         if ConjugateSolver.why_not(self.problem) is None:
-            yield self.phase.conjugate(purpose, after_newton=True)
+            yield self.phase.conjugate(purpose, from_solution=True)
         else:
             yield self.phase.unlearning(purpose)
 
     def conjugate(self):
         """Conjugate passes alone."""
-        yield self.phase.conjugate()
+        yield self.phase.conjugate(from_solution=self.is_warm)
 
     def unlearning(self):
         """The rules of unlearning alone."""
-        yield self.phase.unlearning()
+        yield self.phase.unlearning(from_solution=self.is_warm)
 
     def dcd(self):
         """Dual coordinate descent alone."""

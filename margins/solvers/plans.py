@@ -167,19 +167,20 @@ class PhaseBuilder:
         purpose = f"as long as they seem to cost less than {max_passes:.3g} passes"
         return PlannedPhase("conjugate", purpose, phases, condition and condition.text)
 
-    def conjugate(self, purpose="conjugate passes until the proof", after_newton=False):
+    def conjugate(self, purpose="conjugate passes until the proof", from_solution=False):
         """Conjugate passes, b doubled until the certificate confirms eps.
 
         Parameters
         ----------
         purpose : str
-        after_newton : bool
-            True: the margin is at 1, and is to be at b.
+        from_solution : bool
+            True: the margin is at 1, or will be after the best scaling, and is to be at b.
         """
 
         def phases(run):
             b, delta_b = self.threshold(run)
-            if after_newton:
+            if from_solution:
+                run.rescale_to_feasible()
                 run.rescale(b)
             while True:
                 if b > 0:
@@ -194,12 +195,17 @@ class PhaseBuilder:
         return PlannedPhase("conjugate", purpose, phases)
 
     def unlearning(
-        self, purpose="the rules of the margin perceptron with unlearning, with nested active sets"
+        self,
+        purpose="the rules of the margin perceptron with unlearning, with nested active sets",
+        from_solution=False,
     ):
-        """The rules of unlearning with nested active sets."""
+        """The rules of unlearning with nested active sets; `from_solution` as of `conjugate`."""
 
         def phases(run):
             b, delta_b = self.threshold(run)
+            if from_solution:
+                run.rescale_to_feasible()
+                run.rescale(b)
             yield from unlearning_phases(run, b, delta_b, name="unlearning")
 
         return PlannedPhase("unlearning", purpose, phases)
@@ -208,6 +214,7 @@ class PhaseBuilder:
         """Dual coordinate descent with shrinking."""
 
         def phases(run):
+            run.rescale_to_feasible()  # after a warm start
             yield Phase(solver=dual_coordinate_descent(run))
 
         return PlannedPhase("dcd", "one dual variable after the other", phases)

@@ -3,12 +3,15 @@
 import copy
 import math
 
+import numpy as np
+
 from margins._sparse import Rows
 from margins._update import BinaryData, WeightVector
 from margins.certificate import Certificate
 from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
+from margins.losses._scaling import largest_factor
 from margins.losses.rounding import (
     NEGLIGIBLE,
     NEGLIGIBLE_OF_ONE,
@@ -70,6 +73,8 @@ class RunState:
     clean : bool
         True if the last full epoch changed nothing.
     converged : bool
+    is_warm : bool
+        True if the run began from the dual variables of an earlier fit.
     standstill : str or None
         Why the last full epoch, which changed nothing, is no convergence: misclassified samples that the
         update rule does not add.
@@ -119,7 +124,7 @@ class RunState:
         self.end_of_time = math.inf
         self._report: EpochReport | None = None  # of the epoch, as far as it has run
         self._checks_gap = True  # at the end of the last epoch
-        self.clean = self.converged = False
+        self.clean = self.converged = self.is_warm = False
         self.standstill = self.message = None
 
     def __copy__(self):
@@ -188,6 +193,31 @@ class RunState:
         """Begin from the weights of an earlier run, and its averaging, in place of 0."""
         self.weights = weights
         self.averaging = self._averaging = averaging
+
+    def start_from(self, dual):
+        """Begin from dual variables, bounded or multiplied to be feasible, and certify them.
+
+        Solvers begin at the scale of functional margin 1 by `rescale_to_feasible`.
+
+        Parameters
+        ----------
+        dual : ndarray of float64, shape (m,)
+            At least 0.
+        """
+        upper = of_each(self.loss.upper, len(self.data))
+        starts = [np.minimum(dual, upper)]
+        if (dual > upper).any():
+            starts.insert(0, dual * largest_factor(dual, upper))
+        best = -math.inf
+        for start in starts:
+            self.weights.assign(self.data, start)
+            self._best_dual = 0.0
+            self.certify()
+            value, best = self.certificate.dual, max(best, self.certificate.dual)
+        if value < best:  # the first is better
+            self.weights.assign(self.data, starts[0])
+            self.certify()
+        self.is_warm = self.weights.dual_sum > 0
 
     def rescale(self, factor):
         """Multiply the weight vector and its dual variables by `factor` > 0."""
