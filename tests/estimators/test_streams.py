@@ -376,6 +376,20 @@ def test_parameters_and_samples_that_no_warm_start_supports_are_rejected():
         tail.fit(X, y)
 
 
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_warm_fit_that_needs_dual_variables_is_rejected_after_one_that_kept_none(name):
+    X, y = clouds(distance=5, n_samples=40)
+    warm = make(name, warm_start=True, C=np.inf).fit(X, y)
+    predictions = warm.predict(X)
+    if warm._leaves_dual:
+        assert np.isfinite(warm.set_params(C=1.0).fit(X, y).dual_coef_).all()
+        return
+    with pytest.raises(ValueError, match="must have kept dual variables, with warm_start=True"):
+        warm.set_params(C=1.0).fit(X, y)
+    assert_array_equal(warm.predict(X), predictions)
+    warm.set_params(C=np.inf).fit(X, y)
+
+
 @quiet
 def test_without_warm_start_a_fit_begins_at_zero():
     X, y = clouds(distance=0.5)
@@ -594,6 +608,40 @@ def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, la
     assert_same_model(one.partial_fit(X[30:], y[30:]), other.partial_fit(X[30:], y[30:]))
     assert one.learning_curve_ == other.learning_curve_
     assert one.upper_bounds_ == other.upper_bounds_
+
+
+def test_an_interrupted_warm_fit_leaves_the_votes_as_they_were():
+    class Interrupted(ALGORITHMS[VOTING]):
+        """As the algorithm."""
+
+        def _warn(self, runs):
+            if hasattr(self, "n_iter_") and self.max_iter == 3:
+                raise KeyboardInterrupt
+
+    X, y = clouds(distance=0.5)
+    warm = Interrupted(warm_start=True, max_iter=2, random_state=0).fit(X, y)
+    before = [part.copy() for part in model(warm)]
+    with pytest.raises(KeyboardInterrupt):
+        warm.set_params(max_iter=3).fit(X, y)
+    for left, right in zip(model(warm), before, strict=True):
+        assert_array_equal(left, right)
+
+
+def test_an_interrupted_sparse_chunk_leaves_dense_votes_dense(monkeypatch):
+    X, y = clouds(distance=0.5)
+    classifier = make(VOTING).partial_fit(X[:45].astype(np.float32), y[:45], classes=[0, 1])
+    before = classifier.support_vectors_
+
+    def interrupt(stream):
+        raise KeyboardInterrupt
+
+    for chunk in (sparse.csr_array(X[45:]), X[45:]):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr("margins.estimators.stream.Stream.upper_bound", property(interrupt))
+            classifier.partial_fit(chunk, y[45:])
+        assert type(classifier.support_vectors_) is np.ndarray
+        assert classifier.support_vectors_.dtype == before.dtype
+        assert_array_equal(classifier.support_vectors_, before)
 
 
 # ------------------------------------------------------------------------------------------------ files
