@@ -54,11 +54,14 @@ def main(arguments=None):
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "sanitized")
     given = parser.parse_args(arguments)
     folder = given.folder.resolve()
+    for name in ("libasan.so", "libubsan.so"):
+        library(name)
     with timed("build"):
         copy(folder)
         build(folder, given.sample)
     runs = {"tests": ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--capture=sys"]}
-    runs["tests"] += SAMPLED_TESTS if given.sample else TESTS
+    # Starting a second process takes as long as half of the sample.
+    runs["tests"] += ["--numprocesses=0", *SAMPLED_TESTS] if given.sample else TESTS
     if given.minutes > 0:
         runs["fuzz"] = ["scripts/fuzz.py", "--minutes", str(given.minutes), "--seed", str(given.seed)]
     with timed("faults that must be reported"):
@@ -142,7 +145,10 @@ def library(name):
     command = [os.environ.get("CC", "gcc"), f"-print-file-name={name}"]
     path = subprocess.run(command, text=True, capture_output=True, check=True).stdout.strip()
     if not os.path.isabs(path):
-        raise SystemExit(f"{name} must be installed with gcc. Got none.")
+        raise SystemExit(
+            f"{command[0]} must have {name} (Debian: apt-get install gcc; or set CC to a gcc that has it). "
+            "Got none."
+        )
     return path
 
 

@@ -11,7 +11,7 @@ from margins.solvers import auto
 
 # Their assertions say what was compared, as those of test modules do.
 pytest.register_assert_rewrite(
-    "certified_problems", "fitted_clouds", "noise_tolerant_replay", "small_problems"
+    "certified_problems", "fitted_clouds", "noise_tolerant_replay", "small_problems", "stream_problems"
 )
 
 

@@ -233,23 +233,27 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
             [np.searchsorted(support, run.averaging.mistakes).astype(np.int32) for run in runs],
             [run.averaging.votes for run in runs],
         )
-        if getattr(self, "_voted_model", None) is None:
+        model = getattr(self, "_voted_model", None)
+        if model is None:
             self._voted_model = VotedModel(*more)
-        else:  # of earlier chunks
-            self._voted_model.extend(*more)
+        else:  # of earlier chunks or fits
+            if self._resumed is not None:
+                # A fit that is interrupted later leaves the model as it was.
+                self._voted_model = model = VotedModel(*model.parts)
+            model.extend(*more)
         if self.averaging == "tail":
             self._choose_tails(runs, samples)
 
     @contextmanager
     def _model_restored_on_error(self, streams):
         model = getattr(self, "_voted_model", None)
-        size = None if model is None else model.size
+        saved = None if model is None else model.saved
         with super()._model_restored_on_error(streams):
             try:
                 yield
             except BaseException:
                 if model is not None:
-                    model.cut(size)
+                    model.restore(saved)
                 raise
 
     def _forget(self):

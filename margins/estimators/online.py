@@ -232,6 +232,11 @@ class OnlineMixin(Declared):
             )
         self._digest = _digest_of(samples)
         if self._digest == resumed.digest:
+            if self._leaves_dual and resumed.streams[0].of_fit[0].dual is None:
+                raise ValueError(
+                    f"The last fit of {name} must have kept dual variables, with warm_start=True and "
+                    f"parameters that need them, C={self.C}. Got one with C=inf, which has kept none."
+                )
             return
         if self._needs_same_samples or self._accuracy is not None or self._leaves_dual:
             raise ValueError(

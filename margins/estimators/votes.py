@@ -41,10 +41,6 @@ class GrowingArray:
         self._buffer[self._n : needed] = values
         self._n = needed
 
-    def cut(self, n):
-        """Remove all elements but the first n."""
-        self._buffer, self._n = self._buffer[:n], n  # no capacity: views of what is removed stay
-
     def __getstate__(self):
         return {"_buffer": self.values, "_n": self._n}
 
@@ -88,15 +84,16 @@ class GrowingRows:
         self._parts[1].extend(columns)
         self._parts[2].extend(begin + starts[1:])
 
-    def cut(self, n):
-        """Remove all rows but the first n."""
-        if not self._is_sparse:
-            self._parts[0].cut(n)
-            return
-        data, columns, starts = self._parts
-        starts.cut(n + 1)
-        for part in (data, columns):
-            part.cut(int(starts.values[-1]))
+    @property
+    def saved(self):
+        """What it holds now, for `restore`: views, not copies."""
+        return self._is_array, [part.values for part in self._parts]
+
+    def restore(self, saved):
+        """Hold what it has held, in the same storage."""
+        self._is_array, parts = saved
+        # Without capacity: views of what has been added since stay as they are.
+        self._parts = list(map(GrowingArray, parts))
 
 
 def _parts_of(X):
@@ -149,19 +146,18 @@ class VotedModel:
             self._current[index] = counts[-1]
 
     @property
-    def size(self):
-        """How much it holds, for `cut`: tuple."""
-        return len(self._indices), [len(part) for part in self._mistakes], list(self._current)
+    def saved(self):
+        """What it holds now, for `restore`: views, not copies."""
+        lists = [part.values for part in self._mistakes], [part.values for part in self._ended]
+        return self._rows.saved, self._indices.values, self._codes.values, *lists, list(self._current)
 
-    def cut(self, size):
-        """Remove what was added since it had this size."""
-        n_support, n_mistakes, self._current = size
-        self._rows.cut(n_support)
-        for part in (self._indices, self._codes):
-            part.cut(n_support)
-        for part in (self._mistakes, self._ended):
-            for array, n in zip(part, n_mistakes, strict=True):
-                array.cut(n)
+    def restore(self, saved):
+        """Hold what it has held, for instance before a chunk that was interrupted."""
+        rows, indices, codes, mistakes, ended, self._current = saved
+        # Lists before the rows that they refer to: another thread may be predicting.
+        self._mistakes, self._ended = list(map(GrowingArray, mistakes)), list(map(GrowingArray, ended))
+        self._indices, self._codes = GrowingArray(indices), GrowingArray(codes)
+        self._rows.restore(rows)
 
     def keep_tail(self, index, first):
         """Remove the votes of the hypotheses of a binary problem before the `first`."""

@@ -1,0 +1,162 @@
+"""The state of a stream: interrupted chunks, and files."""
+
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from algorithm_groups import ALGORITHMS, quiet
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from stream_problems import (
+    STREAMS,
+    VOTING,
+    WITH_PARAMETERS,
+    assert_same_model,
+    clouds,
+    each_stream,
+    in_chunks,
+    make,
+    model,
+)
+
+import margins
+
+# ------------------------------------------------------------------------------------------ interrupted
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+@pytest.mark.parametrize("where", ["_process_chunk", "_collect_model"])
+@pytest.mark.parametrize("begin", ["stream", "fit"])
+@each_stream
+@quiet
+def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, layout):
+    class Interrupted(ALGORITHMS[name]):
+        """As the algorithm."""
+
+        interrupts = False
+
+        def _process_chunk(self, stream, *args):
+            super()._process_chunk(stream, *args)
+            if self.interrupts and where == "_process_chunk" and stream is self._streams[1]:
+                raise KeyboardInterrupt
+
+        def _collect_model(self, *args):
+            super()._collect_model(*args)
+            if self.interrupts and where == "_collect_model":
+                raise KeyboardInterrupt
+
+    X, y = clouds(3, distance=0.5)
+    X = layout(X)
+    params = {**WITH_PARAMETERS.get(name, {}), "random_state": 0}
+    if name != "servedio-average":
+        params["max_iter"] = 3
+    one, other = Interrupted(**params), ALGORITHMS[name](**params)
+    for classifier in (one, other):
+        if begin == "fit":
+            classifier.fit(X[:30], y[:30])
+        else:
+            classifier.partial_fit(X[:30], y[:30], classes=np.unique(y))
+    Interrupted.interrupts = True
+    for rows in (slice(60, 90), slice(30, 40)):
+        with pytest.raises(KeyboardInterrupt):
+            one.partial_fit(X[rows], y[rows])
+    Interrupted.interrupts = False
+    assert_same_model(one, other)
+    assert_same_model(one.partial_fit(X[30:], y[30:]), other.partial_fit(X[30:], y[30:]))
+    assert one.learning_curve_ == other.learning_curve_
+    assert one.upper_bounds_ == other.upper_bounds_
+
+
+def test_an_interrupted_warm_fit_leaves_the_votes_as_they_were():
+    class Interrupted(ALGORITHMS[VOTING]):
+        """As the algorithm."""
+
+        def _warn(self, runs):
+            if hasattr(self, "n_iter_") and self.max_iter == 3:
+                raise KeyboardInterrupt
+
+    X, y = clouds(distance=0.5)
+    warm = Interrupted(warm_start=True, max_iter=2, random_state=0).fit(X, y)
+    before = [part.copy() for part in model(warm)]
+    with pytest.raises(KeyboardInterrupt):
+        warm.set_params(max_iter=3).fit(X, y)
+    for left, right in zip(model(warm), before, strict=True):
+        assert_array_equal(left, right)
+
+
+def test_an_interrupted_sparse_chunk_leaves_dense_votes_dense(monkeypatch):
+    X, y = clouds(distance=0.5)
+    classifier = make(VOTING).partial_fit(X[:45].astype(np.float32), y[:45], classes=[0, 1])
+    before = classifier.support_vectors_
+
+    def interrupt(stream):
+        raise KeyboardInterrupt
+
+    for chunk in (sparse.csr_array(X[45:]), X[45:]):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr("margins.estimators.stream.Stream.upper_bound", property(interrupt))
+            classifier.partial_fit(chunk, y[45:])
+        assert type(classifier.support_vectors_) is np.ndarray
+        assert classifier.support_vectors_.dtype == before.dtype
+        assert_array_equal(classifier.support_vectors_, before)
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def types_of(value):
+    """The types in a pickled state: set."""
+    if hasattr(value, "__getstate__") and type(value).__module__.startswith("margins"):
+        return {type(value)} | types_of(value.__getstate__())
+    if isinstance(value, dict):
+        return set().union(*map(types_of, value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*map(types_of, value))
+    return {type(value)}
+
+
+@quiet
+@pytest.mark.parametrize("warm_start", [False, True])
+@each_stream
+def test_a_saved_state_has_no_compiled_objects(name, warm_start):
+    X, y = clouds(distance=5)
+    params = {} if name == "servedio-average" else {"max_iter": 3}
+    fitted = make(name, warm_start=warm_start, **params).fit(X, y)
+    for classifier in (fitted, in_chunks(clone(fitted), X, y, 30)):
+        found = types_of(classifier.__getstate__())
+        modules = {kind.__module__ for kind in found if kind.__module__.startswith("margins")}
+        assert modules <= {
+            type(classifier).__module__,
+            "margins.estimators.stream",
+            "margins.estimators.budget",
+            "margins.estimators.custom",
+            "margins.estimators.votes",
+            "margins.solvers.base",
+            "margins.solvers.history",
+            "margins.certificate",
+            "margins.kernels.functions.linear",
+        }
+
+
+@quiet
+@each_stream
+def test_training_continues_from_a_memory_mapped_pickle(name, tmp_path):
+    X, y = clouds(n_classes=3)
+    params = {} if name == "servedio-average" else {"max_iter": 3}
+    fitted = make(name, **params).fit(X[:60], y[:60])
+    joblib.dump(fitted, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    assert_same_model(mapped.partial_fit(X[60:], y[60:]), fitted.partial_fit(X[60:], y[60:]))
+
+
+# ---------------------------------------------------------------------------------------- documentation
+
+
+@pytest.mark.parametrize("name", [*STREAMS, "pdm-succ"])
+def test_docstring_and_table_say_what_is_kept(name):
+    assert "\n\n**Kept** between chunks and fits: " in ALGORITHMS[name].__doc__
+    table = (Path(margins.__file__).parents[1] / "docs" / "streams.md").read_text(encoding="utf-8")
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    assert sum(f"`{name}`" in row.split("|")[1] for row in rows) == 1
