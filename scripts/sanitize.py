@@ -146,8 +146,8 @@ def library(name):
     path = subprocess.run(command, text=True, capture_output=True, check=True).stdout.strip()
     if not os.path.isabs(path):
         raise SystemExit(
-            f"{command[0]} must have {name} (Debian: apt-get install gcc; or set CC to a gcc that has it). "
-            "Got none."
+            f"{command[0]} must have {name} (Debian: apt-get install gcc; or set CC to a gcc that "
+            "has it). Got none."
         )
     return path
 
