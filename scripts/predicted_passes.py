@@ -3,7 +3,8 @@
     MARGINS_DATA=... python scripts/predicted_passes.py [--limit 20] [NAME ...]
 
 Fits each data set by each solver, with both losses, C = 0.01, 1, 100 and gaps 1e-1 to 1e-4, and prints
-accesses of a sample per sample. Then, for every solver and loss, the line
+accesses of a sample per sample; decomposition on 4,000 rows, with RBF kernels. Then, for
+every solver and loss, the line
 
     passes = base + slope * log10(1 / gap)
 
@@ -12,6 +13,7 @@ around it. These lines are margins.tuning.PredictionTuning.
 """
 
 import argparse
+import itertools
 import warnings
 
 import measuring
@@ -23,7 +25,14 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 from margins.losses import loss_of
 
-SOLVERS = ("conjugate", "unlearning", "dcd")
+# The kernels that each solver is measured with.
+SOLVERS = {
+    "decomposition": [{"kernel": "rbf", "gamma": gamma} for gamma in ("scale", 0.1, 1.0)],
+    "conjugate": [{}],
+    "unlearning": [{}],
+    "dcd": [{}],
+}
+KERNEL_ROWS = 4000
 LOSSES = ("squared_hinge", "hinge")
 PENALTIES = (0.01, 1.0, 100.0)
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -38,24 +47,24 @@ def eps_of(loss, gap):
 def measured(names, limit):
     """Yield (solver, loss, gap, passes) of every fit that ended within the limit, in seconds."""
     for name in names:
-        X, y, _ = load(name)
-        for solver in SOLVERS:
-            for loss in LOSSES:
-                for C in PENALTIES:
-                    for gap in GAPS:
-                        classifier = margins.MarginClassifier(
-                            loss=loss, C=C, eps=eps_of(loss, gap), solver=solver, random_state=0
-                        )
-                        try:
-                            with measuring.deadline(limit), warnings.catch_warnings():
-                                warnings.simplefilter("ignore", ConvergenceWarning)
-                                classifier.fit(X, y)
-                        except measuring.TooSlow:
-                            print(f"{name} {solver} {loss} C={C:g} gap={gap:g}: more than {limit} s")
-                            break
-                        if classifier.converged_:
-                            required = loss_of(loss, C).required_gap(classifier.eps)
-                            yield solver, loss, required, classifier.n_accesses_ / X.shape[0]
+        samples = load(name)[:2]
+        few = np.random.default_rng(0).permutation(len(samples[1]))[:KERNEL_ROWS]
+        for solver, kernels in SOLVERS.items():
+            for kernel, loss, C in itertools.product(kernels, LOSSES, PENALTIES):
+                X, y = [each[few] for each in samples] if kernel else samples
+                for gap in GAPS:
+                    params = {"loss": loss, "C": C, "eps": eps_of(loss, gap)} | kernel
+                    classifier = margins.MarginClassifier(solver=solver, random_state=0, **params)
+                    try:
+                        with measuring.deadline(limit), warnings.catch_warnings():
+                            warnings.simplefilter("ignore", ConvergenceWarning)
+                            classifier.fit(X, y)
+                    except measuring.TooSlow:
+                        print(f"{name} {solver} {loss} C={C:g} gap={gap:g}: more than {limit} s")
+                        break
+                    if classifier.converged_:
+                        required = loss_of(loss, C).required_gap(classifier.eps)
+                        yield solver, loss, required, classifier.n_accesses_ / X.shape[0]
 
 
 def fitted(gaps, passes):

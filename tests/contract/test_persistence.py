@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import margins
+from margins.estimators.votes import GrowingArray
 from margins.persistence import dump, load
 
 skops_io = pytest.importorskip("skops.io")
@@ -266,9 +267,10 @@ def broken(kind):
         case "votes negative":
             classifier.mistakes_[0][0] = -(10**6)
         case "votes short":
-            classifier._voted_model._ended[0].cut(1)
+            model = classifier._voted_model
+            model._ended[0] = GrowingArray(model._ended[0].values[:1])
         case "votes codes":
-            classifier._voted_model._codes.cut(1)
+            classifier._voted_model._codes = GrowingArray(classifier._voted_model._codes.values[:1])
         case "votes none":
             classifier._voted_model._mistakes = []
     return classifier
