@@ -2,12 +2,15 @@
 
     MARGINS_DATA=... python scripts/benchmark_kernels.py [--quick] [--data usps a9a] [--rows 8000]
 
-Each data set, a random part of at most `--rows` rows with every feature divided by its largest value if
-a value exceeds 10, is fitted with the hinge loss and an RBF kernel, for every C, and gamma "scale" and
-five times that. Ours proves the relative duality gap, certificate included; SVC runs at its default tol,
-with the faster of dense and sparse input. Both have a cache that holds all rows, and one thread; of each
-side the fastest of `--repeats` fits counts. The problems differ in the intercept, which SVC does not
-penalise.
+Each data set, a random part of at most `--rows` rows (0: all) with every feature divided by its largest
+value if a value exceeds 10, is fitted with the hinge loss and an RBF kernel, for every C, and gamma
+"scale" and five times that. Both sides solve the same problem, whose intercept is not penalised. Ours
+proves the relative duality gap, certificate included; SVC runs at its default tol, with the faster of
+dense and sparse input. Both have the same cache, and one thread; of each side the fastest of `--repeats`
+fits counts.
+
+Also: the gap of SVC's solution, computed from its dual variables; seconds of our decision_function on
+the training samples over those of SVC; and the peak of memory that a fit needs beside X, less its cache.
 """
 
 import argparse
@@ -23,9 +26,12 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 import margins
+from margins.losses import Hinge
 
 RAW = 10.0
-CACHE = 4000.0  # megabytes
+DATA = ("usps", "a9a", "w8a", "mnist", "covtype", "shuttle", "satimage", "spambase")
+MEGABYTE = 2**20
+DENSE = 2000  # megabytes at most that X may take as a dense array
 
 
 def problem_of(name, n_rows, seed):
@@ -35,7 +41,7 @@ def problem_of(name, n_rows, seed):
         X, y = X / 16, y % 2
     else:
         X, y = real_data.binary(name)[1:3]
-    rows = np.random.default_rng(seed).permutation(X.shape[0])[:n_rows]
+    rows = np.random.default_rng(seed).permutation(X.shape[0])[: n_rows or None]
     X = sparse.csr_matrix(X, dtype=np.float64)[rows]
     largest = np.maximum(abs(X).max(axis=0).toarray().ravel(), 1e-300)
     return (sparse.csr_matrix(X.multiply(1 / largest)) if largest.max() > RAW else X), np.asarray(y)[
@@ -53,28 +59,81 @@ def seconds_of(make, X, y, repeats):
     return best, classifier
 
 
+def memory_of(make, X, y, cache):
+    """Megabytes that a fit needs at its peak beside X and its cache; None where Linux does not say."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    except OSError:
+        return None
+    before = _status("VmRSS")
+    make().fit(X, y)
+    cache = min(cache, 4 * len(y) ** 2 / MEGABYTE)
+    return (_status("VmHWM") - before) / MEGABYTE - cache
+
+
+def _status(name):
+    """A number of bytes of this process's status."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return 1024 * int(line.split()[1])
+    raise ValueError(f"/proc/self/status must have a line {name}. Got none.")
+
+
+def gap_of(svc, X, y):
+    """The relative duality gap of a solution of SVC, with the intercept that is best for its scores."""
+    signs = np.where(y == svc.classes_[1], 1.0, -1.0)
+    dual, support = svc.dual_coef_[0], svc.support_
+    dual = dual.toarray()[0] if sparse.issparse(dual) else dual
+    scores = svc.decision_function(X) - svc.intercept_[0]
+    sqnorm = float(dual @ scores[support])
+    loss = Hinge(svc.C)
+    primal = 0.5 * sqnorm + loss.value(signs * (scores + loss.best_intercept(scores, signs)))
+    return primal / (np.abs(dual).sum() - 0.5 * sqnorm) - 1
+
+
 def compare(name, arguments):
     """One row for every C and gamma: yields dict."""
     X, y = problem_of(name, arguments.rows, arguments.seed)
-    dense = X.toarray()
-    inputs = [dense, X] if X.nnz < 0.5 * dense.size else [dense]
-    scale = 1 / (X.shape[1] * dense.var())
+    dense = X.toarray() if X.shape[0] * X.shape[1] * 8 <= DENSE * MEGABYTE else None
+    inputs = [X] if dense is None else [dense, X] if X.nnz < 0.5 * dense.size else [dense]
+    scale = 1 / (X.shape[1] * variance(X))
     for C in arguments.C:
         for factor in arguments.gamma:
-            kernel = {"C": C, "gamma": factor * scale, "cache_size": CACHE}
-            theirs = [seconds_of(lambda: SVC(**kernel), each, y, arguments.repeats) for each in inputs]  # noqa: B023
+            kernel = {"C": C, "gamma": factor * scale, "cache_size": arguments.cache}
+            theirs = [
+                (*seconds_of(lambda: SVC(**kernel), each, y, arguments.repeats), each)  # noqa: B023
+                for each in inputs
+            ]
             row = {"data": name, "rows": len(y), "C": C, "gamma": factor}
-            row["SVC"] = min(seconds for seconds, _ in theirs)
+            row["SVC"], svc, best_input = min(theirs, key=lambda each: each[0])
+            row["gap SVC"] = gap_of(svc, best_input, y)
             for eps in arguments.eps:
 
                 def ours(eps=eps, kernel=kernel):
-                    return margins.MarginClassifier(loss="hinge", kernel="rbf", eps=eps, **kernel)
+                    params = {"loss": "hinge", "kernel": "rbf", "eps": eps, "penalize_intercept": False}
+                    return margins.MarginClassifier(**params, **kernel)
 
                 seconds, classifier = seconds_of(ours, inputs[-1], y, arguments.repeats)
                 row[f"{eps:g}"] = seconds / row["SVC"]
                 row[f"gap {eps:g}"] = classifier.certificates_[0].gap
             row["support"] = len(classifier.support_)
+            row["SVC predicts"] = seconds_to_predict(svc, best_input)
+            row["predict"] = seconds_to_predict(classifier, inputs[-1]) / row["SVC predicts"]
+            row["memory"] = memory_of(ours, inputs[-1], y, arguments.cache)
             yield row
+
+
+def seconds_to_predict(classifier, X):
+    """Processor seconds of a decision_function."""
+    begin = time.process_time()
+    classifier.decision_function(X)
+    return time.process_time() - begin
+
+
+def variance(X):
+    """That of all elements of a CSR matrix."""
+    mean = X.sum() / np.prod(X.shape)
+    return X.multiply(X).sum() / np.prod(X.shape) - mean * mean
 
 
 def command_line():
@@ -82,8 +141,11 @@ def command_line():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", nargs="+", metavar="NAME", help="default: usps a9a w8a, and digits")
-    parser.add_argument("--rows", type=int, default=8000, metavar="N", help="default: %(default)s")
+    parser.add_argument("--data", nargs="+", metavar="NAME", help=f"default: {' '.join(DATA)}")
+    parser.add_argument(
+        "--rows", type=int, default=8000, metavar="N", help="default: %(default)s; 0: all"
+    )
+    parser.add_argument("--cache", type=float, default=1000.0, metavar="MB", help="default: %(default)s")
     parser.add_argument("--C", type=float, nargs="+", default=[1.0, 10.0, 100.0], metavar="C")
     parser.add_argument("--gamma", type=float, nargs="+", default=[1.0, 5.0], help="times 'scale'")
     parser.add_argument("--eps", type=float, nargs="+", default=[1e-3, 1e-5], help="gaps to prove")
@@ -99,20 +161,24 @@ def main(argv=None):
     arguments = command_line().parse_args(argv)
     if arguments.quick:
         arguments.data, arguments.rows, arguments.repeats = ["digits"], 300, 1
-    names = arguments.data or [n for n in ("usps", "a9a", "w8a") if n in real_data.available()]
+    names = arguments.data or [name for name in DATA if name in real_data.available()]
     rows = []
-    print("Seconds of SVC, and ours over them at each proven gap.")
-    print("data, rows, C, gamma / scale, SVC, " + ", ".join(f"{eps:g}" for eps in arguments.eps))
+    print("Seconds of SVC and the gap it has reached, ours over them at each proven gap, seconds of")
+    print("predictions over those of SVC, and megabytes beside X and the cache.")
+    gaps = ", ".join(map("{:g}".format, arguments.eps))
+    print(f"data, rows, C, gamma / scale, SVC, gap, {gaps}, predict, memory")
     with threadpool_limits(1):
         for name in names or ["digits"]:
             for row in compare(name, arguments):
                 rows.append(row)
                 ratios = ", ".join(f"{row[f'{eps:g}']:.2f}" for eps in arguments.eps)
                 setting = f"{name}, {row['rows']}, {row['C']:g}, {row['gamma']:g}"
-                print(f"{setting}, {row['SVC']:.3f}, {ratios}", flush=True)
-    for eps in arguments.eps:
-        ratios = [row[f"{eps:g}"] for row in rows]
-        print(f"gap {eps:g}: median {np.median(ratios):.2f}, largest {max(ratios):.2f}")
+                memory = "-" if row["memory"] is None else f"{row['memory']:.0f}"
+                theirs = f"{row['SVC']:.3f}, {row['gap SVC']:.1e}"
+                print(f"{setting}, {theirs}, {ratios}, {row['predict']:.2f}, {memory}", flush=True)
+    for eps in [*map("{:g}".format, arguments.eps), "predict"]:
+        ratios = [row[eps] for row in rows]
+        print(f"{eps}: median {np.median(ratios):.2f}, largest {max(ratios):.2f}")
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return rows

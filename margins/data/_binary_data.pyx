@@ -35,9 +35,12 @@ cdef class BinaryData:
     offset : ndarray of float64, shape (m,), optional
         The offset of the lambda trick: added to a.y_k in comparisons with the threshold while
         alpha_k > 0.
+    has_free_intercept : bool
+        True: the intercept is not penalised, so that sum_k alpha_k l_k = 0; rho is then 0.
     """
 
-    def __init__(self, Rows rows not None, labels, sqnorms, double sqrho, diag, upper, offset=None):
+    def __init__(self, Rows rows not None, labels, sqnorms, double sqrho, diag, upper, offset=None,
+                 bint has_free_intercept=False):
         self.rows = rows
         self.labels = labels
         self.sqnorms = sqnorms
@@ -45,6 +48,7 @@ cdef class BinaryData:
         self.diag = diag
         self.upper = upper
         self.offset = offset
+        self.has_free_intercept = has_free_intercept
 
     def with_limits(self, upper=None, offset=None):
         """The same samples with other upper bounds of the dual variables, or another offset."""
@@ -53,6 +57,7 @@ cdef class BinaryData:
         result.sqrho, result.diag, result.upper, result.offset = (
             self.sqrho, self.diag, self.upper, self.offset
         )
+        result.has_free_intercept = self.has_free_intercept
         if upper is not None:
             result.upper = upper
         if offset is not None:

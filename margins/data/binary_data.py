@@ -115,7 +115,7 @@ def check_lengths(sqnorms):
     return largest
 
 
-def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper):
+def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_intercept=False):
     """The samples of one binary problem.
 
     Parameters
@@ -130,6 +130,8 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper):
         D_k.
     upper : float or ndarray of float64, shape (m,)
         Upper bounds of the dual variables.
+    has_free_intercept : bool
+        True: the intercept is not penalised.
 
     Returns
     -------
@@ -137,7 +139,15 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper):
     """
     m = rows.n_rows
     labels = LABELS.take(positive)
-    return BinaryData(rows, labels, sqnorms, sqrho, of_each(diag, m), of_each(upper, m))
+    return BinaryData(
+        rows,
+        labels,
+        sqnorms,
+        sqrho,
+        of_each(diag, m),
+        of_each(upper, m),
+        has_free_intercept=has_free_intercept,
+    )
 
 
 def sum_of_each(value, m):

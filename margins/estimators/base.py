@@ -341,13 +341,17 @@ class BaseMarginClassifier(
     # The threshold of the first hypothesis, in units of updates.
     _theta = 0.0
 
+    # True: the intercept is not penalised.
+    _has_free_intercept = False
+
     def _prepare_scales(self, sqnorms):
         """Compute what depends on |x_k|^2, ndarray of float64, shape (m,)."""
 
     @property
     def _sqrho(self):
-        """The square of `intercept_scaling`; 0 without intercept."""
-        return float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
+        """The square of `intercept_scaling`; 0 without intercept, or if it is not penalised."""
+        is_penalised = self.fit_intercept and not self._has_free_intercept
+        return float(self.intercept_scaling) ** 2 if is_penalised else 0.0
 
     def _run_maker(self, samples, fit):
         """A function ``make(index, seed)`` that makes a run, in the thread that trains it."""
@@ -355,8 +359,9 @@ class BaseMarginClassifier(
         features = rows_of(samples.X) if is_linear and rows.is_kernel else None
         sqnorms = rows.sqnorms()
         self._prepare_scales(sqnorms)
-        sqrho = self._sqrho
-        sqnorms = augmented_sqnorms(sqnorms, sqrho, math.isinf(self.C), self._takes_zero_rows)
+        sqrho, is_free = self._sqrho, self._has_free_intercept
+        takes_zero_rows = is_free or self._takes_zero_rows
+        sqnorms = augmented_sqnorms(sqnorms, sqrho, math.isinf(self.C), takes_zero_rows)
         loss = self._loss(self._penalties(samples.weight))
         options = self._options(rows)
         codes = positive_codes(len(self.classes_))
@@ -365,7 +370,7 @@ class BaseMarginClassifier(
         def make(index, seed):
             positive = samples.codes == codes[index]
             rows_of_run = rows if is_linear else own_rows.get()
-            data = make_binary_data(rows_of_run, sqnorms, positive, sqrho, loss.diag, math.inf)
+            data = make_binary_data(rows_of_run, sqnorms, positive, sqrho, loss.diag, math.inf, is_free)
             return Run(self._limited(data), loss, seed, options, fit.watch(index), features)
 
         return make

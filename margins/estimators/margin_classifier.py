@@ -13,7 +13,7 @@ from margins.kernels import LINEAR
 from margins.kernels.gram import gram_rows
 from margins.kernels.selection import kernel_of
 from margins.losses import LOSSES, Loss
-from margins.parameters import AnyOf, Interval, OneOf, SubclassOf, parameter
+from margins.parameters import BOOLEAN, AnyOf, Interval, OneOf, SubclassOf, parameter
 from margins.solvers.auto import SOLVERS, candidates, plan
 from margins.solvers.base import Problem
 from margins.solvers.costs import gram_pays
@@ -74,7 +74,27 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         default="auto",
     )
 
+    penalize_intercept: bool = parameter(
+        BOOLEAN,
+        "False: the intercept is not penalised, as SVC's; needs a kernel other than 'linear'. True: "
+        "penalised like a weight, as LinearSVC's.",
+        default=True,
+    )
+
     _keeps_dual = True
+
+    @property
+    def _has_free_intercept(self):
+        return self.fit_intercept and not self.penalize_intercept
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self._has_free_intercept and isinstance(self.kernel, str) and self.kernel == LINEAR.name:
+            raise ValueError(
+                f"penalize_intercept of {self._display_name()} must be True with kernel='linear', whose "
+                "solvers learn the intercept as the weight of one more feature. Got False. Allowed: "
+                "kernel='poly', degree=1, gamma=1, the same kernel; or a large intercept_scaling."
+            )
 
     @property
     def _accuracy(self):
@@ -143,12 +163,14 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         self.kernel_ = kernel_of(self, X)
         reads_gram = self._reads_gram(X)
         rows = self._rows(X)
-        sqrho = self._sqrho
-        sqnorms = augmented_sqnorms(rows.sqnorms(), sqrho, np.isinf(self.C), self._takes_zero_rows)
+        sqrho, is_free = self._sqrho, self._has_free_intercept
+        takes_zero_rows = is_free or self._takes_zero_rows
+        sqnorms = augmented_sqnorms(rows.sqnorms(), sqrho, np.isinf(self.C), takes_zero_rows)
         loss = self._loss(self._penalties(samples.weight))
         codes = positive_codes(len(self.classes_))
         positive = samples.codes == codes[0]
-        problem = Problem(make_binary_data(rows, sqnorms, positive, sqrho, loss.diag, np.inf), loss)
+        data = make_binary_data(rows, sqnorms, positive, sqrho, loss.diag, np.inf, is_free)
+        problem = Problem(data, loss)
         return Explanation(
             n_samples=X.shape[0],
             n_features=X.shape[1],

@@ -185,6 +185,28 @@ class Loss(ABC):
         """
         return 0.5 * sqnorm + self.value_of_slacks(slacks), None, 1.0
 
+    def best_intercept(self, scores, signs):
+        """The intercept b that minimises the sum of the losses at ``l_k (scores_k + b)``.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (m,)
+            Without intercept.
+        signs : ndarray of float64, shape (m,)
+            The labels, -1 and +1, both of them.
+
+        Returns
+        -------
+        float
+        """
+        points = signs - scores  # where each margin is 1
+        best = minimize_scalar(
+            lambda b: self.value(signs * (scores + b)),
+            bounds=(points.min(), points.max()),
+            method="bounded",
+        )
+        return float(best.x)
+
     def max_sensitivity(self, n_samples, error, primal):
         """An upper bound of `sensitivity`, if no w.y_k changes by more than `error`; inf: unknown."""
         return math.inf

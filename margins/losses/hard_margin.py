@@ -43,6 +43,10 @@ class HardMargin(MaximumMarginLoss):
             return math.inf, margin, 1.0
         return 0.5 / margin / margin, margin, 1 / smallest
 
+    def best_intercept(self, scores, signs):
+        """See `Loss.best_intercept`: that of equal smallest margins of both classes."""
+        return -0.5 * float(scores[signs > 0].min() + scores[signs < 0].max())
+
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`: the smallest w.y_k is 1."""
         return 8 * error

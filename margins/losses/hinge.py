@@ -8,6 +8,9 @@ from margins.data.binary_data import of_each, sum_of_each
 from margins.losses._scaling import hinge_minimum
 from margins.losses.base import Bounds, Loss
 
+# A slope below this share of the penalties is 0 but for rounding.
+FLAT = 1e-12
+
 
 class Hinge(Loss):
     """``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)``.
@@ -46,6 +49,19 @@ class Hinge(Loss):
     def value_of_slacks(self, slacks):
         """See `Loss.value_of_slacks`."""
         return float(np.sum(self.C * np.maximum(slacks, 0)))
+
+    def best_intercept(self, scores, signs):
+        """See `Loss.best_intercept`: a weighted quantile of the points where margins are 1."""
+        points = signs - scores
+        order = np.argsort(points)
+        # Each point raises the slope, which begins at minus the sum of C over the positive class.
+        C = of_each(self.C, len(points))
+        total = np.cumsum(C[order])
+        share = float(C[signs > 0].sum())
+        k = min(int(np.searchsorted(total, share)), len(points) - 1)
+        low = points[order[k]]
+        is_flat = abs(total[k] - share) <= FLAT * share and k + 1 < len(points)
+        return float(0.5 * (low + points[order[k + 1]])) if is_flat else float(low)
 
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`."""

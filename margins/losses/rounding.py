@@ -178,6 +178,8 @@ def _rounding(data, coefficients, bias, n_accesses):
         n_terms = data.rows.n_features
     if data.sqrho > 0:
         size += abs(bias) / math.sqrt(data.sqrho)
+    elif data.has_free_intercept:
+        size += abs(bias) / math.sqrt(float(np.mean(data.ordinary_sqnorms)) or 1.0)
     return _unit_of(n_terms) * size
 
 

@@ -49,6 +49,20 @@ class SquaredHinge(MaximumMarginLoss):
         """See `Loss.value_of_slacks`."""
         return float(np.sum(self.C * np.maximum(slacks, 0) ** 2))
 
+    def best_intercept(self, scores, signs):
+        """See `Loss.best_intercept`: the weighted mean of the points of all samples with a loss."""
+        points = signs - scores
+        order = np.argsort(points)
+        t, C = points[order], of_each(self.C, len(points))[order]
+        # With b between t[k - 1] and t[k], samples with a loss are the positive ones from k on, and the
+        # negative ones before k.
+        positive, negative = np.where(signs[order] > 0, C, 0.0), np.where(signs[order] > 0, 0.0, C)
+        weight = _sums_from(positive) + _sums_before(negative)
+        moment = _sums_from(positive * t) + _sums_before(negative * t)
+        # Half of the slope at t[k] is t[k] weight - moment, which ascends.
+        k = int(np.searchsorted(t * weight[:-1] - moment[:-1], 0.0))
+        return float(moment[k] / weight[k] if weight[k] > 0 else 0.5 * (t[k - 1] + t[k]))
+
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`: by Cauchy and Schwarz, as the sum of C s^2 is at most `primal`."""
         share = math.sqrt(sum_of_each(self.C, n_samples) / primal) * error
@@ -70,3 +84,13 @@ class SquaredHinge(MaximumMarginLoss):
                 if objective < primal:
                     primal, scale = objective, other
         return Bounds(primal, 0.5 * weights.dual_sum * dual_scale, scale, dual_scale)
+
+
+def _sums_from(values):
+    """The sums of values[k:], for k = 0, ..., n: ndarray, shape (n + 1,)."""
+    return np.append(np.cumsum(values[::-1])[::-1], 0.0)
+
+
+def _sums_before(values):
+    """The sums of values[:k], for k = 0, ..., n: ndarray, shape (n + 1,)."""
+    return np.append(0.0, np.cumsum(values))

@@ -18,6 +18,7 @@ from margins.solvers._conjugate import estimated_gap
 from margins.solvers.conjugate import ConjugateSolver, dual_value
 from margins.solvers.costs import Costs
 from margins.solvers.decomposition.decomposition import DecompositionSolver
+from margins.solvers.decomposition.free_intercept import FreeInterceptSolver
 from margins.solvers.newton.newton import NewtonSolver
 from margins.solvers.newton.subsample import SubsampledNewtonSolver
 from margins.solvers.plans import Condition, PhaseBuilder, Plan
@@ -55,6 +56,8 @@ def candidates(problem, eps, tuning=TUNING):
 
 def why_not_of(solver, problem):
     """Why a solver is not applicable to a problem: str; None if it is."""
+    if problem.has_free_intercept and solver != "decomposition":
+        return "it penalises the intercept"
     return CLASSES[solver].why_not(problem) if solver in CLASSES else None
 
 
@@ -85,6 +88,13 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, tu
         If the solver is not applicable; the error says why.
     """
     planner = _Planner(problem, eps, C, max_iter, is_warm, tuning)
+    if problem.has_free_intercept:
+        why_not = why_not_of("decomposition", problem)
+        if why_not is not None:
+            raise ValueError(
+                "penalize_intercept=False needs solver='decomposition', which is not applicable here: "
+                f"{why_not}."
+            )
     if solver == "auto":
         return Plan(*planner.choice())
     why_not = why_not_of(solver, problem)
@@ -170,8 +180,12 @@ class _Planner:
     def decomposition(self):
         """Subproblems of working sets; then, one sample at a time, what single precision leaves."""
         costs, tuning = self.costs, self.tuning.decomposition
-        yield self.phase.decomposition(lambda: DecompositionSolver(costs.multiplies_densely, tuning))
+        is_free = self.problem.has_free_intercept
+        solver = FreeInterceptSolver if is_free else DecompositionSolver
+        yield self.phase.decomposition(lambda: solver(costs.multiplies_densely, tuning))
         purpose = "in case single precision does not suffice"
+        if is_free:
+            return  # all other solvers penalise it
         if ConjugateSolver.why_not(self.problem) is None:
             yield self.phase.conjugate(purpose, from_solution=True)
         else:

@@ -45,6 +45,11 @@ class Problem(NamedTuple):
     def is_kernel(self):
         return self.data.rows.is_kernel
 
+    @property
+    def has_free_intercept(self):
+        """True if the intercept is not penalised."""
+        return self.data.has_free_intercept
+
 
 class PrimalPoint:
     """A weight vector found on the primal side, beside the dual variables of a run.

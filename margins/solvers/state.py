@@ -219,6 +219,11 @@ class RunState:
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
 
+    def set_threshold(self, theta):
+        """Make theta the threshold of the score, which is then ``a.x - theta``."""
+        self.theta = theta
+        self._is_certified = False
+
     def rescale(self, factor):
         """Multiply the weight vector and its dual variables by `factor` > 0."""
         self.weights.rescale(factor)

@@ -81,6 +81,42 @@ cdef extern from *:
         return -1;
     }
 
+    /* With the constraint: the variable that can rise with the largest slope F, -1 if none can. */
+    MARGINS_VECTORISED MARGINS_MAXIMUM
+    static int64_t margins_best_riser(const float *F, const float *e, const float *upper, int64_t n, float *gains)
+    {
+        float largest = -1e37f;
+        for (int64_t i = 0; i < n; i++)
+            gains[i] = e[i] < upper[i] ? F[i] : -1e38f;
+        for (int64_t i = 0; i < n; i++)
+            largest = gains[i] > largest ? gains[i] : largest;
+        for (int64_t i = 0; i < n && largest > -1e37f; i++)
+            if (gains[i] == largest)
+                return i;
+        return -1;
+    }
+
+    /* The variable that can fall and gains most if b rises by as much, whose row of Q is `row`; -1 if none does. */
+    MARGINS_VECTORISED MARGINS_MAXIMUM
+    static int64_t margins_best_faller(const float *F, const float *e, const float *lower, const float *diagonal,
+                                       const float *row, int64_t n, int64_t b, float *gains)
+    {
+        float largest = 0, slope = F[b], curvature_b = diagonal[b];
+        for (int64_t i = 0; i < n; i++) {
+            float difference = slope - F[i];
+            float sum = curvature_b + diagonal[i], curvature = sum - 2 * row[i], least = 1e-6f * sum;
+            curvature = curvature < least ? least : curvature;
+            gains[i] = e[i] > lower[i] && difference > 0 ? difference * difference / curvature : 0;
+        }
+        gains[b] = 0;
+        for (int64_t i = 0; i < n; i++)
+            largest = gains[i] > largest ? gains[i] : largest;
+        for (int64_t i = 0; i < n && largest > 0; i++)
+            if (gains[i] == largest)
+                return i;
+        return -1;
+    }
+
     MARGINS_VECTORISED
     static void margins_add_two_rows(float *g, const float *p, const float *q, float a, float b, int64_t n)
     {
@@ -95,6 +131,13 @@ cdef extern from *:
     int64_t best_second "margins_best_second"(
         const float* g, const float* d, const float* lower, const float* upper,
         const float* diagonal, const float* row, int64_t n, int64_t b, float* gains
+    ) noexcept nogil
+    int64_t best_riser "margins_best_riser"(
+        const float* F, const float* e, const float* upper, int64_t n, float* gains
+    ) noexcept nogil
+    int64_t best_faller "margins_best_faller"(
+        const float* F, const float* e, const float* lower, const float* diagonal, const float* row,
+        int64_t n, int64_t b, float* gains
     ) noexcept nogil
     void add_two_rows "margins_add_two_rows"(
         float* g, const float* p, const float* q, float a, float b, int64_t n
@@ -175,6 +218,60 @@ def minimise(
             if step_first == 0 and step_second == 0:
                 break  # in single precision this is the optimum
             add_two_rows(&g[0], &Q[first, 0], &Q[second, 0], step_first, step_second, n)
+            n_pairs += 1
+    return n_pairs
+
+
+def minimise_balanced(
+    const float[:, ::1] Q, float[::1] F, float[::1] e, const float[::1] lower, const float[::1] upper,
+    float reduction, Py_ssize_t max_pairs
+):
+    """Minimise ``e.Q e / 2 - F.e`` with the constraint sum_i e_i = 0: the pairs moved.
+
+    Here e_i = l_i d_i, Q has no labels, and F is the negative gradient. Each iteration raises one variable and lowers
+    another by as much: the one with the largest F, and the one that then gains most.
+
+    Parameters
+    ----------
+    Q : ndarray of float32, shape (n, n)
+    F : ndarray of float32, shape (n,)
+        The negative gradient at e; changed in place.
+    e : ndarray of float32, shape (n,)
+        Changed in place.
+    lower, upper : ndarrays of float32, shape (n,)
+    reduction, max_pairs
+        As of `minimise`.
+
+    Returns
+    -------
+    int
+    """
+    cdef Py_ssize_t n = F.shape[0], n_pairs = 0
+    cdef int64_t riser, faller
+    cdef float least = 0, curvature, step
+    cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(MIN_DIAGONAL))
+    cdef float[::1] gains = np.empty(n, np.float32)
+    with nogil:
+        while n_pairs < max_pairs:
+            riser = best_riser(&F[0], &e[0], &upper[0], n, &gains[0])
+            if riser < 0:
+                break
+            faller = best_faller(
+                &F[0], &e[0], &lower[0], &diagonal[0], &Q[riser, 0], n, riser, &gains[0]
+            )
+            if faller < 0 or gains[faller] <= least:
+                break
+            if n_pairs == 0:
+                least = reduction * gains[faller]
+            curvature = diagonal[riser] + diagonal[faller]
+            curvature = max(curvature - 2 * Q[riser, faller], <float> 1e-6 * curvature)
+            step = min((F[riser] - F[faller]) / curvature, upper[riser] - e[riser], e[faller] - lower[faller])
+            # At a bound exactly, or it could be chosen again for a step that is rounded to nothing.
+            e[riser] = upper[riser] if step == upper[riser] - e[riser] else e[riser] + step
+            e[faller] = lower[faller] if step == e[faller] - lower[faller] else e[faller] - step
+            if step == 0:
+                break
+            add_two_rows(&F[0], &Q[riser, 0], &Q[faller, 0], -step, step, n)
             n_pairs += 1
     return n_pairs
 

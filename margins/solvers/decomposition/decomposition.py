@@ -4,7 +4,8 @@ The problem: the dual of a kernel classifier, whose Hessian, the kernel matrix, 
 
     max sum_k alpha_k - |a|^2 / 2 - sum_k D_k alpha_k^2 / 2,   0 <= alpha_k <= U_k,
 
-with |a|^2 = sum_jk alpha_j alpha_k l_j l_k (K(x_j, x_k) + rho^2).
+with |a|^2 = sum_jk alpha_j alpha_k l_j l_k (K(x_j, x_k) + rho^2). The intercept is penalised:
+rho^2 sum_k alpha_k l_k. `free_intercept` has the solver for one that is not.
 
 A working set has some hundred samples: half of the last one, and those whose dual variables violate
 their optimality conditions most. Its rows of the kernel matrix are computed together, in single
@@ -66,8 +67,8 @@ class DecompositionSolver(Solver):
     def start(self, run):
         """Start from the dual variables of the run."""
         run.rescale_to_feasible()
-        data, loss = run.data, run.loss
-        m = len(data)
+        data, self._loss = run.data, run.loss
+        m, loss = len(data), run.loss
         self._blocks = data.rows.blocks.make(self._densely)
         self._signs = data.signs.astype(np.float64)
         self._sqrho = data.sqrho
@@ -88,10 +89,10 @@ class DecompositionSolver(Solver):
         n_accesses = n_changed = 0
         is_proven = is_stationary = False
         while n_accesses < len(self._alpha) and not (is_proven or is_stationary or time_is_over()):
-            margins = self._signs * (self._v + self._sqrho * self._label_sum)
-            is_proven = self._gap(run.loss, margins) <= self._tuning.gap_share * required
+            margins = self._margins()
+            is_proven = self._gap(margins) <= self._tuning.gap_share * required
             if not is_proven:
-                working_set = self._next_working_set(margins + self._diag * self._alpha - 1)
+                working_set = self._next_working_set(self._gradient(margins))
                 is_stationary = len(working_set) == 0
                 if not is_stationary:
                     n_pairs = self._solve(working_set, margins)
@@ -104,8 +105,7 @@ class DecompositionSolver(Solver):
             return EpochReport(n_changed, n_accesses, check_gap=False, dual_is_feasible=True)
         self._give(run, self._proven_sums())
         self.sums_are_fresh = True
-        margins = self._signs * (self._v + self._sqrho * self._label_sum)
-        gap = self._gap(run.loss, margins)
+        gap = self._gap(self._margins())
         self._n_stalled = (
             0 if gap < self._tuning.slow_reduction * self._least_gap else self._n_stalled + 1
         )
@@ -124,9 +124,21 @@ class DecompositionSolver(Solver):
             self._give(run, self._proven_sums(of_all=True))
             self.sums_are_fresh = True
 
-    def _gap(self, loss, margins):
+    def _intercept(self):
+        """The intercept of the current products."""
+        return self._sqrho * self._label_sum
+
+    def _margins(self):
+        """The functional margins of all samples, by the current products."""
+        return self._signs * (self._v + self._intercept())
+
+    def _gradient(self, margins):
+        """The gradient of the negative dual objective, which working sets are chosen by."""
+        return margins + self._diag * self._alpha - 1
+
+    def _gap(self, margins):
         """The relative duality gap of the current products."""
-        alpha = self._alpha
+        alpha, loss = self._alpha, self._loss
         sqnorm = float(alpha @ margins)
         dual = float(alpha.sum()) - 0.5 * sqnorm - 0.5 * float(self._diag @ (alpha * alpha))
         if not dual > 0:
@@ -150,11 +162,13 @@ class DecompositionSolver(Solver):
         if len(kept) > n_kept:
             kept = kept[np.argpartition(-violation[kept], n_kept)[:n_kept]]
         violation[kept] = 0
-        n_new = self._size - len(kept)
-        new = np.argpartition(-violation, min(n_new, len(violation) - 1))[:n_new]
-        new = new[violation[new] > 0]
+        new = self._most_violating(violation, gradient, self._size - len(kept))
         self._working_set = np.sort(np.concatenate([kept, new])).astype(np.int32)
         return self._working_set
+
+    def _most_violating(self, violation, gradient, n):
+        """The n samples of the largest violation > 0, or all with one: in any order."""
+        return _largest(violation, n)
 
     def _solve(self, working_set, margins):
         """Solve the subproblem of a working set, and bring the products up to date: the pairs moved."""
@@ -164,18 +178,16 @@ class DecompositionSolver(Solver):
         is_free = (self._alpha > 0) & (self._alpha < self._upper)
         slots = self._blocks.slots_of(working_set, is_free)
         Q = np.empty((n, n), np.float32)
-        as_single = (signs.astype(np.float32), diag.astype(np.float32))
+        as_single = (self._factors(signs).astype(np.float32), diag.astype(np.float32))
         sub_gram(self._blocks.slots, slots, working_set, *as_single, self._sqrho, Q)
-        gradient = (margins[working_set] + diag * alpha - 1).astype(np.float32)
-        steps = np.zeros(n, np.float32)
+        gradient = margins[working_set] + diag * alpha - 1
         lower, above = (-alpha).astype(np.float32), (upper - alpha).astype(np.float32)
-        n_pairs = minimise(
-            Q, gradient, steps, lower, above, self._tuning.inner_reduction, self._tuning.max_pairs * n
-        )
+        steps, n_pairs = self._minimise(Q, gradient, lower, above, signs)
         after = np.clip(alpha + steps, 0, upper)
         after[(steps == lower) & (alpha > 0)] = 0
         at_upper = (steps == above) & (alpha < upper)
         after[at_upper] = upper[at_upper]
+        self._restore_constraint(alpha, after, upper, signs)
         coefficients = signs * (after - alpha)
         moved = np.flatnonzero(coefficients)
         if len(moved):
@@ -184,13 +196,27 @@ class DecompositionSolver(Solver):
         self._alpha[working_set] = after
         return n_pairs if len(moved) else 0
 
+    def _factors(self, signs):
+        """By which rows and columns of the kernel matrix are multiplied in the subproblem."""
+        return signs
+
+    def _minimise(self, Q, gradient, lower, upper, signs):
+        """Solve the subproblem: the steps, ndarray of float32, and the number of pairs moved."""
+        steps = np.zeros(len(Q), np.float32)
+        tuning = self._tuning
+        limits = tuning.inner_reduction, tuning.max_pairs * len(Q)
+        return steps, minimise(Q, gradient.astype(np.float32), steps, lower, upper, *limits)
+
+    def _restore_constraint(self, before, after, upper, signs):
+        """Change `after` where rounding has violated a constraint beside the bounds: here is none."""
+
     def _proven_sums(self, of_all=False):
         """The products in double precision where they may count, or all of them, and lower bounds of the
         others."""
         support = np.flatnonzero(self._alpha)
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        margins = self._signs * (self._v + self._sqrho * self._label_sum)
+        margins = self._margins()
         error = float(self._alpha.sum()) * self._blocks.rounding() if len(support) else 0.0
         counts = of_all | (margins - error < 1 + CLEARANCE) | (self._alpha > 0)
         counted = np.flatnonzero(counts)
@@ -200,3 +226,11 @@ class DecompositionSolver(Solver):
     def _give(self, run, v):
         """Make the dual variables, and v, those of the run."""
         run.weights.assign(run.data, self._alpha, np.append(v, math.sqrt(self._sqrho) * self._label_sum))
+
+
+def _largest(values, n):
+    """The indices of the n largest values > 0, or of all that are: in any order."""
+    if not 0 < n < len(values):
+        return np.flatnonzero(values > 0) if n > 0 else np.empty(0, np.intp)
+    largest = np.argpartition(-values, n)[:n]
+    return largest[values[largest] > 0]

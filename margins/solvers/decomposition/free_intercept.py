@@ -1,0 +1,131 @@
+"""Decomposition with an intercept that is not penalised, as SVC's.
+
+The dual of `decomposition` without rho^2, and with one constraint more:
+
+    max sum_k alpha_k - |a|^2 / 2 - sum_k D_k alpha_k^2 / 2,
+        0 <= alpha_k <= U_k,   sum_k alpha_k l_k = 0.
+
+The intercept b is its multiplier. For a pass it is the one of least primal objective for the current
+products; working sets have violators of both directions, since each step of a subproblem raises one
+l_k alpha_k and lowers another by as much.
+
+**Source**: Fan, Chen & Lin (2005), Working set selection using second order information for training
+SVMs.
+"""
+
+import math
+
+import numpy as np
+
+from margins.solvers.decomposition._subproblem import minimise_balanced
+from margins.solvers.decomposition.decomposition import DecompositionSolver, _largest
+
+# The intercept that working sets are chosen by keeps this share of the interval of violations from its
+# ends, so that both directions have a violator.
+INSIDE = 0.1
+
+
+class FreeInterceptSolver(DecompositionSolver):
+    """Decomposition with sum_k alpha_k l_k = 0. Parameters as of `DecompositionSolver`."""
+
+    def start(self, run):
+        """Start from the dual variables of the run, the larger class multiplied to balance the other."""
+        super().start(run)
+        is_positive = self._signs > 0
+        positive, negative = self._alpha[is_positive].sum(), self._alpha[~is_positive].sum()
+        if positive == negative:
+            return
+        self._alpha = np.array(self._alpha)
+        self._alpha[is_positive if positive > negative else ~is_positive] *= min(
+            positive / negative if negative > 0 else 0.0, negative / positive if positive > 0 else 0.0
+        )
+        self._v[:] = 0
+        if self._alpha.any():
+            support = np.flatnonzero(self._alpha)
+            coefficients = self._signs[support] * self._alpha[support]
+            self._v[:] = self._blocks.sums(np.arange(len(self._v)), support, coefficients)
+
+    def _intercept(self):
+        return self._loss.best_intercept(self._v, self._signs)
+
+    def _give(self, run, v):
+        super()._give(run, v)
+        run.set_threshold(-self._intercept())
+
+    def _gradient(self, margins):
+        """The gradient at an intercept that leaves a violator of each direction, if there is one."""
+        signs, alpha = self._signs, self._alpha
+        gradient = super()._gradient(margins)
+        distance = -signs * gradient  # how much larger the intercept would have to be
+        can_rise = np.where(signs > 0, alpha < self._upper, alpha > 0)
+        can_fall = np.where(signs > 0, alpha > 0, alpha < self._upper)
+        high = distance[can_rise].max(initial=-math.inf)
+        low = distance[can_fall].min(initial=math.inf)
+        if not high > low:
+            return np.zeros_like(gradient)  # optimal
+        inside = INSIDE * (high - low)
+        return gradient + signs * min(max(0.0, low + inside), high - inside)
+
+    def _most_violating(self, violation, gradient, n):
+        """Half of them to be raised, half to be lowered; more of one if there are few of the other."""
+        rising = self._signs * gradient < 0
+        up = _largest(np.where(rising, violation, 0.0), n)
+        down = _largest(np.where(rising, 0.0, violation), n)
+        n_up = max(n // 2, n - len(down))
+        n_down = n - min(n_up, len(up))
+        up, down = (
+            each[np.argsort(-violation[each], kind="stable")[:count]]
+            for each, count in ((up, n_up), (down, n_down))
+        )
+        return np.concatenate([up, down])
+
+    def _factors(self, signs):
+        return np.ones_like(signs)
+
+    def _minimise(self, Q, gradient, lower, upper, signs):
+        is_positive = signs > 0
+        moves = np.zeros(len(Q), np.float32)
+        n_pairs = minimise_balanced(
+            Q,
+            (-signs * gradient).astype(np.float32),
+            moves,
+            np.where(is_positive, lower, -upper),
+            np.where(is_positive, upper, -lower),
+            self._tuning.inner_reduction,
+            self._tuning.max_pairs * len(Q),
+        )
+        return (signs * moves).astype(np.float32), n_pairs
+
+    def _restore_constraint(self, before, after, upper, signs):
+        balance(after, upper, signs, math.fsum(signs * (after - before)))
+
+    def _proven_sums(self, of_all=False):
+        support = self._alpha > 0
+        excess = math.fsum(self._signs[support] * self._alpha[support])
+        balance(self._alpha, self._upper, self._signs, excess)
+        return super()._proven_sums(of_all)
+
+
+def balance(alpha, upper, signs, excess):
+    """Lower sum_k alpha_k l_k by `excess`, by changing those that are farthest from their bounds.
+
+    Parameters
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Changed in place, within [0, upper].
+    upper, signs : ndarrays of float64, shape (n,)
+    excess : float
+        Small beside the sum of alpha.
+    """
+    if excess == 0:
+        return
+    is_lowered = signs * excess > 0
+    room = np.where(is_lowered, alpha, upper - alpha)
+    # A dual variable near a bound is to stay free, if it is.
+    free = (alpha > 0) & (alpha < upper)
+    for k in np.argsort(-np.where(free, np.minimum(alpha, upper - alpha), 0.0), kind="stable"):
+        step = min(abs(excess), room[k])
+        alpha[k] += -step if is_lowered[k] else step
+        excess -= math.copysign(step, excess)
+        if excess == 0:
+            break
