@@ -261,8 +261,8 @@ class PredictionTuning:
     Fitted by scripts/predicted_passes.py; predictions are rough, see docs/tuning.md.
     """
 
-    decomposition: PredictedPasses = PredictedPasses(0.0, 2.0)
-    decomposition_bounded: PredictedPasses = PredictedPasses(0.0, 2.0)
+    decomposition: PredictedPasses = PredictedPasses(1.8, 1.0)
+    decomposition_bounded: PredictedPasses = PredictedPasses(2.2, 0.3)
     conjugate: PredictedPasses = PredictedPasses(4.0, 3.4)
     conjugate_bounded: PredictedPasses = PredictedPasses(4.3, 3.8)
     unlearning: PredictedPasses = PredictedPasses(9.1, 6.3)

@@ -90,14 +90,14 @@ def main(argv=None):
     parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS")
     arguments = parser.parse_args(argv)
     rows = list(measured(arguments.names, arguments.limit))
-    print("solver      loss           fits   base  slope   half of the fits between")
+    print("solver         loss           fits   base  slope   half of the fits between")
     for solver in SOLVERS:
         for loss in LOSSES:
             chosen = [(gap, passes) for s, of, gap, passes in rows if (s, of) == (solver, loss)]
             if len(chosen) > 2:
                 base, slope, low, high = fitted(*zip(*chosen, strict=True))
                 print(
-                    f"{solver:<12}{loss:<15}{len(chosen):4}{base:7.1f}{slope:7.1f}   "
+                    f"{solver:<15}{loss:<15}{len(chosen):4}{base:7.1f}{slope:7.1f}   "
                     f"{low:.2f} and {high:.2f} times the line"
                 )
 
