@@ -65,7 +65,10 @@ class BinaryData:
         diag: NDArray[np.float64],
         upper: NDArray[np.float64],
         offset: NDArray[np.float64] | None = None,
+        has_free_intercept: bool = False,
     ) -> None: ...
+    @property
+    def has_free_intercept(self) -> bool: ...
     @property
     def rows(self) -> Rows: ...
     @property

@@ -62,7 +62,7 @@ def seconds_of(make, X, y, repeats):
 def memory_of(make, X, y, cache):
     """Megabytes that a fit needs at its peak beside X and its cache; None where Linux does not say."""
     try:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is that of the fit
     except OSError:
         return None
     before = _status("VmRSS")
