@@ -1,7 +1,7 @@
 """Adversarial binary problems, their exact objectives, and an interior-point solution of each."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -27,7 +27,9 @@ class Problem:
     kernel: str
     gamma: float = 1.0
     sparse: bool = False
+    has_free_intercept: bool = False  # rho is then 0
     _gram: list | None = field(default=None, repr=False)
+    _values: list = field(default_factory=list, repr=False)  # of models: with their products and sqnorm
 
     @property
     def is_hard(self):
@@ -54,11 +56,17 @@ class Problem:
         params = {
             "C": self.C,
             "kernel": self.kernel,
-            "fit_intercept": self.rho > 0,
+            "fit_intercept": self.rho > 0 or self.has_free_intercept,
             "intercept_scaling": self.rho or 1.0,
             "gamma": self.gamma,
         }
+        if self.has_free_intercept:
+            params["penalize_intercept"] = False
         return params | ({"degree": 2, "coef0": 1.0} if self.kernel == "poly" else {})
+
+    def with_free_intercept(self):
+        """The same problem, of a kernel, with an intercept that is not penalised: Problem."""
+        return replace(self, rho=0.0, has_free_intercept=True, _values=[])
 
     def gram(self):
         """K(x, z) of all pairs: list of lists of Fraction; of an RBF kernel to 60 digits."""
@@ -79,11 +87,22 @@ class Problem:
         product = sum(a * b for a, b in zip(x, z, strict=True))
         return (Fraction(self.gamma) * product + 1) ** 2 if self.kernel == "poly" else product
 
+    def admits(self, model):
+        """True if a model may have the intercept that it has."""
+        return self.rho > 0 or self.has_free_intercept or model[1] == 0
+
     # Exact values of a model.
 
     def products_and_sqnorm(self, model):
         """l_k f(x_k) of every sample, and |w|^2 with the bias: list of Fraction, Fraction."""
-        weights, bias = model
+        for known, values in self._values:
+            if known is model:
+                return values
+        values = self._products_and_sqnorm(*model)
+        self._values.append((model, values))
+        return values
+
+    def _products_and_sqnorm(self, weights, bias):
         if self.kernel == "linear":
             values = [
                 sum(Fraction(v) * w for v, w in zip(row, weights, strict=True) if v)
