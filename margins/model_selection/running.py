@@ -1,5 +1,6 @@
 """Running tasks: one flat list through joblib, each finished one on disk at once."""
 
+import asyncio
 import itertools
 import sys
 import traceback
@@ -18,6 +19,8 @@ MAPPED = "10K"
 MAX_LOSSES = 3
 # Seconds after which tasks of a dask cluster that has no worker fail.
 WITHOUT_WORKERS = 10
+# Seconds between two looks at whether the workers that data are sent to are still there.
+POLL = 1.0
 
 
 def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
@@ -159,7 +162,7 @@ def _results_of_dask(shared, jobs, client, options):
             yield future
 
     try:
-        data = client.scatter(shared, broadcast=True, hash=False)
+        data = _scattered(shared, client)
         pending = set(submitted(2 * sum(client.ncores().values()) or 2))
         while pending:
             try:
@@ -177,6 +180,26 @@ def _results_of_dask(shared, jobs, client, options):
             pending |= set(submitted(len(done)))
     except OSError as error:  # dask's, of connections that are lost and of workers that are not there
         raise CancelledError(f"workers of dask: {error!r}") from error
+
+
+def _scattered(shared, client):
+    """What all tasks share, on every worker of dask: a future of it.
+
+    Raises CancelledError if a worker is lost meanwhile: `Client.scatter` would wait for it without end.
+    """
+    workers = set(client.ncores())
+    scatter = client.scatter(shared, broadcast=True, hash=False, asynchronous=True)
+    future = asyncio.run_coroutine_threadsafe(scatter, client.loop.asyncio_loop)
+    while True:
+        try:
+            return future.result(timeout=POLL)
+        except TimeoutError:
+            if future.done():
+                raise
+            lost = workers.difference(client.ncores())
+            if lost:
+                future.cancel()
+                raise CancelledError(f"workers of dask: {sorted(lost)}") from None
 
 
 def _is_loss(error):

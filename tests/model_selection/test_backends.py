@@ -1,8 +1,12 @@
 """Results depend neither on the number of jobs nor on the backend, and data travel once."""
 
+import asyncio
 import io
 import pickle
 import sys
+import threading
+from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -64,6 +68,36 @@ def test_dask(processes, expected, monkeypatch):
         study = study_of()
     assert study == expected["pam"]
     assert [kind.__name__ for kind in sent] == ["Shared"] * 3  # one for each stage, one for the end
+
+
+class LosingClient:
+    """A client of dask one of whose two workers is lost while data are sent to it."""
+
+    def __init__(self, loop):
+        self.loop = SimpleNamespace(asyncio_loop=loop)
+        self._workers = [{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"a": 1}]
+
+    def ncores(self):
+        return self._workers.pop(0) if len(self._workers) > 1 else self._workers[0]
+
+    async def scatter(self, shared, **options):
+        await asyncio.Event().wait()
+
+
+def test_a_worker_of_dask_that_is_lost_while_data_are_sent_does_not_hang(monkeypatch):
+    monkeypatch.setattr(running, "POLL", 0.01)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        client = LosingClient(loop)
+        with pytest.raises(CancelledError, match=r"workers of dask: \['b'\]"):
+            running._scattered(object(), client)
+        assert client.ncores() == {"a": 1}  # it looked until one was missing
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 def test_order_of_completion_does_not_matter(expected, monkeypatch):

@@ -38,6 +38,7 @@ def found_by(kind, n_kills, folder):
         env=environment,
         capture_output=True,
         text=True,
+        timeout=300 + 60 * n_kills,
     )
     assert answer.returncode == 0, answer.stderr[-3000:]
     return json.loads(answer.stdout.splitlines()[-1])
