@@ -10,6 +10,7 @@ number is, is searched only if there is one.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from margins._sparse cimport index_t
+from margins.linalg._vectorised cimport scan_32, scan_64
 
 ctypedef fused unsigned_t:
     uint32_t
@@ -19,7 +20,7 @@ ctypedef fused start_t:
     int32_t
     int64_t
 
-cdef Py_ssize_t BLOCK = 4096   # of 64-bit numbers: still in the first cache when it is read again
+cdef Py_ssize_t BLOCK = 1 << 20   # indices, whose count fits into 32 bits
 
 
 def first_decrease(const start_t[::1] starts):
@@ -114,21 +115,22 @@ cdef tuple _scan(const index_t[::1] indices, Py_ssize_t n_minor):
 cdef Py_ssize_t _scan_bits(
     const unsigned_t* indices, Py_ssize_t n, unsigned_t last, Py_ssize_t* n_not_increasing
 ) noexcept nogil:
-    cdef Py_ssize_t i, end, begin = 0
+    cdef Py_ssize_t i, n_pairs, begin = 0
     cdef int highest = 8 * sizeof(unsigned_t) - 1
-    cdef unsigned_t bits, count
+    cdef unsigned_t bits, count = 0
     while begin < n:
-        end = min(begin + BLOCK, n)
-        bits = 0
-        for i in range(begin, end):
-            bits |= indices[i] | (last - indices[i])
+        n_pairs = min(BLOCK, n - 1 - begin)
+        if unsigned_t is uint32_t:
+            bits = scan_32(indices + begin, last, n_pairs, &count)
+        else:
+            bits = scan_64(indices + begin, last, n_pairs, &count)
+        if begin + n_pairs == n - 1:  # the last index is in no pair that it begins
+            bits |= indices[n - 1] | (last - indices[n - 1])
+            n_pairs += 1
         if bits >> highest:
-            for i in range(begin, end):
+            for i in range(begin, n):
                 if (indices[i] | (last - indices[i])) >> highest:
                     return i
-        count = 0
-        for i in range(begin, min(end, n - 1)):
-            count += (indices[i + 1] - indices[i] - 1) >> highest
-        n_not_increasing[0] += count
-        begin = end
+        n_not_increasing[0] += <Py_ssize_t> count
+        begin += n_pairs
     return -1
