@@ -185,7 +185,8 @@ def _results_of_dask(shared, jobs, client, options):
 def _scattered(shared, client):
     """What all tasks share, on every worker of dask: a future of it.
 
-    Raises CancelledError if a worker is lost meanwhile: `Client.scatter` would wait for it without end.
+    Raises CancelledError if a worker is lost meanwhile: `Client.scatter` would wait for it without end,
+    or raise any exception.
     """
     workers = set(client.ncores())
     scatter = client.scatter(shared, broadcast=True, hash=False, asynchronous=True)
@@ -193,13 +194,14 @@ def _scattered(shared, client):
     while True:
         try:
             return future.result(timeout=POLL)
-        except TimeoutError:
-            if future.done():
-                raise
+        except Exception as error:
             lost = workers.difference(client.ncores())
-            if lost:
+            is_over = future.done()  # it was no timeout of this loop
+            if lost or (is_over and not workers):
                 future.cancel()
-                raise CancelledError(f"workers of dask: {sorted(lost)}") from None
+                raise CancelledError(f"workers of dask: {sorted(lost) or 'none'}") from error
+            if is_over:
+                raise
 
 
 def _is_loss(error):

@@ -235,8 +235,11 @@ def dask():
         yield pids
 
 
-def killed_workers(folder, n_kills, pids, longest, how_many):
-    """Kill workers of running studies: the texts of all studies, kills, and errors."""
+def killed_workers(folder, n_kills, pids, longest, how_many, are_replaced):
+    """Kill workers of running studies: the texts of all studies, kills, and errors.
+
+    If the next study does not begin workers of its own (`are_replaced`), it ends once there are none.
+    """
     killed, over = [], threading.Event()
 
     def kill():
@@ -256,7 +259,7 @@ def killed_workers(folder, n_kills, pids, longest, how_many):
                 clear(folder)
             except FitFailed as error:  # one clear error; the next call resumes
                 errors.append(str(error))
-                if not pids():
+                if not (are_replaced or pids()):
                     break
     finally:
         over.set()
@@ -269,7 +272,9 @@ def killed_workers_of_dask(folder, n_kills, longest, how_many):
     texts, n_killed, errors = [], 0, []
     while n_killed < n_kills:
         with dask() as pids:
-            found = killed_workers(folder, n_kills - n_killed, pids, longest, how_many)
+            found = killed_workers(
+                folder, n_kills - n_killed, pids, longest, how_many, are_replaced=False
+            )
         texts, n_killed, errors = texts + found[0], n_killed + found[1], errors + found[2]
     texts.append(study_of(folder).to_json())
     return texts, n_killed, errors
@@ -297,7 +302,9 @@ def main(kind, folder, n_kills):
         texts, n_killed = one_of_two_killed(folder, n_kills)
     elif kind == "worker":
         with joblib.parallel_config("loky", n_jobs=2):
-            texts, n_killed, errors = killed_workers(folder, n_kills, pids_of_loky, 6.0, how_many=1)
+            texts, n_killed, errors = killed_workers(
+                folder, n_kills, pids_of_loky, 6.0, how_many=1, are_replaced=True
+            )
     elif kind == "dask worker":
         texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, 4.0, how_many=1)
     elif kind == "all dask workers":

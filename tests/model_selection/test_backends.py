@@ -71,29 +71,44 @@ def test_dask(processes, expected, monkeypatch):
 
 
 class LosingClient:
-    """A client of dask one of whose two workers is lost while data are sent to it."""
+    """A client of dask one of whose two workers is lost, or none, while data are sent; None: it has none."""
 
-    def __init__(self, loop):
+    def __init__(self, loop, error, is_lost):
         self.loop = SimpleNamespace(asyncio_loop=loop)
-        self._workers = [{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"a": 1}]
+        both = {"a": 1, "b": 1}
+        self._workers = [{}] if is_lost is None else [both, both, {"a": 1} if is_lost else both]
+        self._error = error
 
     def ncores(self):
         return self._workers.pop(0) if len(self._workers) > 1 else self._workers[0]
 
     async def scatter(self, shared, **options):
-        await asyncio.Event().wait()
+        if self._error is None:
+            await asyncio.Event().wait()
+        await asyncio.sleep(0.1)  # some looks at the workers
+        raise self._error
 
 
-def test_a_worker_of_dask_that_is_lost_while_data_are_sent_does_not_hang(monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "is_lost", "expected", "message"),
+    [
+        (None, True, CancelledError, r"workers of dask: \['b'\]"),
+        (ValueError("Can not use replicate"), True, CancelledError, r"workers of dask: \['b'\]"),
+        (ValueError("Can not use replicate"), None, CancelledError, "workers of dask: none"),
+        (ValueError("a bug"), False, ValueError, "a bug"),
+        (TimeoutError("a limit"), False, TimeoutError, "a limit"),
+    ],
+)
+def test_a_worker_of_dask_that_is_lost_while_data_are_sent(
+    error, is_lost, expected, message, monkeypatch
+):
     monkeypatch.setattr(running, "POLL", 0.01)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        client = LosingClient(loop)
-        with pytest.raises(CancelledError, match=r"workers of dask: \['b'\]"):
-            running._scattered(object(), client)
-        assert client.ncores() == {"a": 1}  # it looked until one was missing
+        with pytest.raises(expected, match=message):
+            running._scattered(object(), LosingClient(loop, error, is_lost))
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
