@@ -71,7 +71,7 @@ def test_dask(processes, expected, monkeypatch):
 
 
 class LosingClient:
-    """A client of dask one of whose two workers is lost, or none, while data are sent; None: it has none."""
+    """A client of dask, one of whose two workers may be lost while data are sent; or it has none."""
 
     def __init__(self, loop, error, is_lost):
         self.loop = SimpleNamespace(asyncio_loop=loop)
