@@ -19,6 +19,9 @@ BYTES_PER_MEGABYTE = 1 << 20
 BLOCK_VALUES = 1 << 22
 # Half of the spacing of numbers in single precision, relative to them.
 UNIT = 2.0**-24
+# What a formula in single precision may round off (`Transform.single_block`): of products, relative to
+# the largest squared norm, and of values, in this unit.
+FORMULA_PRODUCTS, FORMULA_VALUES = 5, 4
 
 
 class SharedBlocks:
@@ -214,8 +217,8 @@ class FormulaBlocks(RowBlocks):
             return self.kernel.block(rows, columns, self._sqnorms[indices], self._sqnorms[support])
 
     def rounding(self):
-        """See `RowBlocks.rounding`: of inputs, of sums in any order, and of the value."""
+        """See `RowBlocks.rounding`: of inputs, of sums in any order, and of the formula."""
         sqradius = float(self._sqnorms.max())
-        products = (self._n_terms + 3) * UNIT * sqradius
-        values = float(self._transform.diagonal(self._sqnorms).max())
-        return 1.01 * (self.kernel.slope(sqradius) * products + UNIT * values)
+        products = (self._n_terms + 3 + FORMULA_PRODUCTS) * UNIT * sqradius
+        values = FORMULA_VALUES * UNIT * float(self._transform.diagonal(self._sqnorms).max())
+        return 1.01 * (self.kernel.slope(sqradius) * products + values)
