@@ -212,7 +212,7 @@ class DecompositionTuning:
 
     working_set: int = 512
     kept_share: float = 0.5
-    inner_reduction: float = 1e-4
+    inner_reduction: float = 1e-3
     max_pairs: int = 100
     gap_share: float = 0.8
     slow_reduction: float = 0.9

@@ -23,12 +23,14 @@ ThunderSVM, on batches of working sets.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from margins.data.binary_data import array_of_each
 from margins.linalg.time_limits import time_is_over
 from margins.solvers.base import EpochReport, Solver
+from margins.solvers.decomposition._optimality import gradient_of, violations_of
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
 from margins.tuning import TUNING
 
@@ -36,6 +38,17 @@ from margins.tuning import TUNING
 CLEARANCE = 0.1
 # Of kernel values, squared norms and penalties: their products stay within single precision.
 MAX_SINGLE = 1e15
+# More columns than a subproblem has samples, so that its rows do not compete for the same cache lines.
+PADDING = 16
+
+
+class State(NamedTuple):
+    """What `gradient_of` returns, of the current products."""
+
+    margins: np.ndarray
+    gradient: np.ndarray
+    sums: tuple[float, float, float]
+    ends: tuple[float, float]
 
 
 class DecompositionSolver(Solver):
@@ -79,7 +92,8 @@ class DecompositionSolver(Solver):
         # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
         self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
-        self._working_set = np.empty(0, np.int32)
+        self._working_set = self._places = np.empty(0, np.int32)
+        self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
 
@@ -89,13 +103,13 @@ class DecompositionSolver(Solver):
         n_accesses = n_changed = 0
         is_proven = is_stationary = False
         while n_accesses < len(self._alpha) and not (is_proven or is_stationary or time_is_over()):
-            margins = self._margins()
-            is_proven = self._gap(margins) <= self._tuning.gap_share * required
+            state = self._state()
+            is_proven = self._gap(state) <= self._tuning.gap_share * required
             if not is_proven:
-                working_set = self._next_working_set(self._gradient(margins))
+                working_set = self._next_working_set(state)
                 is_stationary = len(working_set) == 0
                 if not is_stationary:
-                    n_pairs = self._solve(working_set, margins)
+                    n_pairs = self._solve(working_set, state.margins)
                     is_stationary = n_pairs == 0
                     n_changed += n_pairs
                     n_accesses += len(working_set)
@@ -105,7 +119,7 @@ class DecompositionSolver(Solver):
             return EpochReport(n_changed, n_accesses, check_gap=False, dual_is_feasible=True)
         self._give(run, self._proven_sums())
         self.sums_are_fresh = True
-        gap = self._gap(self._margins())
+        gap = self._gap(self._state())
         self._n_stalled = (
             0 if gap < self._tuning.slow_reduction * self._least_gap else self._n_stalled + 1
         )
@@ -128,42 +142,41 @@ class DecompositionSolver(Solver):
         """The intercept of the current products."""
         return self._sqrho * self._label_sum
 
-    def _margins(self):
-        """The functional margins of all samples, by the current products."""
-        return self._signs * (self._v + self._intercept())
+    def _state(self):
+        """The margins, the gradient and their sums: State."""
+        return State(
+            *gradient_of(self._v, self._intercept(), self._signs, self._alpha, self._upper, self._diag)
+        )
 
-    def _gradient(self, margins):
-        """The gradient of the negative dual objective, which working sets are chosen by."""
-        return margins + self._diag * self._alpha - 1
-
-    def _gap(self, margins):
+    def _gap(self, state):
         """The relative duality gap of the current products."""
-        alpha, loss = self._alpha, self._loss
-        sqnorm = float(alpha @ margins)
-        dual = float(alpha.sum()) - 0.5 * sqnorm - 0.5 * float(self._diag @ (alpha * alpha))
+        (total, sqnorm, square), margins, loss = state.sums, state.margins, self._loss
+        dual = total - 0.5 * sqnorm - 0.5 * square
         if not dual > 0:
             return math.inf
-        scale = 1.0
-        if not loss.is_finite:
-            scale = 1 / float(margins.min()) if margins.min() > 0 else 0.0
-            if scale == 0:
-                return math.inf
-            return 0.5 * scale * scale * sqnorm / dual - 1
-        return (0.5 * sqnorm + loss.value(margins)) / dual - 1
+        if loss.is_finite:
+            return (0.5 * sqnorm + loss.value(margins)) / dual - 1
+        least = float(margins.min())
+        return 0.5 * sqnorm / (least * least) / dual - 1 if least > 0 else math.inf
 
-    def _next_working_set(self, gradient):
-        """Half of the last working set, and the samples that violate optimality most: ascending."""
-        alpha = self._alpha
-        is_optimal = ((alpha <= 0) & (gradient >= 0)) | ((alpha >= self._upper) & (gradient <= 0))
-        violation = np.where(is_optimal, 0.0, np.square(gradient) / self._diagonal)
-        last = self._working_set
-        kept = last[violation[last] > 0]
-        n_kept = int(self._tuning.kept_share * self._size)
-        if len(kept) > n_kept:
-            kept = kept[np.argpartition(-violation[kept], n_kept)[:n_kept]]
+    def _violations(self, state):
+        """What each variable's own step gains, 0 where it is optimal: ndarray of float64, shape (m,)."""
+        return self._violations_after(state, 0.0)
+
+    def _violations_after(self, state, change):
+        """The same after the intercept is changed, as is the gradient of the state."""
+        return violations_of(
+            state.gradient, change, self._signs, self._alpha, self._upper, self._diagonal
+        )
+
+    def _next_working_set(self, state):
+        """Half of the last working set, then the samples that violate optimality most."""
+        violation, last = self._violations(state), self._working_set
+        self._places = np.sort(_largest(violation[last], int(self._tuning.kept_share * self._size)))
+        kept = last[self._places]
         violation[kept] = 0
-        new = self._most_violating(violation, gradient, self._size - len(kept))
-        self._working_set = np.sort(np.concatenate([kept, new])).astype(np.int32)
+        new = np.sort(self._most_violating(violation, state.gradient, self._size - len(kept)))
+        self._working_set = np.concatenate([kept, new]).astype(np.int32)
         return self._working_set
 
     def _most_violating(self, violation, gradient, n):
@@ -177,9 +190,11 @@ class DecompositionSolver(Solver):
         diag, signs = self._diag[working_set], self._signs[working_set]
         is_free = (self._alpha > 0) & (self._alpha < self._upper)
         slots = self._blocks.slots_of(working_set, is_free)
-        Q = np.empty((n, n), np.float32)
+        Q = self._Q[:n]
         as_single = (self._factors(signs).astype(np.float32), diag.astype(np.float32))
-        sub_gram(self._blocks.slots, slots, working_set, *as_single, self._sqrho, Q)
+        last = self._last_Q, self._places.astype(np.int32)
+        sub_gram(self._blocks.slots, slots, working_set, *as_single, self._sqrho, *last, Q)
+        self._Q, self._last_Q = self._last_Q, self._Q
         gradient = margins[working_set] + diag * alpha - 1
         lower, above = (-alpha).astype(np.float32), (upper - alpha).astype(np.float32)
         steps, n_pairs = self._minimise(Q, gradient, lower, above, signs)
@@ -216,7 +231,7 @@ class DecompositionSolver(Solver):
         support = np.flatnonzero(self._alpha)
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        margins = self._margins()
+        margins = self._state().margins
         error = float(self._alpha.sum()) * self._blocks.rounding() if len(support) else 0.0
         counts = of_all | (margins - error < 1 + CLEARANCE) | (self._alpha > 0)
         counted = np.flatnonzero(counts)

@@ -52,19 +52,13 @@ class FreeInterceptSolver(DecompositionSolver):
         super()._give(run, v)
         run.set_threshold(-self._intercept())
 
-    def _gradient(self, margins):
-        """The gradient at an intercept that leaves a violator of each direction, if there is one."""
-        signs, alpha = self._signs, self._alpha
-        gradient = super()._gradient(margins)
-        distance = -signs * gradient  # how much larger the intercept would have to be
-        can_rise = np.where(signs > 0, alpha < self._upper, alpha > 0)
-        can_fall = np.where(signs > 0, alpha > 0, alpha < self._upper)
-        high = distance[can_rise].max(initial=-math.inf)
-        low = distance[can_fall].min(initial=math.inf)
+    def _violations(self, state):
+        """At an intercept that leaves a violator of each direction, if there is one."""
+        high, low = state.ends
         if not high > low:
-            return np.zeros_like(gradient)  # optimal
+            return np.zeros_like(state.gradient)  # optimal
         inside = INSIDE * (high - low)
-        return gradient + signs * min(max(0.0, low + inside), high - inside)
+        return self._violations_after(state, min(max(0.0, low + inside), high - inside))
 
     def _most_violating(self, violation, gradient, n):
         """Half of them to be raised, half to be lowered; more of one if there are few of the other."""
