@@ -81,7 +81,8 @@ def test_weights_of_samples_multiply_their_penalties(loss):
     primal = objective(found, X, y, loss, 1.0, weight)
     assert primal == pytest.approx(found.certificates_[0].primal, rel=1e-9)
     if loss == "hinge":
-        assert np.all(np.abs(found.dual_coef_[0]) <= weight[found.support_] * (1 + 1e-9))
+        # The certificate chooses the best multiple, which differs from 1 by about the gap.
+        assert np.all(np.abs(found.dual_coef_[0]) <= weight[found.support_] * (1 + 1e-5))
 
 
 @pytest.mark.parametrize("layout", [np.asarray, np.float32, sparse.csr_array])
