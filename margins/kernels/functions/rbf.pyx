@@ -62,6 +62,7 @@ class RBF(Kernel):
 
     name = "rbf"
     formula = "exp(-gamma |x - z|**2)"
+    uses_differences = True
 
     def resolve(self, X):
         return resolved(self, X)

@@ -94,6 +94,8 @@ class DecompositionSolver(Solver):
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
         self._working_set = self._places = np.empty(0, np.int32)
         self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
+        # By how much the dual variables have been moved in all, and that when each product was exact.
+        self._moved, self._moved_before = 0.0, np.zeros(m)
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
 
@@ -113,29 +115,35 @@ class DecompositionSolver(Solver):
                     is_stationary = n_pairs == 0
                     n_changed += n_pairs
                     n_accesses += len(working_set)
-        if not (is_proven or is_stationary):
-            self._give(run, self._v)
-            self.sums_are_fresh = False
-            return EpochReport(n_changed, n_accesses, check_gap=False, dual_is_feasible=True)
-        self._give(run, self._proven_sums())
-        self.sums_are_fresh = True
-        gap = self._gap(self._state())
-        self._n_stalled = (
-            0 if gap < self._tuning.slow_reduction * self._least_gap else self._n_stalled + 1
-        )
-        self._least_gap = min(self._least_gap, gap)
+        is_exhausted = self.sums_are_fresh = False
+        if is_proven or is_stationary:
+            counts = self._sum_what_counts()
+            n_accesses += len(self._alpha)
+            gap = self._gap(self._state())
+            is_exhausted = self._is_stalled(gap)
+            self.sums_are_fresh = gap <= required or is_exhausted
+        self._give(run, self._proven_sums(counts) if self.sums_are_fresh else self._v)
         return EpochReport(
             max(n_changed, 1),
-            n_accesses + len(self._alpha),
-            is_exhausted=self._n_stalled >= self._tuning.patience,
+            n_accesses,
+            check_gap=self.sums_are_fresh,
+            is_exhausted=is_exhausted,
             dual_is_feasible=True,
         )
+
+    def _is_stalled(self, gap):
+        """True if several sums in double precision, of which this is the gap, have not reduced it."""
+        is_slow = not gap < self._tuning.slow_reduction * self._least_gap
+        self._n_stalled = self._n_stalled + 1 if is_slow else 0
+        self._least_gap = min(self._least_gap, gap)
+        return self._n_stalled >= self._tuning.patience
 
     def make_exact(self, run):
         """See `Solver.make_exact`."""
         if not self.sums_are_fresh:
             # The certificate of an unproven fit may be of any multiple, so every product may count.
-            self._give(run, self._proven_sums(of_all=True))
+            self._sum(np.ones(len(self._alpha), bool))
+            self._give(run, self._v)
             self.sums_are_fresh = True
 
     def _intercept(self):
@@ -208,6 +216,7 @@ class DecompositionSolver(Solver):
         if len(moved):
             add_rows(self._blocks.slots, slots[moved], coefficients[moved], self._v)
         self._label_sum += float(coefficients.sum())
+        self._moved += float(np.abs(coefficients).sum())
         self._alpha[working_set] = after
         return n_pairs if len(moved) else 0
 
@@ -225,18 +234,33 @@ class DecompositionSolver(Solver):
     def _restore_constraint(self, before, after, upper, signs):
         """Change `after` where rounding has violated a constraint beside the bounds: here is none."""
 
-    def _proven_sums(self, of_all=False):
-        """The products in double precision where they may count, or all of them, and lower bounds of the
-        others."""
+    def _sum(self, which):
+        """Compute the products of some samples again, in double precision: of all support vectors, or none."""
         support = np.flatnonzero(self._alpha)
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        margins = self._state().margins
-        error = float(self._alpha.sum()) * self._blocks.rounding() if len(support) else 0.0
-        counts = of_all | (margins - error < 1 + CLEARANCE) | (self._alpha > 0)
-        counted = np.flatnonzero(counts)
-        self._v[counted] = self._blocks.sums(counted, support, coefficients)
-        return self._v if counts.all() else np.where(counts, self._v, self._v - self._signs * error)
+        indices = np.flatnonzero(which)
+        self._v[indices] = self._blocks.sums(indices, support, coefficients)
+        self._moved_before[indices] = self._moved
+
+    def _sum_what_counts(self):
+        """The same of the support vectors and of samples that seem to count: which, ndarray of bool."""
+        counts = (self._state().margins < 1 + CLEARANCE) | (self._alpha > 0)
+        self._sum(counts)
+        return counts
+
+    def _proven_sums(self, counts):
+        """The products after `_sum_what_counts`, and after those of all samples that rounding may have
+        kept from counting; lower bounds of the others."""
+        error = self._error()
+        self._sum(~counts & ~(self._state().margins - error >= 1 + CLEARANCE))
+        return self._v - self._signs * self._error()
+
+    def _error(self):
+        """A bound on the rounding of each product: ndarray of float64, shape (m,)."""
+        error = self._moved - self._moved_before
+        error[error > 0] *= self._blocks.rounding()  # inf, if it is not known
+        return error
 
     def _give(self, run, v):
         """Make the dual variables, and v, those of the run."""

@@ -93,11 +93,12 @@ class FreeInterceptSolver(DecompositionSolver):
     def _restore_constraint(self, before, after, upper, signs):
         balance(after, upper, signs, math.fsum(signs * (after - before)))
 
-    def _proven_sums(self, of_all=False):
+    def _sum(self, which):
         support = self._alpha > 0
-        excess = math.fsum(self._signs[support] * self._alpha[support])
-        balance(self._alpha, self._upper, self._signs, excess)
-        return super()._proven_sums(of_all)
+        if which[support].any():
+            excess = math.fsum(self._signs[support] * self._alpha[support])
+            balance(self._alpha, self._upper, self._signs, excess)
+        super()._sum(which)
 
 
 def balance(alpha, upper, signs, excess):

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 import margins
 from margins.kernels.row_blocks import RowBlocks
 from margins.losses import Hinge, SquaredHinge
+from margins.solvers.decomposition.decomposition import DecompositionSolver
 
 Auto = margins.MarginClassifier
 PROBLEMS = [("hinge", 1.0), ("hinge", 100.0), ("squared_hinge", 1.0), ("squared_hinge", 100.0)]
@@ -123,6 +124,30 @@ def test_rounding_of_single_precision_never_reaches_a_certificate():
     assert primal == pytest.approx(found.certificates_[0].primal, rel=1e-6)
     exact = fit(X - 3000, y, gamma=0.5, loss="hinge", eps=1e-4)
     assert found.certificates_[0].dual <= exact.certificates_[0].primal * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("cache_size", [0.2, 100.0])
+@pytest.mark.parametrize("penalize_intercept", [True, False])
+def test_the_bound_on_the_rounding_of_products_holds(monkeypatch, cache_size, penalize_intercept):
+    X, y = clouds(12, m=900, d=20)
+    solvers = []
+    original = DecompositionSolver._proven_sums
+
+    def observed(self, counts):
+        alpha, signs = self._alpha, self._signs
+        exact = self._blocks.kernel(X, X) @ (alpha * signs)
+        error = np.abs(self._v - exact)
+        assert np.all(error <= self._error() + 1e-12 * alpha.sum())
+        assert error[counts].max() < error.max()
+        bounds = original(self, counts)
+        assert np.all(signs * (bounds - exact) <= 1e-12 * alpha.sum())
+        solvers.append(self)
+        return bounds
+
+    monkeypatch.setattr(DecompositionSolver, "_proven_sums", observed)
+    params = {"loss": "hinge", "C": 10, "solver": "decomposition", "gamma": 0.05}
+    fit(X, y, **params, cache_size=cache_size, penalize_intercept=penalize_intercept)
+    assert solvers
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
