@@ -16,8 +16,10 @@ from margins.data.binary_data import rows_of
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
-# Values that are computed between two checks for Ctrl-C.
+# At most so many values are computed between two checks for Ctrl-C, and so many products of two numbers,
+# of dense or of sparse rows: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
+DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 32, 1 << 26
 # Half of the spacing of numbers in single and in double precision, relative to them.
 UNIT, UNIT_OF_DOUBLE = 2.0**-24, 2.0**-53
 # What a formula in single precision may round off (`Transform.single_block`): of products, relative to
@@ -80,6 +82,7 @@ class RowBlocks:
         self._row_of = np.full(len(self.slots), -1, np.int32)
         self._last_used = np.zeros(len(self.slots), np.int64)
         self._n_used = self._clock = 0
+        self._block_values = BLOCK_VALUES
 
     def slots_of(self, indices, kept):
         """The slots of these rows, computed if they are not cached: ndarray of int32, shape (n,).
@@ -95,7 +98,7 @@ class RowBlocks:
         slots = self._slot_of[indices]
         self._last_used[slots[slots >= 0]] = self._clock
         missing = indices[slots < 0]
-        n = max(1, BLOCK_VALUES // len(self._slot_of))
+        n = max(1, self._block_values // len(self._slot_of))
         for begin in range(0, len(missing), n):
             self._cache(missing[begin : begin + n], kept)
         return self._slot_of[indices]
@@ -151,7 +154,7 @@ class RowBlocks:
         if is_support.any():
             result[is_support] = self._symmetric_sums(support, coefficients)
         others = indices[~is_support]
-        step = max(1, BLOCK_VALUES // max(len(support), 1))
+        step = max(1, self._block_values // max(len(support), 1))
         sums = [
             self._block(others[begin : begin + step], support) @ coefficients
             for begin in range(0, len(others), step)
@@ -163,7 +166,7 @@ class RowBlocks:
         """The sums of the support itself: of the symmetric matrix, each block is computed once."""
         n = len(support)
         result = np.zeros(n)
-        step = max(1, BLOCK_VALUES // max(n, 1))
+        step = max(1, self._block_values // max(n, 1))
         for begin in range(0, n, step):
             end = begin + step
             block = self._block(support[begin:end], support[begin:])
@@ -183,8 +186,8 @@ class RowBlocks:
 class FormulaBlocks(RowBlocks):
     """The rows of a kernel that is a function of inner products and squared norms.
 
-    If the kernel is one of differences, and rows are dense, the mean of the rows is subtracted where that
-    leaves less to be rounded off.
+    If the kernel is one of differences, and rows are dense, their mean is subtracted where that leaves
+    less to be rounded off.
 
     Parameters
     ----------
@@ -205,7 +208,7 @@ class FormulaBlocks(RowBlocks):
 
     def _set_points(self):
         """X in single precision, the squared norms of its rows, and what bounds the rounding."""
-        X, m, d = self.X, *self.X.shape
+        X, (m, d) = self.X, self.X.shape
         n_terms, sqradius = min(rows_of(X).longest(), d), float(self._sqnorms.max())
         # What may be rounded off of a product, in single precision and in that of the certificate.
         unit, double = (n_terms + 3 + FORMULA_PRODUCTS) * UNIT, (n_terms + 3) * UNIT_OF_DOUBLE
@@ -213,7 +216,9 @@ class FormulaBlocks(RowBlocks):
         self._points, self._point_sqnorms = X, self._sqnorms
         if sparse.issparse(X) and not self._densely:
             self._points = X.astype(np.float32)
+            self._block_values = min(BLOCK_VALUES, SPARSE_PRODUCTS * m // max(X.nnz, 1))
             return
+        self._block_values = min(BLOCK_VALUES, DENSE_PRODUCTS // max(d, 1))
         mean = self._mean_to_subtract(unit)
         if mean is not None:
             self._point_sqnorms = np.empty(m)
@@ -232,7 +237,7 @@ class FormulaBlocks(RowBlocks):
             self._product_rounding = unit * float(self._point_sqnorms.max()) + double * sqradius
 
     def _mean_to_subtract(self, unit):
-        """The mean of the rows of X: ndarray of float64, shape (d,); None if products are better as they are."""
+        """The mean of the rows of X, ndarray of float64, shape (d,); None if it is not subtracted."""
         X = self.X
         if not self.kernel.uses_differences or not len(self._sqnorms):
             return None

@@ -235,7 +235,7 @@ class DecompositionSolver(Solver):
         """Change `after` where rounding has violated a constraint beside the bounds: here is none."""
 
     def _sum(self, which):
-        """Compute the products of some samples again, in double precision: of all support vectors, or none."""
+        """Compute products again, in double precision: with those of all support vectors, or of none."""
         support = np.flatnonzero(self._alpha)
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
