@@ -103,6 +103,10 @@ class RowBlocks:
             self._cache(missing[begin : begin + n], kept)
         return self._slot_of[indices]
 
+    def are_cached(self):
+        """Which rows are cached: ndarray of bool, shape (m,)."""
+        return self._slot_of >= 0
+
     def _cache(self, missing, kept):
         """Compute rows that are not cached, in place of the least recently used ones."""
         slots = self._free_slots(len(missing), kept)

@@ -183,6 +183,7 @@ class DecompositionSolver(Solver):
         self._places = np.sort(_largest(violation[last], int(self._tuning.kept_share * self._size)))
         kept = last[self._places]
         violation[kept] = 0
+        violation[self._blocks.are_cached()] *= self._tuning.cached_gain
         new = np.sort(self._most_violating(violation, state.gradient, self._size - len(kept)))
         self._working_set = np.concatenate([kept, new]).astype(np.int32)
         return self._working_set

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sample_problems import clouds
 from scipy import sparse
+from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
@@ -115,6 +116,24 @@ def test_classes_share_the_rows(monkeypatch):
     found = fit(X, y, loss="hinge", solver="decomposition", eps=1e-3)
     assert found.converged_ and len(made) == 1
     assert made[0].n_computed <= 600
+
+
+def test_classes_compute_a_row_at_most_once_and_prefer_those_of_others(monkeypatch):
+    made = []
+    original = RowBlocks.__init__
+    monkeypatch.setattr(
+        RowBlocks, "__init__", lambda self, *args: (made.append(self), original(self, *args))[1]
+    )
+    X, y = load_digits(return_X_y=True)
+    params = {"loss": "hinge", "C": 10, "eps": 1e-3, "solver": "decomposition"}
+    fit(X, y, **params)
+    together = made[0].n_computed
+    singly = []
+    for label in range(10):
+        fit(X, y == label, **params)
+        singly.append(made[-1].n_computed)
+    assert len(made) == 11
+    assert together <= min(len(X), 0.4 * sum(singly))
 
 
 def test_rounding_of_single_precision_never_reaches_a_certificate():
