@@ -198,6 +198,8 @@ class DecompositionTuning:
         Samples of a subproblem.
     kept_share : float
         At most this share of them are from the last one.
+    cached_gain : float
+        The expected gain of a sample whose row is cached is multiplied by this in the choice.
     inner_reduction : float
         A subproblem ends when no step decreases its objective by more than this share of the first one.
     max_pairs : int
@@ -212,7 +214,8 @@ class DecompositionTuning:
 
     working_set: int = 512
     kept_share: float = 0.5
-    inner_reduction: float = 1e-4
+    cached_gain: float = 3.0
+    inner_reduction: float = 1e-3
     max_pairs: int = 100
     gap_share: float = 0.8
     slow_reduction: float = 0.9

@@ -173,12 +173,13 @@ cdef class ProductRows(RowCache):
     points : Rows, shape (m, d)
     transform : Transform
         From inner products to kernel values.
+    sqnorms : ndarray of float64, shape (m,)
+        |x_k|^2 of the points.
     cache_size : float
         Memory for rows in megabytes.
     """
 
-    def __init__(self, Rows points not None, Transform transform not None, double cache_size):
-        sqnorms = points.sqnorms()
+    def __init__(self, Rows points not None, Transform transform not None, sqnorms, double cache_size):
         RowCache.__init__(self, transform.diagonal(sqnorms), cache_size)
         self.points = points
         self.transform = transform

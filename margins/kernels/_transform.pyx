@@ -39,7 +39,11 @@ cdef class Transform:
         self, float* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
         const double* row_sqnorms, const double* column_sqnorms
     ) noexcept nogil:
-        """As `block`, of values in single precision; the formula is computed in double precision."""
+        """As `block`, of values in single precision; here the formula is computed in double precision.
+
+        With u = 2**-24 and R the largest squared norm, it may round off at most what 5 u R changes if it is added
+        to the products, and 4 u K(x, x) for the largest K(x, x). The proof rests on it.
+        """
         cdef double[CHUNK] chunk
         cdef Py_ssize_t i, j, begin, n
         for i in range(n_rows):

@@ -40,6 +40,8 @@ class Kernel:
         True: the formula reads |x|^2 and |z|^2, so rows that are too long for them are errors.
     uses_products : bool
         True: the kernel is a function of x.z, |x|^2 and |z|^2.
+    uses_differences : bool
+        True: K(x + t, z + t) = K(x, z), so the mean of X may be subtracted.
 
     See Also
     --------
@@ -65,6 +67,7 @@ class Kernel:
     formula = ""
     uses_sqnorms = True
     uses_products = True
+    uses_differences = False
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -187,9 +190,10 @@ class Kernel:
             If a precomputed matrix is not square, if K(x, x) of some row is negative or too large, or
             if a row is too long for a kernel of squared norms.
         """
-        rows = self._make_rows(X, cache_size)
+        sqnorms = rows_of(X).sqnorms() if self.uses_products else None
+        rows = self._make_rows(X, cache_size, sqnorms)
         # Made on demand, and once: all classes that a thread trains share them.
-        rows.blocks = SharedBlocks(self, X, cache_size)
+        rows.blocks = SharedBlocks(self, X, cache_size, sqnorms)
         diagonal = rows.sqnorms()
         invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
         if len(invalid):
@@ -206,7 +210,7 @@ class Kernel:
         """
         return math.inf
 
-    def row_blocks(self, X, cache_size, densely=False):
+    def row_blocks(self, X, cache_size, sqnorms, densely=False):
         """The rows of the kernel matrix of a training set by blocks, in single precision.
 
         Parameters
@@ -214,6 +218,8 @@ class Kernel:
         X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
         cache_size : float
             Memory for rows, in megabytes.
+        sqnorms : ndarray of float64, shape (m,), or None
+            |x_k|^2; None if the kernel does not use products.
         densely : bool
             True: rows of a sparse X are made dense to multiply them.
 
@@ -221,14 +227,13 @@ class Kernel:
         -------
         margins.kernels.row_blocks.RowBlocks
         """
-        return FormulaBlocks(self, X, cache_size, densely)
+        return FormulaBlocks(self, X, cache_size, sqnorms, densely)
 
-    def _make_rows(self, X, cache_size):
+    def _make_rows(self, X, cache_size, sqnorms):
         """The rows of the kernel matrix of X, not checked: margins._sparse.Rows."""
-        points = rows_of(X)
         if self.uses_sqnorms:
-            check_lengths(points.sqnorms())
-        return ProductRows(points, self.compiled(), cache_size)
+            check_lengths(sqnorms)
+        return ProductRows(rows_of(X), self.compiled(), sqnorms, cache_size)
 
     def blocks(self, X, points, support):
         """The kernel matrix of the support vectors and X, for some rows of X at a time.

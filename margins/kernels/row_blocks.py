@@ -10,15 +10,21 @@ import math
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from margins.data.binary_data import rows_of
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
-# Values that are computed between two checks for Ctrl-C.
+# At most so many values are computed between two checks for Ctrl-C, and so many products of two numbers,
+# of dense or of sparse rows: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
-# Half of the spacing of numbers in single precision, relative to them.
-UNIT = 2.0**-24
+DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 32, 1 << 26
+# Half of the spacing of numbers in single and in double precision, relative to them.
+UNIT, UNIT_OF_DOUBLE = 2.0**-24, 2.0**-53
+# What a formula in single precision may round off (`Transform.single_block`): of products, relative to
+# the largest squared norm, and of values, in this unit.
+FORMULA_PRODUCTS, FORMULA_VALUES = 5, 4
 
 
 class SharedBlocks:
@@ -28,21 +34,23 @@ class SharedBlocks:
     ----------
     kernel, X, cache_size
         As of `RowBlocks`.
+    sqnorms : ndarray of float64, shape (m,), or None
+        |x_k|^2; None if the kernel is no function of inner products and squared norms.
     """
 
-    def __init__(self, kernel, X, cache_size):
+    def __init__(self, kernel, X, cache_size, sqnorms):
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
-        self._made = None
+        self._sqnorms, self._made = sqnorms, None
 
     @functools.cached_property
     def max_sqnorm(self):
         """The largest squared norm of a row of X; 0 if its rows are kernel values themselves."""
-        return float(rows_of(self.X).sqnorms().max()) if self.kernel.uses_products else 0.0
+        return 0.0 if self._sqnorms is None else float(self._sqnorms.max())
 
     def make(self, densely):
         """The row blocks: RowBlocks. `densely` counts the first time."""
         if self._made is None:
-            self._made = self.kernel.row_blocks(self.X, self.cache_size, densely)
+            self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
         return self._made
 
 
@@ -74,6 +82,7 @@ class RowBlocks:
         self._row_of = np.full(len(self.slots), -1, np.int32)
         self._last_used = np.zeros(len(self.slots), np.int64)
         self._n_used = self._clock = 0
+        self._block_values = BLOCK_VALUES
 
     def slots_of(self, indices, kept):
         """The slots of these rows, computed if they are not cached: ndarray of int32, shape (n,).
@@ -89,10 +98,14 @@ class RowBlocks:
         slots = self._slot_of[indices]
         self._last_used[slots[slots >= 0]] = self._clock
         missing = indices[slots < 0]
-        n = max(1, BLOCK_VALUES // len(self._slot_of))
+        n = max(1, self._block_values // len(self._slot_of))
         for begin in range(0, len(missing), n):
             self._cache(missing[begin : begin + n], kept)
         return self._slot_of[indices]
+
+    def are_cached(self):
+        """Which rows are cached: ndarray of bool, shape (m,)."""
+        return self._slot_of >= 0
 
     def _cache(self, missing, kept):
         """Compute rows that are not cached, in place of the least recently used ones."""
@@ -133,7 +146,7 @@ class RowBlocks:
         Parameters
         ----------
         indices, support : ndarrays of int, shapes (n,) and (n_support,)
-            Ascending; all of the support is among the indices.
+            Ascending; all of the support is among the indices, or none of it.
         coefficients : ndarray of float64, shape (n_support,)
 
         Returns
@@ -142,9 +155,10 @@ class RowBlocks:
         """
         is_support = np.isin(indices, support, assume_unique=True)
         result = np.zeros(len(indices))
-        result[is_support] = self._symmetric_sums(support, coefficients)
+        if is_support.any():
+            result[is_support] = self._symmetric_sums(support, coefficients)
         others = indices[~is_support]
-        step = max(1, BLOCK_VALUES // max(len(support), 1))
+        step = max(1, self._block_values // max(len(support), 1))
         sums = [
             self._block(others[begin : begin + step], support) @ coefficients
             for begin in range(0, len(others), step)
@@ -156,7 +170,7 @@ class RowBlocks:
         """The sums of the support itself: of the symmetric matrix, each block is computed once."""
         n = len(support)
         result = np.zeros(n)
-        step = max(1, BLOCK_VALUES // max(n, 1))
+        step = max(1, self._block_values // max(n, 1))
         for begin in range(0, n, step):
             end = begin + step
             block = self._block(support[begin:end], support[begin:])
@@ -176,25 +190,65 @@ class RowBlocks:
 class FormulaBlocks(RowBlocks):
     """The rows of a kernel that is a function of inner products and squared norms.
 
+    If the kernel is one of differences, and rows are dense, their mean is subtracted where that leaves
+    less to be rounded off.
+
     Parameters
     ----------
     kernel, X, cache_size
         As of `RowBlocks`.
+    sqnorms : ndarray of float64, shape (m,)
+        |x_k|^2.
     densely : bool
         True: rows of a sparse X are made dense to multiply them.
     """
 
-    def __init__(self, kernel, X, cache_size, densely):
+    def __init__(self, kernel, X, cache_size, sqnorms, densely):
         super().__init__(kernel, X, cache_size)
-        rows = rows_of(X)
-        self._sqnorms = rows.sqnorms()
-        self._n_terms = min(rows.longest(), X.shape[1])
+        self._sqnorms = sqnorms
         self._transform = kernel.compiled()
         self._densely = densely and sparse.issparse(X)
-        points = X.toarray() if self._densely else X
-        self._points = points.astype(np.float32)
-        if not sparse.issparse(points):
-            self._points = np.ascontiguousarray(self._points)
+        self._set_points()
+
+    def _set_points(self):
+        """X in single precision, the squared norms of its rows, and what bounds the rounding."""
+        X, (m, d) = self.X, self.X.shape
+        n_terms, sqradius = min(rows_of(X).longest(), d), float(self._sqnorms.max())
+        # What may be rounded off of a product, in single precision and in that of the certificate.
+        unit, double = (n_terms + 3 + FORMULA_PRODUCTS) * UNIT, (n_terms + 3) * UNIT_OF_DOUBLE
+        self._product_rounding = (unit + double) * sqradius
+        self._points, self._point_sqnorms = X, self._sqnorms
+        if sparse.issparse(X) and not self._densely:
+            self._points = X.astype(np.float32)
+            self._block_values = min(BLOCK_VALUES, SPARSE_PRODUCTS * m // max(X.nnz, 1))
+            return
+        self._block_values = min(BLOCK_VALUES, DENSE_PRODUCTS // max(d, 1))
+        mean = self._mean_to_subtract(unit)
+        if mean is not None:
+            self._point_sqnorms = np.empty(m)
+        elif not self._densely:
+            self._points = np.ascontiguousarray(X, dtype=np.float32)
+            return
+        self._points = np.empty((m, d), np.float32)
+        for rows in gen_batches(m, max(1, BLOCK_VALUES // max(d, 1))):
+            block = X[rows].toarray() if self._densely else X[rows]
+            if mean is not None:
+                block = block - mean
+                self._point_sqnorms[rows] = np.einsum("ij,ij->i", block, block)
+            self._points[rows] = block
+        if mean is not None:
+            unit = (d + 3 + FORMULA_PRODUCTS) * UNIT
+            self._product_rounding = unit * float(self._point_sqnorms.max()) + double * sqradius
+
+    def _mean_to_subtract(self, unit):
+        """The mean of the rows of X, ndarray of float64, shape (d,); None if it is not subtracted."""
+        X = self.X
+        if not self.kernel.uses_differences or not len(self._sqnorms):
+            return None
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        centred = float((self._sqnorms - 2 * (X @ mean)).max()) + float(mean @ mean)
+        unit_of_centred = (X.shape[1] + 3 + FORMULA_PRODUCTS) * UNIT
+        return mean if unit_of_centred * centred < unit * float(self._sqnorms.max()) else None
 
     def compute(self, indices, out):
         points = self._points
@@ -203,7 +257,7 @@ class FormulaBlocks(RowBlocks):
                 out[:] = (points @ points[indices].toarray().T).T
             else:
                 np.matmul(points[indices], points.T, out=out)
-        self._transform.single(out, self._sqnorms[indices], self._sqnorms)
+        self._transform.single(out, self._point_sqnorms[indices], self._point_sqnorms)
 
     def _block(self, indices, support):
         X = self.X
@@ -214,8 +268,7 @@ class FormulaBlocks(RowBlocks):
             return self.kernel.block(rows, columns, self._sqnorms[indices], self._sqnorms[support])
 
     def rounding(self):
-        """See `RowBlocks.rounding`: of inputs, of sums in any order, and of the value."""
+        """See `RowBlocks.rounding`: of inputs, of sums in any order, and of the formula."""
         sqradius = float(self._sqnorms.max())
-        products = (self._n_terms + 3) * UNIT * sqradius
-        values = float(self._transform.diagonal(self._sqnorms).max())
-        return 1.01 * (self.kernel.slope(sqradius) * products + UNIT * values)
+        values = FORMULA_VALUES * UNIT * float(self._transform.diagonal(self._sqnorms).max())
+        return 1.01 * (self.kernel.slope(sqradius) * self._product_rounding + values)

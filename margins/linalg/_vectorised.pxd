@@ -55,6 +55,49 @@ cdef extern from *:
         }
     }
 
+    /* The same in single precision, with the polynomial of degree 7, whose remainder is below 6e-9; of
+       exp(-gamma |x - z_j|^2), from the inner products x.z_j and the squared norms. */
+    MARGINS_VECTORISED
+    static void margins_radial(float *values, float gamma, double sqnorm, const double *sqnorms, int64_t n_values)
+    {
+        static const float SHIFT = 12582912.0f, LOG2_HIGH = 0.693359375f, LOG2_LOW = -2.12194440e-4f,
+                           INVERSE_LOG2 = 1.44269504f;
+        float own = (float)sqnorm;
+        for (int64_t i = 0; i < n_values; i++) {
+            float sqdistance = ((float)sqnorms[i] + own) - 2 * values[i];
+            float x = sqdistance <= 0 ? 0.0f : -gamma * sqdistance;  /* rounding may make it negative */
+            float bounded = x < -87.0f ? -87.0f : x;
+            float shifted = bounded * INVERSE_LOG2 + SHIFT;
+            float n = shifted - SHIFT;
+            float r = (bounded - n * LOG2_HIGH) - n * LOG2_LOW;
+            float y = 1.0f / 5040.0f;
+            y = y * r + 1.0f / 720.0f;
+            y = y * r + 1.0f / 120.0f;
+            y = y * r + 1.0f / 24.0f;
+            y = y * r + 1.0f / 6.0f;
+            y = y * r + 0.5f;
+            y = y * r + 1.0f;
+            y = y * r + 1.0f;
+            uint32_t bits;
+            memcpy(&bits, &shifted, sizeof bits);
+            bits = (bits + 127) << 23;
+            float power;
+            memcpy(&power, &bits, sizeof power);
+            values[i] = x < -87.0f ? 0.0f : y * power;
+        }
+    }
+
+    /* Exponents -gamma |x - z_j|^2 in place of the inner products x.z_j. */
+    MARGINS_VECTORISED
+    static void margins_radial_exponents(double *values, double gamma, double sqnorm, const double *sqnorms,
+                                         int64_t n_values)
+    {
+        for (int64_t i = 0; i < n_values; i++) {
+            double sqdistance = sqnorms[i] + sqnorm - 2 * values[i];
+            values[i] = sqdistance <= 0 ? 0 : -gamma * sqdistance;  /* rounding may make it negative */
+        }
+    }
+
     MARGINS_VECTORISED
     static void margins_add_four_rows(double *v, const float *p, const float *q, const float *r, const float *s,
                                       double a, double b, double c, double d, int64_t n)
@@ -82,6 +125,15 @@ cdef extern from *:
     """
     # values[i] <- exp(values[i]) for values[i] <= 0; relative error below 4e-16; 0 below -708.
     void exp_of_nonpositive "margins_exp"(double* values, Py_ssize_t n) noexcept nogil
+    # Inner products x.z_j <- exp(-gamma |x - z_j|^2). With u = 2**-24 and squared norms up to R, the sums round
+    # |x - z_j|^2 by 8 u R at most, as 4 u R added to x.z_j would; the rest rounds the value by less than 4 u.
+    void radial "margins_radial"(
+        float* values, float gamma, double sqnorm, const double* sqnorms, Py_ssize_t n
+    ) noexcept nogil
+    # Inner products x.z_j <- -gamma |x - z_j|^2, 0 at most.
+    void radial_exponents "margins_radial_exponents"(
+        double* values, double gamma, double sqnorm, const double* sqnorms, Py_ssize_t n
+    ) noexcept nogil
     # v <- v + a p + b q + c r + d s
     void add_four_rows "margins_add_four_rows"(
         double* v, const float* p, const float* q, const float* r, const float* s,

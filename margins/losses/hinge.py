@@ -53,6 +53,11 @@ class Hinge(Loss):
     def best_intercept(self, scores, signs):
         """See `Loss.best_intercept`: a weighted quantile of the points where margins are 1."""
         points = signs - scores
+        n_positive = int(np.count_nonzero(signs > 0))
+        if not isinstance(self.C, np.ndarray) and 0 < n_positive < len(points):
+            # Each point raises the slope by C, so it is 0 between these two.
+            ends = n_positive - 1, n_positive
+            return float(0.5 * np.partition(points, ends)[list(ends)].sum())
         order = np.argsort(points)
         # Each point raises the slope, which begins at minus the sum of C over the positive class.
         C = of_each(self.C, len(points))

@@ -23,6 +23,7 @@ import margins
 from margins.estimators.base import BaseMarginClassifier
 from margins.kernels import KERNELS, LINEAR, RBF, Function, Kernel, Linear, Polynomial, Precomputed
 from margins.kernels.functions import find_kernels
+from margins.kernels.row_blocks import FORMULA_VALUES, UNIT
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -118,6 +119,28 @@ def test_radial_kernel_of_a_nan_distance_is_nan():
     X = np.array([[1e200]])
     with np.errstate(over="ignore"):
         assert np.isnan(RBF(1.0).block(X, X)).all()  # inf - inf
+
+
+@pytest.mark.parametrize("gamma", [1e-6, 0.3, 7.0, 1e38])
+def test_the_exponential_in_single_precision_is_within_its_bound(gamma):
+    exponents = np.concatenate([np.linspace(0, 100, 100_001), np.logspace(-30, 3, 10_001)])
+    products = (-0.5 * exponents / gamma).astype(np.float32)[np.newaxis]
+    expected = np.exp(2.0 * gamma * products.astype(np.float64))
+    RBF(gamma).compiled().single(products, np.zeros(1), np.zeros(len(exponents)))
+    assert np.abs(products - expected).max() <= FORMULA_VALUES * UNIT
+
+
+@pytest.mark.parametrize("gamma, distant", [(1e300, 0.0), (1e-300, 1.0)])
+def test_a_gamma_beyond_single_precision_leaves_no_nan(gamma, distant):
+    values = np.array([[0.0, 1.0, -1.0]], np.float32)  # squared distances 2, 0 and 4
+    RBF(gamma).compiled().single(values, np.ones(1), np.ones(3))
+    assert_array_equal(values[0], [distant, 1, distant])
+
+
+def test_a_nan_is_a_nan_in_single_precision_too():
+    values = np.array([[np.nan]], np.float32)
+    RBF(1.0).compiled().single(values, np.ones(1), np.ones(1))
+    assert np.isnan(values).all()
 
 
 def test_precomputed_blocks_are_those_of_the_matrix():

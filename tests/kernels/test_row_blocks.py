@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
 from margins.kernels.row_blocks import RowBlocks
 
@@ -20,7 +21,7 @@ def points(m=60, d=7, seed=0):
 
 
 def blocks_of(kernel, X, cache_size=100.0, densely=False):
-    return kernel.row_blocks(X, cache_size, densely)
+    return kernel.row_blocks(X, cache_size, rows_of(X).sqnorms(), densely)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -109,6 +110,31 @@ def test_the_bound_on_rounding_holds(name, shift):
     slots = blocks.slots_of(np.arange(100), np.zeros(100, bool))
     error = np.abs(blocks.slots[slots] - kernel(X, X)).max()
     assert error <= blocks.rounding() < np.inf
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.float32, sparse.csr_array])
+def test_of_a_kernel_of_differences_a_mean_is_not_rounded(layout):
+    X = np.round(points(100, 30) * 64) / 64 + 1000  # exact in single precision
+    blocks = blocks_of(KERNELS["rbf"], layout(X), densely=True)
+    slots = blocks.slots_of(np.arange(100), np.zeros(100, bool))
+    error = np.abs(blocks.slots[slots] - KERNELS["rbf"](X, X)).max()
+    assert error <= blocks.rounding() < 1e-3
+
+
+def test_a_mean_that_makes_products_less_exact_is_not_subtracted():
+    X = sparse.random_array((100, 500), density=0.01, rng=0, format="csr")
+    X.data[:] = 1
+    blocks = blocks_of(KERNELS["rbf"], X, densely=True)
+    assert blocks.rounding() < 20 * 2.0**-24 * 2 * 0.3 * 20
+    slots = blocks.slots_of(np.arange(100), np.zeros(100, bool))
+    assert np.abs(blocks.slots[slots] - KERNELS["rbf"](X, X)).max() <= blocks.rounding()
+
+
+def test_sums_without_the_support():
+    kernel, X = KERNELS["poly"], points()
+    support, coefficients = np.array([1, 5, 40]), np.array([0.5, -2.0, 3.0])
+    found = blocks_of(kernel, X).sums(np.array([0, 2, 59]), support, coefficients)
+    assert_allclose(found, kernel(X[[0, 2, 59]], X[support]) @ coefficients)
 
 
 def test_without_a_slope_no_bound_is_known():

@@ -48,10 +48,10 @@ class Function(Kernel):
 
     uses_products = False
 
-    def row_blocks(self, X, cache_size, densely=False):
+    def row_blocks(self, X, cache_size, sqnorms=None, densely=False):
         return RowBlocks(self, X, cache_size)
 
-    def _make_rows(self, X, cache_size):
+    def _make_rows(self, X, cache_size, sqnorms):
         blocks = [X[batch] for batch in gen_batches(X.shape[0], DIAGONAL_BLOCK)]
         diagonal = np.concatenate([np.diagonal(self.block(block, block)) for block in blocks])
         return FunctionRows(lambda indices: self.training_block(X, indices), diagonal, cache_size)

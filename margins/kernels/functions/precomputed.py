@@ -46,10 +46,10 @@ class Precomputed(Kernel):
 
     uses_products = False
 
-    def row_blocks(self, X, cache_size, densely=False):
+    def row_blocks(self, X, cache_size, sqnorms=None, densely=False):
         return RowBlocks(self, X, cache_size)
 
-    def _make_rows(self, X, cache_size):
+    def _make_rows(self, X, cache_size, sqnorms):
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 "Precomputed kernel matrix of fit must be a square matrix. "

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from margins.kernels._transform cimport Transform
-from margins.linalg._vectorised cimport exp_of_nonpositive
+from margins.linalg._vectorised cimport exp_of_nonpositive, radial, radial_exponents
 
 from margins.kernels.gamma import GAMMA, GAMMA_DESCRIPTION, resolved
 from margins.kernels.kernel import Kernel
@@ -19,13 +19,17 @@ cdef class RadialTransform(Transform):
     cdef void row(
         self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
     ) noexcept nogil:
-        cdef double gamma = self.gamma, sqdistance
-        cdef Py_ssize_t j
-        for j in range(n):
-            sqdistance = sqnorms[j] + sqnorm - 2 * values[j]
-            # Rounding may make the squared distance negative.
-            values[j] = 0 if sqdistance <= 0 else -gamma * sqdistance
+        radial_exponents(values, self.gamma, sqnorm, sqnorms, n)
         exp_of_nonpositive(values, n)
+
+    cdef bint single_block(
+        self, float* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
+        const double* row_sqnorms, const double* column_sqnorms
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(n_rows):
+            radial(values + i * n_columns, <float> self.gamma, row_sqnorms[i], column_sqnorms, n_columns)
+        return True
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class RBF(Kernel):
 
     name = "rbf"
     formula = "exp(-gamma |x - z|**2)"
+    uses_differences = True
 
     def resolve(self, X):
         return resolved(self, X)

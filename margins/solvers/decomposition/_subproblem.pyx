@@ -24,12 +24,19 @@ import numpy as np
 
 cdef enum:
     BLOCK = 2048        # columns that are summed at a time: they stay in the cache
+    TILE = 32           # rows that are mirrored at a time
     ALTERNATIONS = 10   # steps at most to the best point of an edge of the plane
 
 cdef float MIN_DIAGONAL = 1e-30
 
 cdef extern from *:
     """
+    #if defined(__GNUC__)
+    #define MARGINS_RESTRICT __restrict__
+    #else
+    #define MARGINS_RESTRICT
+    #endif
+
     /* Of finite numbers a compiler may vectorise a maximum. */
     #if defined(__GNUC__) && !defined(__clang__)
     #define MARGINS_MAXIMUM __attribute__((optimize("O3", "finite-math-only", "no-signed-zeros")))
@@ -117,6 +124,24 @@ cdef extern from *:
         return -1;
     }
 
+    /* q_j <- (row[columns[j]] + sqrho) * factor * factors[j] */
+    MARGINS_VECTORISED
+    static void margins_gather(float *MARGINS_RESTRICT q, const float *MARGINS_RESTRICT row,
+                               const int32_t *MARGINS_RESTRICT columns, const float *MARGINS_RESTRICT factors,
+                               float factor, float sqrho, int64_t n)
+    {
+        for (int64_t j = 0; j < n; j++)
+            q[j] = (row[columns[j]] + sqrho) * factor * factors[j];
+    }
+
+    MARGINS_VECTORISED
+    static void margins_gather_as_it_is(float *MARGINS_RESTRICT q, const float *MARGINS_RESTRICT row,
+                                        const int32_t *MARGINS_RESTRICT columns, int64_t n)
+    {
+        for (int64_t j = 0; j < n; j++)
+            q[j] = row[columns[j]];
+    }
+
     MARGINS_VECTORISED
     static void margins_add_two_rows(float *g, const float *p, const float *q, float a, float b, int64_t n)
     {
@@ -139,6 +164,12 @@ cdef extern from *:
         const float* F, const float* e, const float* lower, const float* diagonal, const float* row,
         int64_t n, int64_t b, float* gains
     ) noexcept nogil
+    void gather "margins_gather"(
+        float* q, const float* row, const int32_t* columns, const float* factors, float factor, float sqrho, int64_t n
+    ) noexcept nogil
+    void gather_as_it_is "margins_gather_as_it_is"(
+        float* q, const float* row, const int32_t* columns, int64_t n
+    ) noexcept nogil
     void add_two_rows "margins_add_two_rows"(
         float* g, const float* p, const float* q, float a, float b, int64_t n
     ) noexcept nogil
@@ -146,30 +177,44 @@ cdef extern from *:
 
 def sub_gram(
     const float[:, ::1] slots, const int32_t[::1] slots_of_set, const int32_t[::1] working_set,
-    const float[::1] signs, const float[::1] diag, float sqrho, float[:, ::1] Q
+    const float[::1] factors, const float[::1] diag, float sqrho,
+    const float[:, ::1] last, const int32_t[::1] places, float[:, ::1] Q
 ):
-    """Write Q.
+    """Write Q. What the last working set shares with this one is copied, and only rows of the new samples are read.
 
     Parameters
     ----------
     slots : ndarray of float32, shape (n_slots, m)
         Cached rows of the kernel matrix.
     slots_of_set, working_set : ndarrays of int32, shape (n,)
-        Where the rows of the working set are, and its samples.
-    signs, diag : ndarrays of float32, shape (n,)
-        l_i and D_i.
+        Where the rows of the working set are, and its samples: first those that the last one had.
+    factors, diag : ndarrays of float32, shape (n,)
+        l_i, or 1 if the subproblem has no labels, and D_i.
     sqrho : float
-    Q : ndarray of float32, shape (n, n)
-        Overwritten.
+    last : ndarray of float32
+        Q of the last working set, with the same factors.
+    places : ndarray of int32, shape (n_kept,)
+        Which of its samples these are.
+    Q : ndarray of float32, shape (n, at least n)
+        Overwritten; columns beyond n are not used.
     """
-    cdef Py_ssize_t i, j, n = working_set.shape[0]
+    cdef Py_ssize_t i, j, begin, end, n = working_set.shape[0], n_kept = places.shape[0]
     cdef const float* row
     with nogil:
-        for i in range(n):
+        for i in range(n_kept):
+            gather_as_it_is(&Q[i, 0], &last[places[i], 0], &places[0], n_kept)
+        for i in range(n_kept, n):
             row = &slots[slots_of_set[i], 0]
-            for j in range(n):
-                Q[i, j] = (row[working_set[j]] + sqrho) * signs[i] * signs[j]
+            gather(&Q[i, 0], row, &working_set[0], &factors[0], factors[i], sqrho, i + 1)
             Q[i, i] += diag[i]
+        # Q is symmetric: by squares, which stay in the cache.
+        begin = n_kept
+        while begin < n:
+            end = min(begin + <Py_ssize_t> TILE, n)
+            for i in range(end):
+                for j in range(max(begin, i + 1), end):
+                    Q[i, j] = Q[j, i]
+            begin = end
 
 
 def minimise(
@@ -180,7 +225,7 @@ def minimise(
 
     Parameters
     ----------
-    Q : ndarray of float32, shape (n, n)
+    Q : ndarray of float32, shape (n, at least n)
     g : ndarray of float32, shape (n,)
         The gradient at d; changed in place.
     d : ndarray of float32, shape (n,)

@@ -23,12 +23,14 @@ ThunderSVM, on batches of working sets.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from margins.data.binary_data import array_of_each
 from margins.linalg.time_limits import time_is_over
 from margins.solvers.base import EpochReport, Solver
+from margins.solvers.decomposition._optimality import gradient_of, violations_of
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
 from margins.tuning import TUNING
 
@@ -36,6 +38,17 @@ from margins.tuning import TUNING
 CLEARANCE = 0.1
 # Of kernel values, squared norms and penalties: their products stay within single precision.
 MAX_SINGLE = 1e15
+# More columns than a subproblem has samples, so that its rows do not compete for the same cache lines.
+PADDING = 16
+
+
+class State(NamedTuple):
+    """What `gradient_of` returns, of the current products."""
+
+    margins: np.ndarray
+    gradient: np.ndarray
+    sums: tuple[float, float, float]
+    ends: tuple[float, float]
 
 
 class DecompositionSolver(Solver):
@@ -79,7 +92,10 @@ class DecompositionSolver(Solver):
         # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
         self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
-        self._working_set = np.empty(0, np.int32)
+        self._working_set = self._places = np.empty(0, np.int32)
+        self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
+        # By how much the dual variables have been moved in all, and that when each product was exact.
+        self._moved, self._moved_before = 0.0, np.zeros(m)
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
 
@@ -89,81 +105,87 @@ class DecompositionSolver(Solver):
         n_accesses = n_changed = 0
         is_proven = is_stationary = False
         while n_accesses < len(self._alpha) and not (is_proven or is_stationary or time_is_over()):
-            margins = self._margins()
-            is_proven = self._gap(margins) <= self._tuning.gap_share * required
+            state = self._state()
+            is_proven = self._gap(state) <= self._tuning.gap_share * required
             if not is_proven:
-                working_set = self._next_working_set(self._gradient(margins))
+                working_set = self._next_working_set(state)
                 is_stationary = len(working_set) == 0
                 if not is_stationary:
-                    n_pairs = self._solve(working_set, margins)
+                    n_pairs = self._solve(working_set, state.margins)
                     is_stationary = n_pairs == 0
                     n_changed += n_pairs
                     n_accesses += len(working_set)
-        if not (is_proven or is_stationary):
-            self._give(run, self._v)
-            self.sums_are_fresh = False
-            return EpochReport(n_changed, n_accesses, check_gap=False, dual_is_feasible=True)
-        self._give(run, self._proven_sums())
-        self.sums_are_fresh = True
-        gap = self._gap(self._margins())
-        self._n_stalled = (
-            0 if gap < self._tuning.slow_reduction * self._least_gap else self._n_stalled + 1
-        )
-        self._least_gap = min(self._least_gap, gap)
+        is_exhausted = self.sums_are_fresh = False
+        if is_proven or is_stationary:
+            counts = self._sum_what_counts()
+            n_accesses += len(self._alpha)
+            gap = self._gap(self._state())
+            is_exhausted = self._is_stalled(gap)
+            self.sums_are_fresh = gap <= required or is_exhausted
+        self._give(run, self._proven_sums(counts) if self.sums_are_fresh else self._v)
         return EpochReport(
             max(n_changed, 1),
-            n_accesses + len(self._alpha),
-            is_exhausted=self._n_stalled >= self._tuning.patience,
+            n_accesses,
+            check_gap=self.sums_are_fresh,
+            is_exhausted=is_exhausted,
             dual_is_feasible=True,
         )
+
+    def _is_stalled(self, gap):
+        """True if several sums in double precision, of which this is the gap, have not reduced it."""
+        is_slow = not gap < self._tuning.slow_reduction * self._least_gap
+        self._n_stalled = self._n_stalled + 1 if is_slow else 0
+        self._least_gap = min(self._least_gap, gap)
+        return self._n_stalled >= self._tuning.patience
 
     def make_exact(self, run):
         """See `Solver.make_exact`."""
         if not self.sums_are_fresh:
             # The certificate of an unproven fit may be of any multiple, so every product may count.
-            self._give(run, self._proven_sums(of_all=True))
+            self._sum(np.ones(len(self._alpha), bool))
+            self._give(run, self._v)
             self.sums_are_fresh = True
 
     def _intercept(self):
         """The intercept of the current products."""
         return self._sqrho * self._label_sum
 
-    def _margins(self):
-        """The functional margins of all samples, by the current products."""
-        return self._signs * (self._v + self._intercept())
+    def _state(self):
+        """The margins, the gradient and their sums: State."""
+        return State(
+            *gradient_of(self._v, self._intercept(), self._signs, self._alpha, self._upper, self._diag)
+        )
 
-    def _gradient(self, margins):
-        """The gradient of the negative dual objective, which working sets are chosen by."""
-        return margins + self._diag * self._alpha - 1
-
-    def _gap(self, margins):
+    def _gap(self, state):
         """The relative duality gap of the current products."""
-        alpha, loss = self._alpha, self._loss
-        sqnorm = float(alpha @ margins)
-        dual = float(alpha.sum()) - 0.5 * sqnorm - 0.5 * float(self._diag @ (alpha * alpha))
+        (total, sqnorm, square), margins, loss = state.sums, state.margins, self._loss
+        dual = total - 0.5 * sqnorm - 0.5 * square
         if not dual > 0:
             return math.inf
-        scale = 1.0
-        if not loss.is_finite:
-            scale = 1 / float(margins.min()) if margins.min() > 0 else 0.0
-            if scale == 0:
-                return math.inf
-            return 0.5 * scale * scale * sqnorm / dual - 1
-        return (0.5 * sqnorm + loss.value(margins)) / dual - 1
+        if loss.is_finite:
+            return (0.5 * sqnorm + loss.value(margins)) / dual - 1
+        least = float(margins.min())
+        return 0.5 * sqnorm / (least * least) / dual - 1 if least > 0 else math.inf
 
-    def _next_working_set(self, gradient):
-        """Half of the last working set, and the samples that violate optimality most: ascending."""
-        alpha = self._alpha
-        is_optimal = ((alpha <= 0) & (gradient >= 0)) | ((alpha >= self._upper) & (gradient <= 0))
-        violation = np.where(is_optimal, 0.0, np.square(gradient) / self._diagonal)
-        last = self._working_set
-        kept = last[violation[last] > 0]
-        n_kept = int(self._tuning.kept_share * self._size)
-        if len(kept) > n_kept:
-            kept = kept[np.argpartition(-violation[kept], n_kept)[:n_kept]]
+    def _violations(self, state):
+        """What each variable's own step gains, 0 where it is optimal: ndarray of float64, shape (m,)."""
+        return self._violations_after(state, 0.0)
+
+    def _violations_after(self, state, change):
+        """The same after the intercept is changed, as is the gradient of the state."""
+        return violations_of(
+            state.gradient, change, self._signs, self._alpha, self._upper, self._diagonal
+        )
+
+    def _next_working_set(self, state):
+        """Half of the last working set, then the samples that violate optimality most."""
+        violation, last = self._violations(state), self._working_set
+        self._places = np.sort(_largest(violation[last], int(self._tuning.kept_share * self._size)))
+        kept = last[self._places]
         violation[kept] = 0
-        new = self._most_violating(violation, gradient, self._size - len(kept))
-        self._working_set = np.sort(np.concatenate([kept, new])).astype(np.int32)
+        violation[self._blocks.are_cached()] *= self._tuning.cached_gain
+        new = np.sort(self._most_violating(violation, state.gradient, self._size - len(kept)))
+        self._working_set = np.concatenate([kept, new]).astype(np.int32)
         return self._working_set
 
     def _most_violating(self, violation, gradient, n):
@@ -177,9 +199,11 @@ class DecompositionSolver(Solver):
         diag, signs = self._diag[working_set], self._signs[working_set]
         is_free = (self._alpha > 0) & (self._alpha < self._upper)
         slots = self._blocks.slots_of(working_set, is_free)
-        Q = np.empty((n, n), np.float32)
+        Q = self._Q[:n]
         as_single = (self._factors(signs).astype(np.float32), diag.astype(np.float32))
-        sub_gram(self._blocks.slots, slots, working_set, *as_single, self._sqrho, Q)
+        last = self._last_Q, self._places.astype(np.int32)
+        sub_gram(self._blocks.slots, slots, working_set, *as_single, self._sqrho, *last, Q)
+        self._Q, self._last_Q = self._last_Q, self._Q
         gradient = margins[working_set] + diag * alpha - 1
         lower, above = (-alpha).astype(np.float32), (upper - alpha).astype(np.float32)
         steps, n_pairs = self._minimise(Q, gradient, lower, above, signs)
@@ -193,6 +217,7 @@ class DecompositionSolver(Solver):
         if len(moved):
             add_rows(self._blocks.slots, slots[moved], coefficients[moved], self._v)
         self._label_sum += float(coefficients.sum())
+        self._moved += float(np.abs(coefficients).sum())
         self._alpha[working_set] = after
         return n_pairs if len(moved) else 0
 
@@ -210,18 +235,33 @@ class DecompositionSolver(Solver):
     def _restore_constraint(self, before, after, upper, signs):
         """Change `after` where rounding has violated a constraint beside the bounds: here is none."""
 
-    def _proven_sums(self, of_all=False):
-        """The products in double precision where they may count, or all of them, and lower bounds of the
-        others."""
+    def _sum(self, which):
+        """Compute products again, in double precision: with those of all support vectors, or of none."""
         support = np.flatnonzero(self._alpha)
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        margins = self._margins()
-        error = float(self._alpha.sum()) * self._blocks.rounding() if len(support) else 0.0
-        counts = of_all | (margins - error < 1 + CLEARANCE) | (self._alpha > 0)
-        counted = np.flatnonzero(counts)
-        self._v[counted] = self._blocks.sums(counted, support, coefficients)
-        return self._v if counts.all() else np.where(counts, self._v, self._v - self._signs * error)
+        indices = np.flatnonzero(which)
+        self._v[indices] = self._blocks.sums(indices, support, coefficients)
+        self._moved_before[indices] = self._moved
+
+    def _sum_what_counts(self):
+        """The same of the support vectors and of samples that seem to count: which, ndarray of bool."""
+        counts = (self._state().margins < 1 + CLEARANCE) | (self._alpha > 0)
+        self._sum(counts)
+        return counts
+
+    def _proven_sums(self, counts):
+        """The products after `_sum_what_counts`, and after those of all samples that rounding may have
+        kept from counting; lower bounds of the others."""
+        error = self._error()
+        self._sum(~counts & ~(self._state().margins - error >= 1 + CLEARANCE))
+        return self._v - self._signs * self._error()
+
+    def _error(self):
+        """A bound on the rounding of each product: ndarray of float64, shape (m,)."""
+        error = self._moved - self._moved_before
+        error[error > 0] *= self._blocks.rounding()  # inf, if it is not known
+        return error
 
     def _give(self, run, v):
         """Make the dual variables, and v, those of the run."""

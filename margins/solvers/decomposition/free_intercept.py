@@ -52,19 +52,13 @@ class FreeInterceptSolver(DecompositionSolver):
         super()._give(run, v)
         run.set_threshold(-self._intercept())
 
-    def _gradient(self, margins):
-        """The gradient at an intercept that leaves a violator of each direction, if there is one."""
-        signs, alpha = self._signs, self._alpha
-        gradient = super()._gradient(margins)
-        distance = -signs * gradient  # how much larger the intercept would have to be
-        can_rise = np.where(signs > 0, alpha < self._upper, alpha > 0)
-        can_fall = np.where(signs > 0, alpha > 0, alpha < self._upper)
-        high = distance[can_rise].max(initial=-math.inf)
-        low = distance[can_fall].min(initial=math.inf)
+    def _violations(self, state):
+        """At an intercept that leaves a violator of each direction, if there is one."""
+        high, low = state.ends
         if not high > low:
-            return np.zeros_like(gradient)  # optimal
+            return np.zeros_like(state.gradient)  # optimal
         inside = INSIDE * (high - low)
-        return gradient + signs * min(max(0.0, low + inside), high - inside)
+        return self._violations_after(state, min(max(0.0, low + inside), high - inside))
 
     def _most_violating(self, violation, gradient, n):
         """Half of them to be raised, half to be lowered; more of one if there are few of the other."""
@@ -99,11 +93,12 @@ class FreeInterceptSolver(DecompositionSolver):
     def _restore_constraint(self, before, after, upper, signs):
         balance(after, upper, signs, math.fsum(signs * (after - before)))
 
-    def _proven_sums(self, of_all=False):
+    def _sum(self, which):
         support = self._alpha > 0
-        excess = math.fsum(self._signs[support] * self._alpha[support])
-        balance(self._alpha, self._upper, self._signs, excess)
-        return super()._proven_sums(of_all)
+        if which[support].any():
+            excess = math.fsum(self._signs[support] * self._alpha[support])
+            balance(self._alpha, self._upper, self._signs, excess)
+        super()._sum(which)
 
 
 def balance(alpha, upper, signs, excess):

@@ -1,6 +1,7 @@
 """Decomposition of kernel problems: optima, proofs, the cache, rounding, interrupts."""
 
 import math
+import signal
 import time
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from numpy.testing import assert_allclose
 from sample_problems import clouds
 from scipy import sparse
+from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 import margins
 from margins.kernels.row_blocks import RowBlocks
 from margins.losses import Hinge, SquaredHinge
+from margins.solvers.decomposition.decomposition import DecompositionSolver
 
 Auto = margins.MarginClassifier
 PROBLEMS = [("hinge", 1.0), ("hinge", 100.0), ("squared_hinge", 1.0), ("squared_hinge", 100.0)]
@@ -81,7 +84,8 @@ def test_weights_of_samples_multiply_their_penalties(loss):
     primal = objective(found, X, y, loss, 1.0, weight)
     assert primal == pytest.approx(found.certificates_[0].primal, rel=1e-9)
     if loss == "hinge":
-        assert np.all(np.abs(found.dual_coef_[0]) <= weight[found.support_] * (1 + 1e-9))
+        # The certificate chooses the best multiple, which differs from 1 by about the gap.
+        assert np.all(np.abs(found.dual_coef_[0]) <= weight[found.support_] * (1 + 1e-5))
 
 
 @pytest.mark.parametrize("layout", [np.asarray, np.float32, sparse.csr_array])
@@ -114,6 +118,24 @@ def test_classes_share_the_rows(monkeypatch):
     assert made[0].n_computed <= 600
 
 
+def test_classes_compute_a_row_at_most_once_and_prefer_those_of_others(monkeypatch):
+    made = []
+    original = RowBlocks.__init__
+    monkeypatch.setattr(
+        RowBlocks, "__init__", lambda self, *args: (made.append(self), original(self, *args))[1]
+    )
+    X, y = load_digits(return_X_y=True)
+    params = {"loss": "hinge", "C": 10, "eps": 1e-3, "solver": "decomposition"}
+    fit(X, y, **params)
+    together = made[0].n_computed
+    singly = []
+    for label in range(10):
+        fit(X, y == label, **params)
+        singly.append(made[-1].n_computed)
+    assert len(made) == 11
+    assert together <= min(len(X), 0.4 * sum(singly))
+
+
 def test_rounding_of_single_precision_never_reaches_a_certificate():
     X, y = clouds(8, m=600)
     X = X + 3000  # squared distances lose most digits in single precision
@@ -122,6 +144,30 @@ def test_rounding_of_single_precision_never_reaches_a_certificate():
     assert primal == pytest.approx(found.certificates_[0].primal, rel=1e-6)
     exact = fit(X - 3000, y, gamma=0.5, loss="hinge", eps=1e-4)
     assert found.certificates_[0].dual <= exact.certificates_[0].primal * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("cache_size", [0.2, 100.0])
+@pytest.mark.parametrize("penalize_intercept", [True, False])
+def test_the_bound_on_the_rounding_of_products_holds(monkeypatch, cache_size, penalize_intercept):
+    X, y = clouds(12, m=900, d=20)
+    solvers = []
+    original = DecompositionSolver._proven_sums
+
+    def observed(self, counts):
+        alpha, signs = self._alpha, self._signs
+        exact = self._blocks.kernel(X, X) @ (alpha * signs)
+        error = np.abs(self._v - exact)
+        assert np.all(error <= self._error() + 1e-12 * alpha.sum())
+        assert error[counts].max() < error.max()
+        bounds = original(self, counts)
+        assert np.all(signs * (bounds - exact) <= 1e-12 * alpha.sum())
+        solvers.append(self)
+        return bounds
+
+    monkeypatch.setattr(DecompositionSolver, "_proven_sums", observed)
+    params = {"loss": "hinge", "C": 10, "solver": "decomposition", "gamma": 0.05}
+    fit(X, y, **params, cache_size=cache_size, penalize_intercept=penalize_intercept)
+    assert solvers
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -179,17 +225,35 @@ def test_the_planner_chooses_it_for_kernels(loss):
     assert "decomposition" in repr(explanation)
 
 
-def test_an_interrupt_ends_it_soon(ctrl_c):
-    import signal
+def many_features():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(12_000, 2_000)).astype(np.float32), {"C": 1.0, "gamma": 1e-3}
 
-    X, y = clouds(1, m=6000, d=20)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
+
+def sparse_rows():
+    X = sparse.random_array((12_000, 20_000), density=0.01, rng=0, format="csr")
+    return X, {"C": 1.0, "gamma": 0.1}
+
+
+def many_updates():
+    return clouds(1, m=6000, d=20)[0], {"C": 1e6, "gamma": 5.0}
+
+
+@pytest.mark.parametrize("problem", [many_features, sparse_rows, many_updates])
+def test_an_interrupt_ends_it_soon(ctrl_c, problem):
+    X, params = problem()
+    y = np.random.default_rng(1).integers(0, 2, X.shape[0])
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    begin = time.perf_counter()
+    delays = []
     try:
-        with pytest.raises(KeyboardInterrupt):
-            fit(X, y, loss="hinge", C=1e6, eps=1e-12, solver="decomposition", gamma=5.0)
+        for seconds in (0.8, 1.0, 1.2):  # in whatever is then computed
+            begin = time.perf_counter()
+            with pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                fit(X, y, loss="hinge", eps=1e-12, solver="decomposition", **params)
+            delays.append(time.perf_counter() - begin - seconds)
     finally:
         signal.signal(signal.SIGALRM, before)
         signal.setitimer(signal.ITIMER_REAL, 0)
-    assert time.perf_counter() - begin < 2
+    # Other processes may have delayed some of them.
+    assert min(delays) < 0.2

@@ -61,15 +61,31 @@ def test_two_equal_samples_take_one_step_together():
     assert d.sum() == pytest.approx(1) and gradient == pytest.approx(np.zeros(2), abs=1e-6)
 
 
-def test_the_matrix_is_that_of_the_cached_rows():
-    rng = np.random.default_rng(0)
-    slots = rng.integers(-4, 5, size=(5, 9)).astype(F)
-    working_set, where = np.array([1, 4, 8], np.int32), np.array([2, 0, 4], np.int32)
-    signs, diag = np.array([1, -1, -1], F), np.array([0.5, 0.25, 0.0], F)
-    Q = np.empty((3, 3), F)
-    sub_gram(slots, where, working_set, signs, diag, 2.0, Q)
-    expected = (slots[where][:, working_set] + 2) * np.outer(signs, signs) + np.diag(diag)
-    assert_array_equal(Q, expected)
+@pytest.mark.parametrize("n_kept", [0, 1, 40, 100])
+def test_the_matrix_is_that_of_the_cached_rows(n_kept):
+    rng = np.random.default_rng(n_kept)
+    m, n, padding = 300, 100, 7
+    K = rng.integers(-4, 5, size=(m, m)).astype(F)
+    K += K.T
+    signs, diag = rng.choice([-1, 1], m).astype(F), rng.integers(0, 4, size=m).astype(F) / 4
+
+    def matrix_of(samples):
+        return (K[samples][:, samples] + 2) * np.outer(signs[samples], signs[samples]) + np.diag(
+            diag[samples]
+        )
+
+    before = rng.permutation(m)[:n]
+    places = np.sort(rng.permutation(n)[:n_kept]).astype(np.int32)
+    others = np.setdiff1d(np.arange(m), before)[: n - n_kept]
+    working_set = np.concatenate([before[places], others]).astype(np.int32)
+    where = rng.permutation(m)[:n].astype(np.int32)
+    slots = np.zeros((m, m), F)
+    slots[where[n_kept:]] = K[working_set[n_kept:]]  # rows of those that are kept are not read
+    Q = np.full((n, n + padding), np.nan, F)
+    arguments = signs[working_set], diag[working_set], 2.0, matrix_of(before), places
+    sub_gram(slots, where, working_set, *arguments, Q)
+    assert_array_equal(Q[:, :n], matrix_of(working_set))
+    assert np.isnan(Q[:, n:]).all()
 
 
 @pytest.mark.parametrize("n", range(1, 10))
