@@ -34,7 +34,9 @@ ORDER = (
     {"algorithms"},
     {"bounds", "datasets", "persistence"},
     {"testing", "model_selection", "plotting"},
-    {"", "__main__"},
+    {""},
+    {"cli"},
+    {"__main__"},
 )
 AT_THE_TOP = {"__init__", "__main__", "registry", "parameters", "certificate", "tuning"} | {
     "_sparse",

@@ -11,6 +11,7 @@ import click
 
 from margins.cli.errors import EXIT_CODES, FAILED, INTERRUPTED, UNREADABLE, WRONG_USAGE, CommandError
 from margins.cli.samples import FORMATS, Source
+from margins.data.malformed import MalformedFile
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -340,8 +341,6 @@ def main(arguments=None):
     arguments : list of str, optional
         Default: those of the process.
     """
-    from margins.data.svmlight import MalformedFile
-
     try:
         result = cli.main(arguments, prog_name="margins", standalone_mode=False)
         sys.stdout.flush()

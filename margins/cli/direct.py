@@ -1,14 +1,15 @@
 """Training that begins at once: `margins train` of a linear `MarginClassifier`, on NumPy alone.
 
-SciPy, scikit-learn and skops take longer to import than data of some megabytes take to train on. So where
-the options are of the usual kind and the data are in svmlight's format, arrays go from the reader to the
-solver, and the model file is written in skops' format, without them. The problem, the certificate and the
-model file are those of `margins.MarginClassifier`; the solver is that of conjugate passes, which needs
-NumPy only, and which the planner chooses for large sparse data anyway. Small data with a tight accuracy
-are faster with Newton steps by less than the import that these need.
+SciPy, scikit-learn and skops take longer to import than data of some megabytes take to train on. So
+where the options are of the usual kind and the data are in svmlight's format, arrays go from the reader
+to the solver, and the model file is written in skops' format, without them. The problem, the certificate
+and the model file are those of `margins.MarginClassifier`. The solver is that of conjugate passes, which
+needs NumPy only, and which the planner chooses for sparse data of many features; of other small data,
+Newton steps would save less than the import that they need.
 """
 
 import math
+import os
 import time
 from types import SimpleNamespace
 
@@ -77,6 +78,8 @@ def train(source, name, parameters, show=None):
     )
     if not is_usual or source.is_table:
         return None
+    # No BLAS is called; to create its threads takes a quarter of the time of small fits.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from margins.cli.samples import read_arrays
 
     started = time.perf_counter()
@@ -206,5 +209,6 @@ def _attributes(runs):
         "n_updates_": sum(run.certificate.n_updates for run in runs),
         "n_accesses_": sum(run.n_accesses for run in runs),
         "converged_": True,
+        "_n_samples": len(runs[0].data),
         "solver_": ", ".join(dict.fromkeys(map(solver_path, phases))),
     }

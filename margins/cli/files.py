@@ -88,12 +88,11 @@ def _permissions(mode):
 
 
 def _replace(target, contents, permissions):
-    import tempfile  # and what it imports takes milliseconds
-
     folder, name = os.path.split(target)
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder or ".")
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(os.open(temporary, flags, permissions), "wb") as file:
             file.write(contents)
         os.chmod(temporary, permissions)
         os.replace(temporary, target)

@@ -1,8 +1,9 @@
 """Write objects in skops' format without importing skops.
 
-A file is a zip archive: ``schema.json``, a tree of nodes that say what each object is, and one ``.npy`` file
-for each array. `margins.persistence.load` and skops read it. Of the types that the format has, this writes
-those of a fitted linear classifier: numbers, text, lists, tuples, dicts, arrays, and instances of classes.
+A file is a zip archive: ``schema.json``, a tree of nodes that say what each object is, and one ``.npy``
+file for each array. `margins.persistence.load` and skops read it. Of the types that the format has, this
+writes those of a fitted linear classifier: numbers, text, lists, tuples, dicts, arrays, and instances of
+classes.
 """
 
 import dataclasses
@@ -66,7 +67,9 @@ class _Tree:
             contents = [self.node(each) for each in value]
             return self._node(kind.__module__, kind.__name__, loader, content=contents)
         if dataclasses.is_dataclass(value):
-            return self._node(kind.__module__, kind.__name__, "ObjectNode", content=self._dict(vars(value)))
+            return self._node(
+                kind.__module__, kind.__name__, "ObjectNode", content=self._dict(vars(value))
+            )
         raise TypeError(f"A model file has no {kind.__name__}.")
 
     def _node(self, module, name, loader, **content):

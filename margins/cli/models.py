@@ -1,8 +1,5 @@
 """Classifiers from options, and model files."""
 
-import ast
-import difflib
-
 from margins.cli.errors import CommandError, unreadable
 
 # Words of a shell, and what they mean in Python.
@@ -38,6 +35,13 @@ def value_of(text):
     """
     if text.lower() in WORDS:
         return WORDS[text.lower()]
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    import ast
+
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -62,6 +66,8 @@ def make_classifier(name, parameters):
     CommandError
         If there is no such algorithm, or a parameter is not allowed.
     """
+    import difflib
+
     import margins
 
     try:

@@ -72,8 +72,8 @@ def read_arrays(source):
 
     if source.target is not None or source.categorical:
         raise CommandError(
-            f"{source.path}: --target and --categorical are for tables, and this file is read in svmlight's "
-            "format. Give --format csv or --format parquet."
+            f"{source.path}: --target and --categorical are for tables, and this file is read in "
+            "svmlight's format. Give --format csv or --format parquet."
         )
     return parsed(contents_of(source.path), source.path, zero_based=source.zero_based)
 
@@ -95,7 +95,7 @@ def read_samples(source, *, needs_labels=True):
     ------
     CommandError
         If the file cannot be read, or an option does not suit it.
-    margins.data.svmlight.MalformedFile
+    margins.data.malformed.MalformedFile
         If it is malformed.
     """
     if source.is_table:
@@ -135,8 +135,8 @@ def read_points(source, model, *, needs_labels):
     if source.is_table:
         if names is None:
             raise CommandError(
-                f"{source.path}: the model was trained on a file in svmlight's format, so that it cannot "
-                "find its features in a table."
+                f"{source.path}: the model was trained on a file in svmlight's format, so that it "
+                "cannot find its features in a table."
             )
         from margins.cli.tables import read_table
 

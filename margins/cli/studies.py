@@ -251,7 +251,7 @@ def _run(function, *arguments, **options):
 
 @contextlib.contextmanager
 def _no_convergence_warnings():
-    """A context without warnings of fits that have not converged, which hundreds of fits would repeat."""
+    """A context without warnings of convergence, which hundreds of fits would repeat."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():

@@ -9,9 +9,9 @@ import numpy as np
 
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
-from margins.data.svmlight import MalformedFile
+from margins.data.malformed import MalformedFile
 
-# Fields that pandas takes for a missing label.
+# Fields that stand for a missing value, except of categories.
 MISSING = frozenset(
     ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a", "#N/A", "<NA>", "-nan", "-NaN")
 )
@@ -54,7 +54,8 @@ def read_table(source, needs_labels, names=None, categorical=None):
     missing = [name for name in wanted if name not in columns]
     if missing:
         raise CommandError(
-            f"{source.path}: there is no column {missing[0]!r}. Columns: {', '.join(map(repr, columns))}."
+            f"{source.path}: there is no column {missing[0]!r}. "
+            f"Columns: {', '.join(map(repr, columns))}."
         )
     if target in categorical:
         raise CommandError(f"{source.path}: the target {target!r} cannot be a column of X.")
@@ -93,6 +94,7 @@ def _read_csv(pandas, contents, path, categorical):
     if categorical:  # of a row that is too short, pandas would make empty categories
         for fault in _records_of_other_length(contents, path):
             raise fault
+    header = next((fields for _, _, fields in _records(contents)), [])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)  # of rows that are too long
@@ -100,7 +102,9 @@ def _read_csv(pandas, contents, path, categorical):
                 io.BytesIO(contents),
                 encoding="utf-8-sig",
                 index_col=False,
-                converters=dict.fromkeys(categorical, str) or None,
+                dtype=dict.fromkeys(categorical, str),
+                na_values={name: MISSING for name in header if name not in categorical},
+                keep_default_na=False,
             )
     except (
         pandas.errors.ParserError,
@@ -156,18 +160,15 @@ def _records(contents):
 
 
 def _place(line, text, field):
-    """Line and column of a field of a record."""
-    n_before, is_quoted, position = 0, False, len(text.rstrip("\r\n"))
+    """Line and column of a field of a record; of one that it does not have, those of its end."""
+    commas, is_quoted = [-1], False
     for position, character in enumerate(text):
-        if n_before == field:
-            break
         if character == '"':
             is_quoted = not is_quoted
         elif character == "," and not is_quoted:
-            n_before += 1
-    else:
-        position = len(text.rstrip("\r\n"))
-    before = text[:position]
+            commas.append(position)
+    begin = commas[field] + 1 if field < len(commas) else len(text.rstrip("\r\n"))
+    before = text[:begin]
     return line + before.count("\n"), len(before) - before.rfind("\n")
 
 

@@ -138,12 +138,10 @@ def print_report(report):
     given = "".join(f" {key}={value}" for key, value in report["parameters"].items())
     certificates = report["certificates"]
     seconds = ", ".join(f"{what} {value:.3g} s" for what, value in report["seconds"].items())
+    sizes = f"of {report['n_features']} features and {len(report['classes'])} classes"
     pairs = [
         ("algorithm", report["algorithm"] + given),
-        (
-            "samples",
-            f"{report['n_samples']}, of {report['n_features']} features and {len(report['classes'])} classes",
-        ),
+        ("samples", f"{report['n_samples']}, {sizes}"),
         ("solver", report["solver"]),
         ("epochs", f"{report['epochs']}, with {report['updates']} updates"),
     ]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from margins.data._svmlight import parse
+from margins.data.malformed import MalformedFile
 
 # What errors say is allowed where the fault is.
 ALLOWED = {
@@ -20,22 +21,6 @@ ALLOWED = {
     "not ascending": "the indices of a sample must ascend",
     "too large": "an index must be below 2**31 - 1",
 }
-
-
-class MalformedFile(ValueError):
-    """A file that is not in the format expected, with the place of what is wrong.
-
-    Parameters
-    ----------
-    path : str
-    line, column : int
-        From 1.
-    problem : str
-    """
-
-    def __init__(self, path, line, column, problem):
-        super().__init__(f"{path}:{line}:{column}: {problem}")
-        self.path, self.line, self.column, self.problem = path, line, column, problem
 
 
 class CsrArrays(NamedTuple):

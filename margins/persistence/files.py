@@ -123,8 +123,8 @@ def load(
         classifier = _last_step(model)
     if not isinstance(classifier, BaseMarginClassifier):
         raise ValueError(
-            f"{label} must hold a classifier of margins, or a Pipeline that ends with one. Got an object of "
-            f"type {type(classifier).__name__}."
+            f"{label} must hold a classifier of margins, or a Pipeline that ends with one. "
+            f"Got an object of type {type(classifier).__name__}."
         )
     with _errors_named(classifier, label):
         attributes = vars(classifier)

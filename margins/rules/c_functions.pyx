@@ -18,7 +18,6 @@ from margins.rules._base cimport Condition, Rules, Sample, Shrink, State, Step, 
 from margins.rules._coefficients cimport add_within_bounds
 
 
-
 def Native(function):
     """A condition, an update or a shrink that is a C function.
 
@@ -59,7 +58,7 @@ def Native(function):
     >>> Native(LowLevelCallable(threshold))
     Native('double (double, double, double, double)')
     """
-    from scipy import LowLevelCallable  # not by all who import rules
+    from scipy import LowLevelCallable  # where it is used
 
     if not isinstance(function, LowLevelCallable):
         raise TypeError(f"Native must be given a scipy.LowLevelCallable. Got {function!r}.")

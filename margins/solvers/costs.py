@@ -134,10 +134,7 @@ class Costs:
     def multiplies_densely(self):
         """True if rows of X are made dense to compute kernel values: matrix products then cost less."""
         X = self.problem.data.rows.blocks.X
-        return (
-            is_sparse(X)
-            and X.shape[0] * X.shape[1] <= self.tuning.decomposition.dense_ratio * X.nnz
-        )
+        return is_sparse(X) and X.shape[0] * X.shape[1] <= self.tuning.decomposition.dense_ratio * X.nnz
 
     def predicted_passes(self, solver, eps):
         """Passes that a solver is expected to need: float.

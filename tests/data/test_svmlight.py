@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from margins.data.svmlight import MalformedFile, parsed
+from margins.data.malformed import MalformedFile
+from margins.data.svmlight import parsed
 
 
 def matrix(read):
