@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     # The same function, but the class of every built-in name is known.
     from margins.algorithms._built_ins import get
     from margins.estimators.margin_classifier import MarginClassifier
+    from margins.versions import show_versions
 else:
     from margins.registry import get
 
@@ -26,11 +27,16 @@ else:
 
             globals()[name] = MarginClassifier  # no import, and no lock of it, from now on
             return MarginClassifier
+        if name == "show_versions":
+            from margins.versions import show_versions
+
+            globals()[name] = show_versions
+            return show_versions
         raise AttributeError(f"module 'margins' has no attribute {name!r}")
 
     def __dir__():
         return sorted({*globals(), *__all__})
 
 
-__all__ = ["MarginClassifier", "available", "get", "register"]
-__version__ = "0.1.0"
+__all__ = ["MarginClassifier", "available", "get", "register", "show_versions"]
+__version__ = "0.2.0"

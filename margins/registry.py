@@ -6,20 +6,13 @@ read where a plug-in is needed.
 
 from __future__ import annotations
 
-import difflib
 import functools
-import inspect
 import re
-from importlib.metadata import (
-    Distribution,
-    EntryPoint,
-    PackageNotFoundError,
-    distribution,
-    distributions,
-)
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-if TYPE_CHECKING:  # this module imports neither NumPy nor an algorithm
+if TYPE_CHECKING:  # this module imports neither NumPy nor an algorithm, and metadata where they are read
+    from importlib.metadata import Distribution, EntryPoint
+
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
@@ -80,9 +73,11 @@ _loaded_built_ins: dict[str, type[Any]] = {}
 @functools.cache
 def built_ins() -> dict[str, EntryPoint]:
     """{name: entry point} of this package; empty if its metadata are not installed."""
+    from importlib import metadata
+
     try:
-        entries = distribution(OWN_PACKAGE).entry_points
-    except PackageNotFoundError:
+        entries = metadata.distribution(OWN_PACKAGE).entry_points
+    except metadata.PackageNotFoundError:
         return {}
     return {entry.name: entry for entry in entries if entry.group == GROUP}
 
@@ -97,9 +92,11 @@ def _plug_ins() -> tuple[dict[str, dict[str, EntryPoint]], dict[str, str]]:
     unreadable : dict
         {package: error} of those whose entry points cannot be read.
     """
+    from importlib import metadata
+
     offers: dict[str, dict[str, EntryPoint]] = {}
     unreadable: dict[str, str] = {}
-    for installed in distributions():
+    for installed in metadata.distributions():
         try:
             entries = [entry for entry in installed.entry_points if entry.group == GROUP]
         except Exception as error:  # whatever a file of any package causes
@@ -293,13 +290,15 @@ def _load(package: str, entry: EntryPoint) -> type[Any]:
 
 
 def _check_classifier(algorithm: object, what: str) -> None:
-    if not inspect.isclass(algorithm) or not all(
+    if not isinstance(algorithm, type) or not all(
         hasattr(algorithm, method) for method in ("fit", "predict", "get_params", "set_params")
     ):
         raise TypeError(f"{what} must be a scikit-learn classifier class. Got {algorithm!r}.")
 
 
 def _unknown(name: str) -> str:
+    import difflib
+
     names = available()
     close = difflib.get_close_matches(name, names, n=5)
     # difflib rates 'pfm' and 'pdm' equally for 'pmd'; most typos swap letters.

@@ -13,7 +13,7 @@ ROOT = Path(margins.__file__).parent
 # The order of packages and of modules at the top: each may import what comes before it. Modules of one
 # line may import each other. A longer name takes precedence: margins.registry over margins.
 ORDER = (
-    {"tuning", "linalg", "_limits"},
+    {"tuning", "deprecation", "linalg", "_limits"},
     {"_sparse"},
     {"data._binary_data"},
     {"rules._state"},
@@ -34,9 +34,20 @@ ORDER = (
     {"algorithms"},
     {"bounds", "datasets", "persistence"},
     {"testing", "model_selection", "plotting"},
-    {"", "__main__"},
+    {"", "versions"},
+    {"cli"},
+    {"__main__"},
 )
-AT_THE_TOP = {"__init__", "__main__", "registry", "parameters", "certificate", "tuning"} | {
+AT_THE_TOP = {
+    "__init__",
+    "__main__",
+    "registry",
+    "parameters",
+    "certificate",
+    "tuning",
+    "deprecation",
+} | {
+    "versions",
     "_sparse",
     "_update",
     "_activeset",

@@ -1,5 +1,6 @@
 """The registry's manners, with plug-in packages that exist only as metadata in a temporary folder."""
 
+import importlib.metadata
 import math
 import subprocess
 import sys
@@ -9,8 +10,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
-from margins.__main__ import main
 from margins.algorithms.pdm import DynamicMarginPerceptron
+from margins.cli.app import main
 from margins.estimators.base import BaseMarginClassifier
 
 
@@ -212,7 +213,7 @@ def test_built_ins_are_found_without_reading_other_packages(monkeypatch):
     def refuse():
         raise AssertionError("the metadata of all packages were read")
 
-    monkeypatch.setattr(margins.registry, "distributions", refuse)
+    monkeypatch.setattr(importlib.metadata, "distributions", refuse)
     monkeypatch.setattr(margins.registry, "_loaded_built_ins", {})
     assert margins.get("pdm") is margins.get("scikit-margins:pdm") is DynamicMarginPerceptron
     assert margins.registry.provider("pdm") == "scikit-margins"
@@ -221,7 +222,7 @@ def test_built_ins_are_found_without_reading_other_packages(monkeypatch):
 
 def test_missing_metadata_of_this_package_are_reported(monkeypatch):
     monkeypatch.setattr(margins.registry, "built_ins", dict)
-    monkeypatch.setattr(margins.registry, "distributions", list)
+    monkeypatch.setattr(importlib.metadata, "distributions", list)
     monkeypatch.setattr(margins.registry, "_loaded_built_ins", {})
     assert margins.available() == []
     with pytest.raises(ValueError, match=r"Unknown algorithm 'pdm'.* 'scikit-margins' is not installed"):
@@ -247,7 +248,7 @@ def test_a_plug_in_that_ends_the_process_on_import_ends_nothing(install, end, ca
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert set(lines) == set(margins.available())
     assert "BROKEN: Algorithm 'ending' of package 'alpha'" in lines["ending"]
-    assert main(["describe", "ending"]) == 1
+    assert main(["describe", "ending"]) == 1  # an error of a plug-in
 
 
 def test_ctrl_c_during_an_import_is_no_broken_plug_in(install):

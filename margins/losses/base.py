@@ -21,7 +21,6 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from margins.data.binary_data import of_each
 from margins.losses._scaling import largest_factor
@@ -199,6 +198,8 @@ class Loss(ABC):
         -------
         float
         """
+        from scipy.optimize import minimize_scalar  # takes longer than many fits
+
         points = signs - scores  # where each margin is 1
         best = minimize_scalar(
             lambda b: self.value(signs * (scores + b)),
@@ -256,6 +257,8 @@ class Loss(ABC):
         dual, dual_scale = self._dual_bound(weights, of_each(self.upper, len(products)))
         if not math.isfinite(sqnorm):
             return Bounds(self.value(np.zeros(len(products))), dual, 0.0, dual_scale)
+
+        from scipy.optimize import minimize_scalar
 
         def objective(scale):
             return 0.5 * scale * scale * sqnorm + self.value(scale * products)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.votes import VotedModel
@@ -23,7 +24,7 @@ from margins.persistence.checks import check_state
 KINDS = (BaseMarginClassifier, Kernel, Loss, tuple)
 
 
-def dump(classifier: BaseMarginClassifier, file: str | os.PathLike[str] | IO[bytes]) -> None:
+def dump(classifier: BaseMarginClassifier | Pipeline, file: str | os.PathLike[str] | IO[bytes]) -> None:
     """Write a classifier to a file that `load` reads.
 
     Parameters
@@ -31,7 +32,7 @@ def dump(classifier: BaseMarginClassifier, file: str | os.PathLike[str] | IO[byt
     classifier : object
         An algorithm of this package or of a plug-in, fitted or not. What it holds of a stream
         (`partial_fit`) between two chunks is left out: a loaded classifier predicts the same, but its
-        stream has ended. Pickles hold that, too.
+        stream has ended. Pickles hold that, too. Or a scikit-learn Pipeline that ends with one.
     file : str, path or binary file
 
     Raises
@@ -42,11 +43,27 @@ def dump(classifier: BaseMarginClassifier, file: str | os.PathLike[str] | IO[byt
     """
     from skops import io
 
-    if not isinstance(classifier, BaseMarginClassifier):
+    last = _last_step(classifier)
+    if not isinstance(last, BaseMarginClassifier):
         raise TypeError(
-            "classifier of dump must be a classifier of margins. "
-            f"Got an object of type {type(classifier).__name__}."
+            "classifier of dump must be a classifier of margins, or a Pipeline that ends with one. "
+            f"Got an object of type {type(last).__name__}."
         )
+    written = _writable(last)
+    if isinstance(classifier, Pipeline):
+        pipeline = copy.copy(classifier)
+        pipeline.steps = [*classifier.steps[:-1], (classifier.steps[-1][0], written)]
+        written = pipeline
+    io.dump(written, file, compression=zipfile.ZIP_DEFLATED)
+
+
+def _last_step(classifier: Any) -> Any:
+    """The last step of a Pipeline; anything else as it is."""
+    return classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+
+
+def _writable(classifier: BaseMarginClassifier) -> Any:
+    """A copy of a classifier of what skops can write."""
     written = copy.copy(classifier)
     written.__dict__.pop("_streams", None)
     attributes = vars(written)
@@ -55,12 +72,12 @@ def dump(classifier: BaseMarginClassifier, file: str | os.PathLike[str] | IO[byt
         attributes["_voted_model"] = (_written(X), *others)
     elif hasattr(written, "support_vectors_"):
         written.support_vectors_ = _written(written.support_vectors_)
-    io.dump(written, file, compression=zipfile.ZIP_DEFLATED)
+    return written
 
 
 def load(
     file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = ()
-) -> BaseMarginClassifier:
+) -> BaseMarginClassifier | Pipeline:
     """Read a classifier that `dump`, or skops, has written.
 
     Parameters
@@ -73,7 +90,7 @@ def load(
     Returns
     -------
     object
-        The classifier.
+        The classifier, or the Pipeline that ends with it.
 
     Raises
     ------
@@ -101,11 +118,13 @@ def load(
             contents = opened.read()
     else:
         label, contents = "The file", file.read()
-    classifier = _object_of(contents, label, set(trusted))
+    model: Any = _object_of(contents, label, set(trusted))
+    with _errors_named(model, label):
+        classifier = _last_step(model)
     if not isinstance(classifier, BaseMarginClassifier):
         raise ValueError(
-            f"{label} must hold a classifier of margins. Got an object of type "
-            f"{type(classifier).__name__}."
+            f"{label} must hold a classifier of margins, or a Pipeline that ends with one. "
+            f"Got an object of type {type(classifier).__name__}."
         )
     with _errors_named(classifier, label):
         attributes = vars(classifier)
@@ -117,7 +136,7 @@ def load(
         elif "support_vectors_" in vars(classifier):
             classifier.support_vectors_ = _read(classifier.support_vectors_)
         check_state(classifier)
-    return classifier
+    return model
 
 
 def _written(X: Any) -> Any:

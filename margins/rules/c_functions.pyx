@@ -17,8 +17,6 @@ from libc.math cimport INFINITY
 from margins.rules._base cimport Condition, Rules, Sample, Shrink, State, Step, Thresholds, Update
 from margins.rules._coefficients cimport add_within_bounds
 
-from scipy import LowLevelCallable
-
 
 def Native(function):
     """A condition, an update or a shrink that is a C function.
@@ -60,6 +58,8 @@ def Native(function):
     >>> Native(LowLevelCallable(threshold))
     Native('double (double, double, double, double)')
     """
+    from scipy import LowLevelCallable  # where it is used
+
     if not isinstance(function, LowLevelCallable):
         raise TypeError(f"Native must be given a scipy.LowLevelCallable. Got {function!r}.")
     arguments = _arguments(function.signature)

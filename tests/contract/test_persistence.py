@@ -143,10 +143,34 @@ def test_a_file_of_another_estimator_is_rejected():
     from sklearn.linear_model import LogisticRegression
 
     contents = skops_io.dumps(LogisticRegression())
-    with pytest.raises(ValueError, match="must hold a classifier of margins. Got an object of type Log"):
+    with pytest.raises(
+        ValueError, match=r"must hold a classifier of margins, .* Got an object of type Log"
+    ):
         load(io.BytesIO(contents))
     with pytest.raises(TypeError, match="Got an object of type LogisticRegression"):
         dump(LogisticRegression(), io.BytesIO())
+
+
+def test_a_pipeline_comes_back_with_what_it_has_learned():
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = samples()
+    pipeline = make_pipeline(StandardScaler(), make("mpu", "rbf")).fit(X, y)
+    loaded = reread(pipeline)
+    assert_array_equal(loaded.decision_function(X), pipeline.decision_function(X))
+    assert_same(loaded.steps[-1][1], pipeline.steps[-1][1], X)
+
+
+def test_a_pipeline_that_ends_with_another_estimator_is_rejected():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    pipeline = make_pipeline(LogisticRegression())
+    with pytest.raises(ValueError, match="ends with one. Got an object of type LogisticRegression"):
+        load(io.BytesIO(skops_io.dumps(pipeline)))
+    with pytest.raises(TypeError, match="ends with one. Got an object of type LogisticRegression"):
+        dump(pipeline, io.BytesIO())
 
 
 def test_a_missing_file_is_the_error_of_the_system(tmp_path):

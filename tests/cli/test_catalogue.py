@@ -1,5 +1,6 @@
-"""The command line: what is installed, and what it is."""
+"""`margins list` and `margins describe`: what is installed, and what it is."""
 
+import json
 import subprocess
 import sys
 
@@ -7,8 +8,8 @@ import pytest
 
 import margins
 from margins import registry
-from margins.__main__ import main
 from margins.algorithms.pdm import DynamicMarginPerceptron
+from margins.cli.app import main
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +52,15 @@ def test_a_registered_class_is_listed_as_such(capsys):
 
 
 def test_an_unknown_name_is_an_error_with_a_hint(capsys):
-    assert main(["describe", "pmd"]) == 1
+    assert main(["describe", "pmd"]) == 2
     assert "Did you mean 'pdm'?" in capsys.readouterr().err
+
+
+def test_list_as_json_has_every_algorithm(capsys):
+    assert main(["list", "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert [entry["name"] for entry in entries] == margins.available()
+    assert set(entries[0]) == {"name", "package", "summary"}
 
 
 def test_it_runs_as_a_module():

@@ -1,0 +1,36 @@
+"""What ends a command: exit codes, and the errors that carry one."""
+
+DONE = 0
+FAILED = 1  # an error of none of the other kinds
+WRONG_USAGE = 2
+UNREADABLE = 3
+NOT_PROVEN = 4
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+
+EXIT_CODES = """\b
+Exit codes:
+  0    done
+  1    an error of none of the kinds below, such as a plug-in that cannot be imported
+  2    wrong usage: an option, a parameter or an algorithm that does not exist or is not allowed
+  3    a file that is missing, malformed, or cannot be written
+  4    trained, and the model is written, but the accuracy was not proven
+  130  interrupted by Ctrl-C; no file is written"""
+
+
+class CommandError(Exception):
+    """An error of a command: one message, without a traceback.
+
+    Parameters
+    ----------
+    message : str
+    exit_code : int
+    """
+
+    def __init__(self, message, exit_code=WRONG_USAGE):
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def unreadable(message):
+    """The error of a file that cannot be read or written: CommandError."""
+    return CommandError(message, UNREADABLE)

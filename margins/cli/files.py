@@ -1,0 +1,102 @@
+"""Files: contents of compressed ones, and writing that leaves a whole file or none."""
+
+import contextlib
+import os
+import stat
+import sys
+
+from margins.cli.errors import unreadable
+
+# The first bytes of compressed files, whatever they are called, and the module that reads each.
+COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
+
+
+def contents_of(path):
+    """The bytes in a file, decompressed; "-" is standard input."""
+    try:
+        if path == "-":
+            contents = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as file:
+                contents = file.read()
+    except OSError as error:
+        raise unreadable(f"{path}: cannot be read: {error.strerror or error}") from error
+    for begin, name in COMPRESSED.items():
+        if contents.startswith(begin):
+            return _decompressed(contents, path, name)
+    return contents
+
+
+def _decompressed(contents, path, name):
+    module = __import__(name)  # each takes some milliseconds
+    try:
+        return module.decompress(contents)
+    except (OSError, EOFError, ValueError, getattr(module, "LZMAError", OSError)) as error:
+        raise unreadable(f"{path}: is damaged: {error}") from error
+    except Exception as error:  # zlib.error has no base class in common with these
+        if type(error).__module__ != "zlib":
+            raise
+        raise unreadable(f"{path}: is damaged: {error}") from error
+
+
+def check_writable(path):
+    """Raise CommandError, before any work, if a file cannot be written."""
+    if path == "-":
+        return
+    folder = os.path.dirname(os.path.realpath(path)) or "."
+    if os.path.isdir(path):
+        raise unreadable(f"{path}: cannot be written: it is a folder")
+    if not os.path.isdir(folder):
+        raise unreadable(f"{path}: cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
+        raise unreadable(f"{path}: cannot be written: permission denied")
+
+
+def write_whole(path, contents):
+    """Write a file by way of a temporary one in the same folder; "-" is standard output.
+
+    Parameters
+    ----------
+    path : str
+        Whatever happens, it has its old contents or the new ones. What is no ordinary file, such as a
+        pipe, is written directly.
+    contents : bytes
+    """
+    if path == "-":
+        sys.stdout.buffer.write(contents)
+        sys.stdout.buffer.flush()
+        return
+    target = os.path.realpath(path)  # of a link, the file that it names
+    try:
+        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        if mode is not None and not stat.S_ISREG(mode):
+            with open(target, "wb") as file:
+                file.write(contents)
+            return
+        _replace(target, contents, _permissions(mode))
+    except OSError as error:
+        raise unreadable(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _permissions(mode):
+    """Those of the file that is replaced, or what the process gives to new files."""
+    if mode is not None:
+        return stat.S_IMODE(mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _replace(target, contents, permissions):
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(temporary, flags, permissions), "wb") as file:
+            file.write(contents)
+        os.chmod(temporary, permissions)
+        os.replace(temporary, target)
+    except BaseException:  # Ctrl-C among them
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise

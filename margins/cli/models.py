@@ -1,0 +1,175 @@
+"""Classifiers from options, and model files."""
+
+from margins.cli.errors import CommandError, unreadable
+
+# Words of a shell, and what they mean in Python.
+WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
+
+
+def parameters_of(settings):
+    """Parameters from texts ``name=value``: dict.
+
+    Values are Python literals; true, false, none and inf; anything else is text.
+
+    Examples
+    --------
+    >>> parameters_of(["C=10", "loss=hinge", "class_weight={1: 2.0}"])
+    {'C': 10, 'loss': 'hinge', 'class_weight': {1: 2.0}}
+    """
+    parameters = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name.strip():
+            raise CommandError(f"A parameter must be given as NAME=VALUE. Got {setting!r}.")
+        parameters[name.strip()] = value_of(text.strip())
+    return parameters
+
+
+def value_of(text):
+    """The value that a text stands for: object.
+
+    Examples
+    --------
+    >>> value_of("0.5"), value_of("inf"), value_of("balanced")
+    (0.5, inf, 'balanced')
+    """
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    import ast
+
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def make_classifier(name, parameters):
+    """A classifier by its registered name.
+
+    Parameters
+    ----------
+    name : str
+    parameters : dict
+        Those that the algorithm does not have, or does not allow, are errors.
+
+    Returns
+    -------
+    classifier
+
+    Raises
+    ------
+    CommandError
+        If there is no such algorithm, or a parameter is not allowed.
+    """
+    import difflib
+
+    import margins
+
+    try:
+        algorithm = margins.get(name)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    allowed = sorted(algorithm().get_params(deep=False))
+    for parameter in parameters:
+        if parameter not in allowed:
+            close = difflib.get_close_matches(parameter, allowed, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise CommandError(
+                f"Algorithm {name!r} has no parameter {parameter!r}.{hint} Its parameters: "
+                f"{', '.join(allowed)}."
+            )
+    classifier = algorithm(**parameters)
+    if hasattr(classifier, "_check_parameters"):
+        try:
+            classifier._check_parameters()
+        except (TypeError, ValueError) as error:
+            raise CommandError(str(error)) from error
+    return classifier
+
+
+def with_columns(classifier, source, X, scale):
+    """A classifier that is trained after the columns are prepared, if they must be.
+
+    Parameters
+    ----------
+    classifier : classifier
+    source : margins.cli.samples.Source
+    X : matrix or data frame
+    scale : bool
+        True: each feature is divided by its largest absolute value.
+
+    Returns
+    -------
+    classifier, or sklearn.pipeline.Pipeline that ends with it
+    """
+    steps = []
+    if source.categorical:
+        from sklearn.compose import ColumnTransformer
+        from sklearn.preprocessing import OneHotEncoder
+
+        numbers = [name for name in X.columns if name not in source.categorical]
+        encoder = OneHotEncoder(handle_unknown="ignore")
+        columns = [
+            ("categories", encoder, list(source.categorical)),
+            ("numbers", "passthrough", numbers),
+        ]
+        steps.append(("columns", ColumnTransformer(columns)))
+    if scale:
+        from sklearn.preprocessing import MaxAbsScaler
+
+        steps.append(("scale", MaxAbsScaler()))
+    if not steps:
+        return classifier
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([*steps, ("classifier", classifier)])
+
+
+def classifier_of(model):
+    """The classifier of a model: the last step of a pipeline, or the model itself."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def model_bytes(model):
+    """The contents of a model file: bytes."""
+    import io
+
+    persistence = _persistence()
+    file = io.BytesIO()
+    persistence.dump(model, file)
+    return file.getvalue()
+
+
+def read_model(path, trusted=()):
+    """The model in a file.
+
+    Parameters
+    ----------
+    path : str
+    trusted : tuple of str
+        Types of plug-ins that may be made.
+    """
+    persistence = _persistence()
+    try:
+        return persistence.load(path, trusted=trusted)
+    except OSError as error:
+        raise unreadable(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise unreadable(
+            str(error).replace("give their names as `trusted`", "name them by --trust")
+        ) from error
+
+
+def _persistence():
+    try:
+        import skops  # noqa: F401
+    except ImportError as error:
+        raise CommandError("Model files need skops: pip install 'scikit-margins[skops]'") from error
+    from margins import persistence
+
+    return persistence

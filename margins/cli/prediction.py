@@ -1,0 +1,101 @@
+"""`margins predict` and `margins evaluate`: what a model says of samples."""
+
+from margins.cli.errors import DONE, CommandError
+from margins.cli.files import check_writable, write_whole
+from margins.cli.models import read_model
+from margins.cli.output import label_text, note, print_json, print_pairs, print_table
+from margins.cli.samples import read_points
+
+
+def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, as_json=False):
+    """Write the predicted labels, one a line: the exit code.
+
+    Parameters
+    ----------
+    source : margins.cli.samples.Source
+    model_path, path : str
+        Of the model, and of the predictions; "-" is standard output.
+    scores : bool
+        True: after the label, its line has the scores, separated by blanks.
+    trusted : tuple of str
+        Types of plug-ins in the model.
+    quiet, as_json : bool
+    """
+    check_writable(path)
+    model = read_model(model_path, trusted)
+    samples = read_points(source, model, needs_labels=False)
+    _note_unknown(samples, quiet)
+    labels = [label_text(label) for label in model.predict(samples.X).tolist()]
+    lines = labels
+    if scores:
+        values = model.decision_function(samples.X)
+        rows = values.reshape(len(labels), -1).tolist()
+        lines = [" ".join([label, *map(repr, row)]) for label, row in zip(labels, rows, strict=True)]
+    write_whole(path, "".join(f"{line}\n" for line in lines).encode())
+    if as_json:
+        counts = {label: labels.count(label) for label in sorted(set(labels))}
+        print_json({"n_samples": len(labels), "predicted": counts, "predictions": path})
+    return DONE
+
+
+def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
+    """Print how well a model predicts the labels of samples: the exit code."""
+    from sklearn import metrics
+
+    model = read_model(model_path, trusted)
+    samples = read_points(source, model, needs_labels=True)
+    _note_unknown(samples, quiet)
+    classes, y = model.classes_.tolist(), samples.y
+    if (samples.y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):
+        raise CommandError(
+            f"{source.path}: the labels must be of the kind of the model's, {classes}. "
+            f"Got {samples.y[0]!r}."
+        )
+    predicted = model.predict(samples.X)
+    unknown = sorted(set(y.tolist()) - set(classes))
+    precision, recall, f1, support = metrics.precision_recall_fscore_support(
+        y, predicted, labels=model.classes_, zero_division=0.0
+    )
+    result = {
+        "n_samples": len(y),
+        "n_correct": int((predicted == y).sum()),
+        "accuracy": float((predicted == y).mean()),
+        "balanced_accuracy": float(recall[support > 0].mean()) if support.any() else 0.0,
+        "classes": [
+            {"class": label, "precision": p, "recall": r, "f1": f, "samples": n}
+            for label, p, r, f, n in zip(
+                classes, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True
+            )
+        ],
+        "confusion_matrix": metrics.confusion_matrix(y, predicted, labels=model.classes_).tolist(),
+        "unknown_classes": unknown,
+    }
+    if as_json:
+        print_json(result)
+        return DONE
+    print_pairs(
+        [
+            ("accuracy", f"{result['accuracy']:.6f}  ({result['n_correct']} of {len(y)})"),
+            ("balanced accuracy", f"{result['balanced_accuracy']:.6f}"),
+        ]
+    )
+    print()
+    print_table(
+        ("class", "precision", "recall", "f1", "samples"),
+        [
+            (
+                label_text(each["class"]),
+                *(f"{each[name]:.4f}" for name in ("precision", "recall", "f1")),
+                each["samples"],
+            )
+            for each in result["classes"]
+        ],
+    )
+    if unknown:
+        note(f"note: the model has no class {', '.join(map(label_text, unknown))}.")
+    return DONE
+
+
+def _note_unknown(samples, quiet):
+    if samples.n_unknown and not quiet:
+        note(f"note: {samples.n_unknown} features that the model does not have are left out.")

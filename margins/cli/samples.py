@@ -1,0 +1,175 @@
+"""Samples from files: svmlight, CSV, Parquet."""
+
+from typing import Any, NamedTuple
+
+from margins.cli.errors import CommandError
+from margins.cli.files import contents_of
+
+FORMATS = ("auto", "svmlight", "csv", "parquet")
+SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+COMPRESSIONS = (".gz", ".bz2", ".xz")
+
+
+class Source(NamedTuple):
+    """Where samples come from, as options say it.
+
+    Attributes
+    ----------
+    path : str
+        "-": standard input.
+    format : str
+        One of `FORMATS`; "auto": by the name of the file.
+    target : str or None
+        The column of the labels, of a table.
+    categorical : tuple of str
+        Columns of categories, of a table.
+    zero_based : bool
+        True: indices in a file of svmlight's format begin at 0.
+    """
+
+    path: str
+    format: str = "auto"
+    target: str | None = None
+    categorical: tuple[str, ...] = ()
+    zero_based: bool = False
+
+    @property
+    def kind(self):
+        """The format: "svmlight", "csv" or "parquet"."""
+        if self.format != "auto":
+            return self.format
+        name = self.path.lower()
+        for compression in COMPRESSIONS:
+            name = name.removesuffix(compression)
+        return next((kind for end, kind in SUFFIXES.items() if name.endswith(end)), "svmlight")
+
+    @property
+    def is_table(self):
+        """True if it has columns with names."""
+        return self.kind != "svmlight"
+
+
+class Samples(NamedTuple):
+    """Samples and their labels.
+
+    Attributes
+    ----------
+    X : CSR array or pandas.DataFrame, shape (m, d)
+    y : ndarray or None, shape (m,)
+        None: a table without the column of labels.
+    n_unknown : int
+        Features of the file that the model does not have, and that are left out.
+    """
+
+    X: Any
+    y: Any
+    n_unknown: int = 0
+
+
+def read_arrays(source):
+    """The arrays of a file in svmlight's format: margins.data.svmlight.CsrArrays."""
+    from margins.data.svmlight import parsed
+
+    if source.target is not None or source.categorical:
+        raise CommandError(
+            f"{source.path}: --target and --categorical are for tables, and this file is read in "
+            "svmlight's format. Give --format csv or --format parquet."
+        )
+    return parsed(contents_of(source.path), source.path, zero_based=source.zero_based)
+
+
+def read_samples(source, *, needs_labels=True):
+    """Samples for a fit.
+
+    Parameters
+    ----------
+    source : Source
+    needs_labels : bool
+        False: a table may be without its target.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    CommandError
+        If the file cannot be read, or an option does not suit it.
+    margins.data.malformed.MalformedFile
+        If it is malformed.
+    """
+    if source.is_table:
+        from margins.cli.tables import read_table
+
+        return Samples(*read_table(source, needs_labels))
+    return Samples(*matrix_of(read_arrays(source)))
+
+
+def matrix_of(arrays):
+    """X and y of arrays: CSR array, ndarray."""
+    from scipy import sparse
+
+    X = sparse.csr_array(arrays[:3], shape=arrays.shape)
+    X.has_canonical_format = True  # the reader rejects anything else
+    return X, arrays.labels
+
+
+def read_points(source, model, *, needs_labels):
+    """Samples for a fitted model: those features that it has.
+
+    Parameters
+    ----------
+    source : Source
+    model : fitted classifier or pipeline
+    needs_labels : bool
+        False: labels are ignored, and a table may be without them.
+
+    Returns
+    -------
+    Samples
+        Features of a file in svmlight's format that the model does not have are left out, as their
+        weight is 0; so are columns of a table.
+    """
+    d = model.n_features_in_
+    names = getattr(model, "feature_names_in_", None)
+    if source.is_table:
+        if names is None:
+            raise CommandError(
+                f"{source.path}: the model was trained on a file in svmlight's format, so that it "
+                "cannot find its features in a table."
+            )
+        from margins.cli.tables import read_table
+
+        names = names.tolist()
+        X, y = read_table(source, needs_labels, names, categorical_of(model))
+        return Samples(X, y)
+    if names is not None:
+        raise CommandError(
+            f"{source.path}: the model was trained on a table with columns {_few(names.tolist())}, "
+            "and this file has no names. Give --format csv or --format parquet."
+        )
+    X, y = matrix_of(read_arrays(source))
+    n_unknown = max(X.shape[1] - d, 0)
+    if X.shape[1] > d:
+        X = X[:, :d]
+    elif X.shape[1] < d:
+        X.resize((X.shape[0], d))
+    return Samples(X, y, n_unknown)
+
+
+def categorical_of(model):
+    """The columns of categories of a model that `train` has made: tuple of str."""
+    steps = dict(getattr(model, "steps", ()))
+    if "columns" not in steps:
+        return ()
+    return tuple(
+        name
+        for step, _, columns in steps["columns"].transformers_
+        if step == "categories"
+        for name in columns
+    )
+
+
+def _few(names):
+    shown = ", ".join(map(repr, names[:8]))
+    return f"{shown} and {len(names) - 8} more" if len(names) > 8 else shown

@@ -1,0 +1,206 @@
+"""Parse text in svmlight's format: a sample a line, ``label index:value index:value ... # comment``.
+
+Given the text of a file, `parse` fills the arrays of a CSR matrix and the labels, or says where the first
+character is that does not belong there. Numbers are rounded correctly: those of at most 15 digits and a
+small exponent by one exact division or multiplication, the others by Python's own conversion.
+"""
+
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from cpython.exc cimport PyErr_CheckSignals
+
+cdef extern from "Python.h":
+    ctypedef struct PyObject
+    double PyOS_string_to_double(const char *s, char **end, PyObject *overflow) except? -1
+
+cdef double[23] POWERS = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+]
+cdef uint64_t LARGEST_EXACT = 9007199254740992  # 2**53
+cdef int64_t LARGEST_INDEX = 2147483646
+cdef int64_t SIGNALS_EVERY = 65536  # lines
+
+# In the order of `Fault`.
+FAULTS = ("", "label", "index", "colon", "value", "below first", "not ascending", "too large")
+
+
+cdef inline bint is_digit(char c) noexcept nogil:
+    return c'0' <= c <= c'9'
+
+
+cdef inline bint is_blank(char c) noexcept nogil:
+    return c == c' ' or c == c'\t' or c == c'\r'
+
+
+cdef inline bint ends_token(char c) noexcept nogil:
+    return is_blank(c) or c == c'\n' or c == c'#' or c == 0
+
+
+cdef const char *read_number(const char *p, double *value) except? NULL:
+    """Read a decimal number: the end of it, or NULL if there is none, or none that is finite."""
+    cdef const char *begin = p
+    cdef uint64_t mantissa = 0
+    cdef int n_digits = 0, exponent = 0, shift = 0
+    cdef bint is_negative = p[0] == c'-', exponent_is_negative
+    if p[0] == c'-' or p[0] == c'+':
+        p += 1
+    cdef const char *first = p
+    while is_digit(p[0]):
+        if n_digits < 18:
+            mantissa = 10 * mantissa + <uint64_t> (p[0] - c'0')
+            n_digits += mantissa > 0
+        else:
+            n_digits = 99  # not exact
+        p += 1
+    cdef bint has_digits = p > first
+    if p[0] == c'.':
+        p += 1
+        first = p
+        while is_digit(p[0]):
+            if n_digits < 18:
+                mantissa = 10 * mantissa + <uint64_t> (p[0] - c'0')
+                n_digits += mantissa > 0
+                shift -= 1
+            else:
+                n_digits = 99
+            p += 1
+        has_digits = has_digits or p > first
+    if not has_digits:
+        return NULL
+    if p[0] == c'e' or p[0] == c'E':
+        p += 1
+        exponent_is_negative = p[0] == c'-'
+        if p[0] == c'-' or p[0] == c'+':
+            p += 1
+        if not is_digit(p[0]):
+            return NULL
+        while is_digit(p[0]):
+            if exponent < 100000:
+                exponent = 10 * exponent + (p[0] - c'0')
+            p += 1
+        if exponent_is_negative:
+            exponent = -exponent
+    exponent += shift
+    if n_digits < 99 and mantissa <= LARGEST_EXACT and -22 <= exponent <= 22:
+        value[0] = <double> mantissa
+        if exponent < 0:
+            value[0] /= POWERS[-exponent]
+        else:
+            value[0] *= POWERS[exponent]
+        if is_negative:
+            value[0] = -value[0]
+        return p
+    cdef char *end
+    value[0] = PyOS_string_to_double(begin, &end, NULL)
+    return p if isfinite(value[0]) else NULL
+
+
+def parse(
+    bytes text not None,
+    double[::1] values,
+    int32_t[::1] columns,
+    int64_t[::1] starts,
+    double[::1] labels,
+    int64_t first,
+):
+    """Parse a file.
+
+    Parameters
+    ----------
+    text : bytes
+    values, columns : arrays of float64 and int32
+        At least as long as there are colons in the text.
+    starts, labels : arrays of int64 and float64
+        At least as long as there are lines in the text; `starts` longer by one.
+    first : int
+        The index of the first feature: 1, or 0.
+
+    Returns
+    -------
+    n_samples, n_features, n_stored : int
+    fault : str
+        What is wrong: "" if nothing is; else "label", "index", "colon", "value", "below first",
+        "not ascending" or "too large", and what follows is where.
+    line : int
+        From 1.
+    position : int
+        In the text, of the token.
+    """
+    cdef const char *begin = text
+    cdef const char *end = begin + len(text)
+    cdef const char *p = begin
+    cdef const char *token
+    cdef const char *after
+    cdef int64_t line = 1, m = 0, n = 0, index, last, largest = -1
+    cdef double value
+    cdef Fault fault = NONE
+    if len(text) >= 3 and text[:3] == b"\xef\xbb\xbf":  # a byte order mark
+        p += 3
+    token = p
+    starts[0] = 0
+    while fault == NONE and p < end:
+        while is_blank(p[0]):
+            p += 1
+        if p[0] != c'\n' and p[0] != c'#' and p < end:
+            token = p
+            after = read_number(p, &value)
+            if after == NULL or not ends_token(after[0]):
+                fault = LABEL
+                break
+            labels[m] = value
+            p = after
+            last = first - 1
+            while True:
+                while is_blank(p[0]):
+                    p += 1
+                if p[0] == c'\n' or p[0] == c'#' or p >= end:
+                    break
+                token = p
+                if not is_digit(p[0]):
+                    fault = INDEX
+                    break
+                index = 0
+                while is_digit(p[0]):
+                    if index <= LARGEST_INDEX:
+                        index = 10 * index + (p[0] - c'0')
+                    p += 1
+                if p[0] != c':':
+                    fault = COLON
+                    break
+                if index <= last:
+                    fault = BELOW_FIRST if index < first else NOT_ASCENDING
+                    break
+                if index > LARGEST_INDEX:
+                    fault = TOO_LARGE
+                    break
+                last = index
+                p += 1
+                if is_digit(p[0]) and ends_token(p[1]):  # most values of many files
+                    value = p[0] - c'0'
+                    p += 1
+                else:
+                    after = read_number(p, &value)
+                    if after == NULL or not ends_token(after[0]):
+                        token = p
+                        fault = VALUE
+                        break
+                    p = after
+                values[n] = value
+                columns[n] = <int32_t> (index - first)
+                n += 1
+            if fault != NONE:
+                break
+            if last - first > largest:
+                largest = last - first
+            m += 1
+            starts[m] = n
+        while p < end and p[0] != c'\n':
+            p += 1
+        if p < end:
+            p += 1
+            line += 1
+            if line % SIGNALS_EVERY == 0:
+                PyErr_CheckSignals()
+    return m, largest + 1, n, FAULTS[fault], line, token - begin

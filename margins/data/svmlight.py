@@ -1,0 +1,97 @@
+"""Read files in the format of svmlight, LIBSVM and LIBLINEAR, compressed or not.
+
+scikit-learn's `load_svmlight_file` reads the same files; this reader states the line and the column of
+what is wrong with one, and imports NumPy only.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from margins.data._svmlight import parse
+from margins.data.malformed import MalformedFile
+
+# What errors say is allowed where the fault is.
+ALLOWED = {
+    "label": "a sample must begin with its label, a finite number",
+    "index": "a feature must be index:value, the index a whole number",
+    "colon": "a feature must be index:value, with a colon and no blank between the two",
+    "value": "the value of a feature must be a finite number",
+    "below first": "the first index is 1; files that count from 0 need zero_based",
+    "not ascending": "the indices of a sample must ascend",
+    "too large": "an index must be below 2**31 - 1",
+}
+
+
+class CsrArrays(NamedTuple):
+    """The arrays of a CSR matrix, and labels.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_stored,)
+    columns : ndarray of int32, shape (n_stored,)
+        Of each row, in ascending order.
+    starts : ndarray of int32 or, of more elements than that counts, int64, shape (m + 1,)
+    shape : tuple of two int
+    labels : ndarray of int64 or, if not all are whole numbers, float64, shape (m,)
+    """
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    shape: tuple[int, int]
+    labels: np.ndarray
+
+
+def parsed(text, path, *, zero_based=False):
+    """The samples in the text of a file.
+
+    Parameters
+    ----------
+    text : bytes
+    path : str
+        What errors call the file.
+    zero_based : bool
+        True: the index of the first feature is 0, not 1.
+
+    Returns
+    -------
+    CsrArrays
+
+    Raises
+    ------
+    MalformedFile
+        If something is not as the format says, or if there is no sample.
+    """
+    n_most, n_lines = text.count(b":"), text.count(b"\n") + 1
+    values, columns = np.empty(n_most), np.empty(n_most, dtype=np.int32)
+    starts, labels = np.empty(n_lines + 1, dtype=np.int64), np.empty(n_lines)
+    first = 0 if zero_based else 1
+    m, d, n, fault, line, position = parse(text, values, columns, starts, labels, first)
+    if fault:
+        raise _malformed(text, path, fault, line, position)
+    if m == 0:
+        raise MalformedFile(path, 1, 1, "a file must hold at least one sample. Got none.")
+    if n <= np.iinfo(np.int32).max:
+        starts = starts.astype(np.int32)
+    if n < n_most:  # comments with colons
+        values, columns = values[:n].copy(), columns[:n].copy()
+    return CsrArrays(values, columns, starts[: m + 1], (m, d), whole_numbers(labels[:m]))
+
+
+def whole_numbers(labels):
+    """Labels as int64 if all are whole numbers of a usual size, else as they are: ndarray."""
+    if np.abs(labels).max() < 2**53:
+        whole = labels.astype(np.int64)
+        if (whole == labels).all():
+            return whole
+    return labels.copy()
+
+
+def _malformed(text, path, fault, line, position):
+    """The error of a fault: MalformedFile."""
+    begin = text.rfind(b"\n", 0, position) + 1
+    column = len(text[begin:position].decode(errors="replace")) + 1
+    token = text[position : position + 40].split(maxsplit=1)
+    got = token[0].decode(errors="replace") if token else ""
+    return MalformedFile(path, line, column, f"{ALLOWED[fault]}. Got {got!r}.")

@@ -1,0 +1,53 @@
+"""Versions of everything that results may depend on, for reports of errors."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib import metadata
+
+REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "click")
+OPTIONAL = ("pandas", "pyarrow", "matplotlib", "skops", "rich", "tqdm", "numba", "distributed")
+NOT_INSTALLED = "not installed"
+
+
+def versions() -> dict[str, str]:
+    """Versions of this package, of Python, of the system and of the packages used: dict of str."""
+    import margins
+    from margins import _update
+
+    found = {
+        "margins": margins.__version__,
+        "binary interface": str(_update.abi),
+        "Python": sys.version.replace("\n", " "),
+        "system": platform.platform(),
+        "processor": platform.machine(),
+    }
+    for name in (*REQUIRED, *OPTIONAL):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = NOT_INSTALLED
+    from threadpoolctl import threadpool_info
+
+    for library in threadpool_info():
+        kind, version = library["internal_api"], library["version"]
+        found[kind] = f"{version}, {library['num_threads']} threads"
+    return found
+
+
+def show_versions() -> None:
+    """Print the versions of this package, of Python and of the packages that it uses.
+
+    Reports of errors should have them.
+
+    Examples
+    --------
+    >>> import margins
+    >>> margins.show_versions()  # doctest: +ELLIPSIS
+    margins...
+    """
+    found = versions()
+    width = max(map(len, found))
+    for name, version in found.items():
+        print(f"{name:{width}}  {version}")

@@ -1,0 +1,60 @@
+"""Files are whole or absent, whatever happens."""
+
+import os
+import stat
+
+import pytest
+
+from margins.cli import files
+from margins.cli.errors import CommandError
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_a_new_file_has_the_permissions_of_the_process(tmp_path):
+    path = tmp_path / "new"
+    before = os.umask(0o027)
+    try:
+        files.write_whole(str(path), b"abc")
+    finally:
+        os.umask(before)
+    assert path.read_bytes() == b"abc" and stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_a_file_that_is_replaced_keeps_its_permissions_and_its_link(tmp_path):
+    path, link = tmp_path / "file", tmp_path / "link"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    files.write_whole(str(link), b"new")
+    assert link.is_symlink() and path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError("disk full")])
+def test_what_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch, error):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(files.os, "replace", fail)
+    with pytest.raises((KeyboardInterrupt, CommandError)):
+        files.write_whole(str(path), b"new")
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
+
+
+def test_a_device_is_written_directly():
+    files.check_writable(os.devnull)
+    files.write_whole(os.devnull, b"abc")
+    assert not os.path.isfile(os.devnull)
+
+
+def test_damaged_compressed_files_are_reported(tmp_path):
+    for begin in files.COMPRESSED:
+        path = tmp_path / "damaged"
+        path.write_bytes(begin + b"\x08\x00 no such contents")
+        with pytest.raises(CommandError, match="is damaged") as caught:
+            files.contents_of(str(path))
+        assert caught.value.exit_code == 3

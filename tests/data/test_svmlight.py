@@ -1,0 +1,134 @@
+"""The reader of svmlight's format: exact numbers, and where a malformed file is malformed."""
+
+import io
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from margins.data.malformed import MalformedFile
+from margins.data.svmlight import parsed
+
+
+def matrix(read):
+    return sparse.csr_array(read[:3], read.shape)
+
+
+def read_value(text):
+    return parsed(f"1 1:{text}\n".encode(), "f").values[0]
+
+
+def test_samples_are_those_that_scikit_learn_reads():
+    generator = np.random.default_rng(0)
+    X = sparse.random_array((50, 30), density=0.2, rng=generator, format="csr")
+    lines = []
+    for k in range(50):
+        row = X[[k]]
+        pairs = zip(row.indices, row.data, strict=True)
+        lines.append(f"{k % 3} " + " ".join(f"{j + 1}:{value!r}" for j, value in pairs))
+    text = "\n".join(lines).replace("np.float64(", "").replace(")", "").encode()
+    read = parsed(text, "f")
+    expected, labels = load_svmlight_file(io.BytesIO(text))
+    assert (matrix(read) != expected).nnz == 0 and read.shape == expected.shape
+    np.testing.assert_array_equal(read.labels, labels)
+    assert read.columns.dtype == read.starts.dtype == np.int32
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_is_the_nearest_double(value):
+    assert read_value(repr(value)) == value
+
+
+@given(
+    st.from_regex(r"[+-]?([0-9]{1,25}(\.[0-9]{0,25})?|\.[0-9]{1,25})(e[+-]?[0-9]{1,2})?", fullmatch=True)
+)
+def test_a_number_is_read_as_python_reads_it(text):
+    assert read_value(text) == float(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["1e-400", "0.0000000000000000000000000000000000000001", "5.", "-.5", "-0"]
+)
+def test_unusual_numbers(text):
+    value = read_value(text)
+    assert value == float(text) and math.copysign(1, value) == math.copysign(1, float(text))
+
+
+def test_blank_lines_comments_and_all_line_ends_are_allowed():
+    text = b"\xef\xbb\xbf# made by 3:4\r\n1 2:5\t4:6   # a:b\r\n\r\n   \n-1\n+1 1:7"
+    read = parsed(text, "f")
+    np.testing.assert_array_equal(matrix(read).toarray(), [[0, 5, 0, 6], [0] * 4, [7, 0, 0, 0]])
+    assert read.labels.tolist() == [1, -1, 1] and read.labels.dtype == np.int64
+    assert len(read.values) == 3
+
+
+def test_labels_that_are_not_whole_numbers_stay_as_they_are():
+    assert parsed(b"0.5 1:1\n1 1:1\n", "f").labels.tolist() == [0.5, 1]
+    assert parsed(b"1e300 1:1\n1 1:1\n", "f").labels.tolist() == [1e300, 1]
+
+
+def test_a_file_may_count_from_0():
+    assert parsed(b"1 0:5 2:1\n", "f", zero_based=True).columns.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "problem"),
+    [
+        ("1 1:2\nred 1:2\n", 2, 1, "label, a finite number. Got 'red'"),
+        ("1 1:2\n  nan 1:2\n", 2, 3, "label, a finite number. Got 'nan'"),
+        ("1,2 1:2\n", 1, 1, "label, a finite number. Got '1,2'"),
+        ("1 1:2 x:3\n", 1, 7, "index:value, the index a whole number. Got 'x:3'"),
+        ("1 qid:7 1:2\n", 1, 3, "index:value, the index a whole number. Got 'qid:7'"),
+        ("1 1:2 -3:3\n", 1, 7, "index:value, the index a whole number. Got '-3:3'"),
+        ("1 12\n", 1, 3, "with a colon and no blank between the two. Got '12'"),
+        ("1 1 :2\n", 1, 3, "with a colon and no blank between the two. Got '1'"),
+        ("1 1: 2\n", 1, 5, "must be a finite number. Got '2'"),
+        ("1 1:\n", 1, 5, "must be a finite number. Got ''"),
+        ("1 1:2x\n", 1, 5, "must be a finite number. Got '2x'"),
+        ("1 1:1e999\n", 1, 5, "must be a finite number. Got '1e999'"),
+        ("1 1:inf\n", 1, 5, "must be a finite number. Got 'inf'"),
+        ("1 1:0x10\n", 1, 5, "must be a finite number. Got '0x10'"),
+        ("1 1:1e\n", 1, 5, "must be a finite number. Got '1e'"),
+        ("1 1:2\0 2:1\n", 1, 6, "index:value, the index a whole number. Got '\\x00'"),
+        ("1 0:2\n", 1, 3, "the first index is 1"),
+        ("1 3:2 2:1\n", 1, 7, "must ascend. Got '2:1'"),
+        ("1 3:2 3:1\n", 1, 7, "must ascend. Got '3:1'"),
+        ("1 2147483647:1\n", 1, 3, "below 2**31 - 1. Got '2147483647:1'"),
+        ("1 99999999999999999999999999:1\n", 1, 3, "below 2**31 - 1"),
+        ("# é\n1 1:é\n", 2, 5, "must be a finite number. Got 'é'"),
+        ("", 1, 1, "at least one sample"),
+        ("# nothing\n", 1, 1, "at least one sample"),
+    ],
+)
+def test_what_is_malformed_is_reported_with_line_and_column(text, line, column, problem):
+    with pytest.raises(MalformedFile) as caught:
+        parsed(text.encode(), "train.svm")
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert str(caught.value).startswith(f"train.svm:{line}:{column}: ") and problem in str(caught.value)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_samples_or_an_error_within_the_text(text):
+    try:
+        read = parsed(text, "f")
+    except MalformedFile as error:
+        assert 1 <= error.line <= text.count(b"\n") + 1
+    else:
+        matrix(read).check_format()
+
+
+@given(st.text("0123456789:. -+e\n#\t", max_size=80))
+def test_any_text_of_its_characters_is_read_as_by_scikit_learn_or_rejected(text):
+    try:
+        read = parsed(text.encode(), "f")
+    except MalformedFile:
+        return
+    expected, labels = load_svmlight_file(
+        io.BytesIO(text.encode()), n_features=read.shape[1] or None, zero_based=False
+    )
+    np.testing.assert_array_equal(matrix(read).toarray(), expected.toarray()[:, : read.shape[1]])
+    np.testing.assert_array_equal(read.labels, labels)

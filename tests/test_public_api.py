@@ -1,0 +1,94 @@
+"""The public names: one list, docs/public_api.txt, that `__all__`, the reference and the version follow.
+
+A name in the list changes only by way of `margins.deprecation`. After a change on purpose:
+``python tests/test_public_api.py`` writes the list.
+"""
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import margins
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "docs" / "public_api.txt"
+# Modules without `__all__`, and what is public of them.
+OF_OTHERS = {
+    "margins.certificate": ["Certificate"],
+    "margins.estimators.base": ["BaseMarginClassifier"],
+    "margins.estimators.maximum_margin": ["MaximumMarginClassifier"],
+    "margins.estimators.online": ["OnlineMixin"],
+    "margins.estimators.soft_margin": ["SoftMarginClassifier"],
+    "margins.parameters": [
+        "AnyOf",
+        "InstanceOf",
+        "Interval",
+        "OneOf",
+        "SubclassOf",
+        "optional",
+        "parameter",
+    ],
+    "margins.solvers.base": ["Phase", "Solver"],
+    "margins.solvers.explanation": ["Explanation"],
+    "margins.solvers.schedules": ["DEEP", "SHALLOW", "UNLEARNING", "UNLEARNING_BOUNDED"],
+}
+
+
+def packages():
+    """Packages with `__all__`, and `margins` itself."""
+    names = [found.name for found in pkgutil.iter_modules(margins.__path__, "margins.") if found.ispkg]
+    modules = [margins, *map(importlib.import_module, names)]
+    return {module.__name__: module for module in modules if hasattr(module, "__all__")}
+
+
+def present():
+    """The public names as they are: sorted list of ``module.name``."""
+    listed = {name: module.__all__ for name, module in packages().items()} | OF_OTHERS
+    return sorted(f"{module}.{name}" for module, names in listed.items() for name in names)
+
+
+def listed():
+    return FILE.read_text(encoding="utf-8").split()
+
+
+def referenced():
+    """The entries of the API reference."""
+    text = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+    return re.findall(r"^   (margins[\w.]*)$", text, re.M)
+
+
+def test_the_list_has_exactly_the_public_names():
+    assert listed() == present(), "a public name has changed: see the docstring of this module"
+
+
+@pytest.mark.parametrize("name", listed() if FILE.exists() else [])
+def test_every_public_name_is_there_and_documented(name):
+    module, _, attribute = name.rpartition(".")
+    value = getattr(importlib.import_module(module), attribute)
+    assert value is not None
+    if callable(value):
+        assert value.__doc__
+
+
+def test_the_reference_has_every_public_name_and_no_other():
+    entries = referenced()
+    assert len(entries) == len(set(entries))
+    missing = [
+        name for name in listed() if name not in entries and name.rpartition(".")[0] not in entries
+    ]
+    assert missing == []
+    modules = {name.rpartition(".")[0] for name in listed()}
+    assert [entry for entry in entries if entry not in listed() and entry not in modules] == []
+
+
+def test_every_name_of_a_package_that_says_what_is_public_exists():
+    for module in packages().values():
+        assert len(module.__all__) == len(set(module.__all__))
+        assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+if __name__ == "__main__":
+    FILE.write_text("\n".join(present()) + "\n", encoding="utf-8")
