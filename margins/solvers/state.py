@@ -219,6 +219,28 @@ class RunState:
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
 
+    def continue_from(self, weights, factor):
+        """Begin from the weights of a run over the same samples, multiplied by a factor.
+
+        Parameters
+        ----------
+        weights : WeightVector
+        factor : float
+            By which dual variables may be multiplied: that of their upper bounds.
+        """
+        upper = of_each(self.loss.upper, len(self.data))
+        combination = factor * weights.weights
+        if self.data.rows.is_kernel or self.data.sqrho > 0:
+            bias = math.sqrt(self.data.sqrho) * factor * weights.label_sum
+            combination = np.append(combination, bias)
+        self.weights.assign(self.data, np.minimum(factor * weights.dual, upper), combination)
+        self.certify()
+        self.is_warm = self.weights.dual_sum > 0
+
+    def release(self):
+        """Release what only a run that begins from this one reads: solver and products."""
+        self.solver = self.products = None
+
     def set_threshold(self, theta):
         """Make theta the threshold of the score, which is then ``a.x - theta``."""
         self.theta = theta

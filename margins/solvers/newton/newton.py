@@ -18,14 +18,17 @@ linear SVMs; Yan & Li (2020), An efficient augmented Lagrangian method for suppo
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from margins.data.binary_data import array_of_each
 from margins.linalg.threads import one_thread
+from margins.losses import Loss
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.base import EpochReport, PrimalPoint, Solver
 from margins.solvers.newton._dense_hessian import DenseHessian
+from margins.solvers.newton._hessian import Hessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 from margins.solvers.newton._objective import (
     Objective,
@@ -35,6 +38,38 @@ from margins.solvers.newton._objective import (
     working_set_of,
 )
 from margins.tuning import TUNING
+
+
+class NewtonStart(NamedTuple):
+    """Where a solver has ended, for one over the same samples with a multiple of its penalties.
+
+    Attributes
+    ----------
+    w, margins : ndarrays of float64
+        As `PrimalPoint` has them.
+    hessian : Hessian
+        It is changed by the solver that starts.
+    curvature : ndarray of float64, shape (m,)
+        Of the Hessian.
+    first_loss : margins.losses.Loss
+        To whose penalties the curvature belongs.
+    begin : (ndarray, ndarray) or None
+        The `w` and `margins` from which the solver started that has ended.
+    band : float
+        By how much its last epoch has changed margins.
+    alpha, upper : ndarray of float64, shape (m,), or None
+        Dual variables and their upper bounds; not read if the loss is smooth.
+    """
+
+    w: np.ndarray
+    margins: np.ndarray
+    hessian: Hessian
+    curvature: np.ndarray
+    first_loss: Loss
+    begin: tuple | None = None
+    band: float = math.inf
+    alpha: np.ndarray | None = None
+    upper: np.ndarray | None = None
 
 
 class NewtonSolver(Solver):
@@ -54,13 +89,17 @@ class NewtonSolver(Solver):
         Of a smoothed loss: an epoch ends at this share of its first gap, if not at the required one; 0:
         only at the required one.
     tuning : margins.tuning.NewtonTuning, optional
+    start : NewtonStart, optional
+        Of a solver over the same samples whose penalties are a multiple of these.
     """
 
     name = "newton"
 
-    def __init__(self, max_read=None, in_blocks=False, epoch_reduction=0.0, tuning=TUNING.newton):
+    def __init__(
+        self, max_read=None, in_blocks=False, epoch_reduction=0.0, tuning=TUNING.newton, start=None
+    ):
         self._max_read, self._in_blocks = max_read, in_blocks
-        self._reduction, self._tuning = epoch_reduction, tuning
+        self._reduction, self._tuning, self._start = epoch_reduction, tuning, start
 
     @classmethod
     def why_not(cls, problem):
@@ -77,6 +116,14 @@ class NewtonSolver(Solver):
         m, n_features = len(data), data.rows.n_features
         self._rho = rho = math.sqrt(data.sqrho)
         self._all = np.arange(m, dtype=np.int32)
+        self.upper = array_of_each(loss.upper, m)
+        self._least_gap, self._n_stalled = math.inf, 0
+        self._best_value = -math.inf
+        self._best = None  # dual variables, and the multiple of them that is feasible
+        self._begin = None
+        if self._start is not None:
+            self._continue(self._start)
+            return
         self.w = np.empty(n_features + (rho > 0))
         start, scale = run.hypothesis, run.primal_scale
         if not loss.is_smooth and scale < self._tuning.zero_scale * run.dual_scale:
@@ -86,7 +133,6 @@ class NewtonSolver(Solver):
             self.w[-1] = scale * rho * start.label_sum
         self.margins = np.zeros(m) if run.products is None else scale * run.products
         run.rescale_to_feasible()
-        self.upper = array_of_each(loss.upper, m)
         if loss.is_smooth:
             self.factor = 1.0
             self.curvature = array_of_each(1 / loss.diag, m)
@@ -96,10 +142,52 @@ class NewtonSolver(Solver):
             self.curvature = smoothing_curvature(self.upper, data.ordinary_sqnorms)
             self.alpha = np.minimum(run.weights.dual, self.upper)
         self._band = math.inf
-        self._hessian = self._new_hessian()
-        self._least_gap, self._n_stalled = math.inf, 0
-        self._best_value = -math.inf
-        self._best = None  # dual variables, and the multiple of them that is feasible
+        self._hessian, self._first_loss = self._new_hessian(), loss
+
+    def _continue(self, start):
+        """Start from where another solver has ended, whose penalties are a multiple of these.
+
+        The Hessian is a sum over the penalties of the first solver; what they are multiplied by is in
+        `factor`. Dual variables at their upper bound stay there, and the others grow by as much.
+        """
+        self.w, self.margins, self._band = start.w, start.margins, start.band
+        self.curvature, self._hessian, self._first_loss = start.curvature, start.hessian, start.first_loss
+        self._begin = self.w, self.margins
+        if self.loss.is_smooth:
+            self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
+            if start.begin is not None:
+                self._extrapolate(*start.begin)
+            self.alpha = np.clip(self.factor * self.curvature * (1 - self.margins), 0, self.upper)
+            return
+        self.factor = self._tuning.first_factor * _first(self.upper) / _first(start.first_loss.upper)
+        ratio = _first(self.upper) / _first(start.upper)
+        self.alpha = np.where(start.alpha == start.upper, self.upper, ratio * start.alpha)
+
+    def _extrapolate(self, w, margins):
+        """Move to the best point of the line from (w, margins), where the other solver began, through
+        where it ended: margins are linear in w, so that no sample is read."""
+        step, end = self.w - w, 2 * self.margins - margins
+        loss = self._smooth_loss(self._all)
+        linear, square = float(self.w @ step), float(step @ step)
+        slope = linear - loss.py_derivatives(self.margins, end, 0.0)[0]
+        if slope < 0:
+            t = loss.py_line_search(self.margins, end, linear, square, slope)
+            self.w, self.margins = self.w + t * step, self.margins + t * (self.margins - margins)
+
+    @property
+    def end(self):
+        """Where the solver has ended: NewtonStart. Its Hessian is that of the solver itself."""
+        return NewtonStart(
+            self.w,
+            self.margins,
+            self._hessian,
+            self.curvature,
+            self._first_loss,
+            self._begin,
+            self._band,
+            self.alpha,
+            self.upper,
+        )
 
     def epoch(self, run):
         """See `Solver.epoch`."""
@@ -186,7 +274,7 @@ class NewtonSolver(Solver):
         rest[working_set] = 0
         value = float(rest.sum())
         if self.loss.is_smooth and self.loss.has_upper_bounds:
-            value -= 0.5 * float(rest @ (rest / self.curvature))  # D_k alpha_k^2 / 2
+            value -= 0.5 * float(rest @ (rest / (self.factor * self.curvature)))  # D_k alpha_k^2 / 2
         return working_set, combination(self.data, self._all, rest), value
 
     def _smooth_loss(self, working_set):
@@ -201,3 +289,8 @@ class NewtonSolver(Solver):
     def _copy_of(self, values, working_set):
         """A copy of the values of a working set."""
         return values.copy() if working_set is self._all else values[working_set]
+
+
+def _first(value):
+    """The first of the values of all samples, or the one that they have in common: float."""
+    return float(np.ravel(value)[0])
