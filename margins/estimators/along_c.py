@@ -111,10 +111,11 @@ class TrainingSet:
         """
         whole = self.samples
         codes = whole.codes[train]
-        present = np.unique(codes)
+        present = np.flatnonzero(np.bincount(codes, minlength=len(self.estimator.classes_)))
         estimator = copy.copy(self.estimator)
         estimator.classes_ = self.estimator.classes_[present]
-        codes = np.searchsorted(present, codes)
+        if len(present) < len(self.estimator.classes_):
+            codes = np.searchsorted(present, codes)
         given = None if sample_weight is None else sample_weight[train]
         caller = Caller(estimator, "fit")
         weight = sample_weights(
@@ -213,7 +214,7 @@ class TrainingSet:
 
 
 def _check_classes(caller, codes, classes):
-    missing = np.setdiff1d(np.arange(len(classes)), codes)
+    missing = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 0)
     if len(missing):
         raise ValueError(
             f"Every class of {caller} must have a sample of positive weight. Got none of class "

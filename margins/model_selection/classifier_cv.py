@@ -20,6 +20,7 @@ from margins.estimators.base import restored_on_error
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.names import Caller
 from margins.estimators.path import grid_of
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_of
@@ -166,7 +167,7 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
             If a fit ends before its accuracy is proven.
         """
         check_parameters(self)
-        caller = self._display_name("fit")
+        caller = Caller(self, "fit")
         Cs = grid_of(self.Cs, caller)
         scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
         estimator = self._classifier()

@@ -134,11 +134,11 @@ def _share_moments(training_set, paths):
     n_samples = training_set.samples.n_samples
     for path in paths:
         kept = path.training_set.samples.kept
-        others = np.setdiff1d(np.arange(n_samples), kept)
-        if len(np.unique(kept)) < len(kept):  # a fold that repeats samples
+        times = np.bincount(kept, minlength=n_samples)
+        if times.max() > 1:  # a fold that repeats samples
             path.training_set.moments = path.training_set.sum_moments()
-            continue
-        path.training_set.moments = whole - _moments_of(training_set, others)
+        else:
+            path.training_set.moments = whole - _moments_of(training_set, np.flatnonzero(times == 0))
 
 
 def _moments_of(training_set, indices):

@@ -120,6 +120,8 @@ class NewtonSolver(Solver):
         self._least_gap, self._n_stalled = math.inf, 0
         self._best_value = -math.inf
         self._best = None  # dual variables, and the multiple of them that is feasible
+        self._has_best = False  # the run as it is
+        self._is_extrapolated = False
         self._begin = None
         if self._start is not None:
             self._continue(self._start)
@@ -173,6 +175,7 @@ class NewtonSolver(Solver):
         if slope < 0:
             t = loss.py_line_search(self.margins, end, linear, square, slope)
             self.w, self.margins = self.w + t * step, self.margins + t * (self.margins - margins)
+            self._is_extrapolated = True
 
     @property
     def end(self):
@@ -210,16 +213,15 @@ class NewtonSolver(Solver):
             n_steps = objective.minimise(
                 tuning.gap_share * required, self._reduction * objective.gap, tuning.max_steps
             )
-        if working_set is self._all and objective.is_exact:
-            margins = objective.margins
-        else:
-            margins = products(self.data, self._all, objective.w)
-        band, gap = mean_distance(margins, self.margins), objective.gap
+        margins = self._margins_after(n_steps, objective, working_set)
+        gap = objective.gap
+        band = mean_distance(margins, self.margins) if n_steps > 0 else self._band
         n_accesses = m + n_steps * len(working_set) + hessian.n_read - n_read
-        if not math.isfinite(gap + band):
+        if not math.isfinite(gap) or math.isnan(band):
             return self._end(run, n_accesses)
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, loss.factor
+        self._is_extrapolated = False
         if working_set is self._all:
             self.alpha = objective.dual
         else:
@@ -233,6 +235,7 @@ class NewtonSolver(Solver):
         if n_steps == 0 or self._n_stalled >= tuning.patience:
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_accesses)
+        self._has_best = False
         return EpochReport(
             len(working_set),
             n_accesses,
@@ -241,15 +244,31 @@ class NewtonSolver(Solver):
             dual_is_feasible=True,
         )
 
+    def _margins_after(self, n_steps, objective, working_set):
+        """w.y_k of all samples after steps: ndarray of float64, shape (m,)."""
+        if n_steps == 0 and not self._is_extrapolated:
+            return self.margins
+        if n_steps == 0 or not objective.is_exact:  # interpolated, with rounding errors
+            return products(self.data, self._all, objective.w)
+        if working_set is self._all:
+            return objective.margins
+        margins, is_other = np.empty(len(self.data)), np.ones(len(self.data), dtype=bool)
+        is_other[working_set] = False
+        others = np.flatnonzero(is_other).astype(np.int32)
+        margins[working_set] = objective.margins
+        margins[others] = products(self.data, others, objective.w)
+        return margins
+
     def _keep_best(self, weights, scale):
         """Keep these dual variables, feasible at `scale`, if their dual value is the best so far."""
         value = scale * weights.dual_sum - 0.5 * scale * scale * weights.sqnorm
-        if value > self._best_value and weights.dual_sum > 0:
+        self._has_best = value > self._best_value and weights.dual_sum > 0
+        if self._has_best:
             self._best_value, self._best = value, (weights.dual, scale)
 
     def _end(self, run, n_accesses):
         """Give the run the best dual variables: rounding may have spoilt those of w."""
-        if self._best is not None:
+        if self._best is not None and not self._has_best:
             dual, scale = self._best
             run.weights.assign(self.data, np.minimum(scale * dual, self.upper))
         return EpochReport(0, n_accesses, primal=self._point(run), dual_is_feasible=True)
@@ -270,6 +289,8 @@ class NewtonSolver(Solver):
         working_set = working_set_of(
             self.margins, self.alpha, self.upper, self._hessian.included, self._band
         )
+        if self.loss.is_smooth and not self.loss.has_upper_bounds:
+            return working_set, np.zeros(len(self.w)), 0.0  # the dual variables of the others are 0
         rest = self.alpha.copy()
         rest[working_set] = 0
         value = float(rest.sum())
