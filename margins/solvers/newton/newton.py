@@ -40,6 +40,10 @@ from margins.solvers.newton._objective import (
 from margins.tuning import TUNING
 
 
+# A working set of more than this share of the samples is extended to all: copies of it would cost more.
+MOST = 0.9
+
+
 class NewtonStart(NamedTuple):
     """Where a solver has ended, for one over the same samples with a multiple of its penalties.
 
@@ -53,8 +57,6 @@ class NewtonStart(NamedTuple):
         Of the Hessian.
     first_loss : margins.losses.Loss
         To whose penalties the curvature belongs.
-    begin : (ndarray, ndarray) or None
-        The `w` and `margins` from which the solver started that has ended.
     band : float
         By how much its last epoch has changed margins.
     alpha, upper : ndarray of float64, shape (m,), or None
@@ -66,7 +68,6 @@ class NewtonStart(NamedTuple):
     hessian: Hessian
     curvature: np.ndarray
     first_loss: Loss
-    begin: tuple | None = None
     band: float = math.inf
     alpha: np.ndarray | None = None
     upper: np.ndarray | None = None
@@ -121,8 +122,6 @@ class NewtonSolver(Solver):
         self._best_value = -math.inf
         self._best = None  # dual variables, and the multiple of them that is feasible
         self._has_best = False  # the run as it is
-        self._is_extrapolated = False
-        self._begin = None
         if self._start is not None:
             self._continue(self._start)
             return
@@ -152,30 +151,16 @@ class NewtonSolver(Solver):
         The Hessian is a sum over the penalties of the first solver; what they are multiplied by is in
         `factor`. Dual variables at their upper bound stay there, and the others grow by as much.
         """
-        self.w, self.margins, self._band = start.w, start.margins, start.band
+        self.w, self.margins = start.w, start.margins
+        self._band = self._tuning.start_band * start.band
         self.curvature, self._hessian, self._first_loss = start.curvature, start.hessian, start.first_loss
-        self._begin = self.w, self.margins
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
-            if start.begin is not None:
-                self._extrapolate(*start.begin)
             self.alpha = np.clip(self.factor * self.curvature * (1 - self.margins), 0, self.upper)
             return
         self.factor = self._tuning.first_factor * _first(self.upper) / _first(start.first_loss.upper)
         ratio = _first(self.upper) / _first(start.upper)
         self.alpha = np.where(start.alpha == start.upper, self.upper, ratio * start.alpha)
-
-    def _extrapolate(self, w, margins):
-        """Move to the best point of the line from (w, margins), where the other solver began, through
-        where it ended: margins are linear in w, so that no sample is read."""
-        step, end = self.w - w, 2 * self.margins - margins
-        loss = self._smooth_loss(self._all)
-        linear, square = float(self.w @ step), float(step @ step)
-        slope = linear - loss.py_derivatives(self.margins, end, 0.0)[0]
-        if slope < 0:
-            t = loss.py_line_search(self.margins, end, linear, square, slope)
-            self.w, self.margins = self.w + t * step, self.margins + t * (self.margins - margins)
-            self._is_extrapolated = True
 
     @property
     def end(self):
@@ -186,7 +171,6 @@ class NewtonSolver(Solver):
             self._hessian,
             self.curvature,
             self._first_loss,
-            self._begin,
             self._band,
             self.alpha,
             self.upper,
@@ -221,7 +205,6 @@ class NewtonSolver(Solver):
             return self._end(run, n_accesses)
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, loss.factor
-        self._is_extrapolated = False
         if working_set is self._all:
             self.alpha = objective.dual
         else:
@@ -246,9 +229,9 @@ class NewtonSolver(Solver):
 
     def _margins_after(self, n_steps, objective, working_set):
         """w.y_k of all samples after steps: ndarray of float64, shape (m,)."""
-        if n_steps == 0 and not self._is_extrapolated:
+        if n_steps == 0:
             return self.margins
-        if n_steps == 0 or not objective.is_exact:  # interpolated, with rounding errors
+        if not objective.is_exact:  # interpolated along a step, with rounding errors
             return products(self.data, self._all, objective.w)
         if working_set is self._all:
             return objective.margins
@@ -289,6 +272,8 @@ class NewtonSolver(Solver):
         working_set = working_set_of(
             self.margins, self.alpha, self.upper, self._hessian.included, self._band
         )
+        if len(working_set) > MOST * len(self.data):
+            return self._all, np.zeros(len(self.w)), 0.0
         if self.loss.is_smooth and not self.loss.has_upper_bounds:
             return working_set, np.zeros(len(self.w)), 0.0  # the dual variables of the others are 0
         rest = self.alpha.copy()
