@@ -190,9 +190,9 @@ class TrainingSet:
             run.is_warm = start is not None
         elif isinstance(before[1].solver, NewtonSolver) and before[1].converged:
             start, run.is_warm = before[1].solver.end, True
-        elif self.is_kernel:
+        elif self._continues(run, before[1]):
             factor = estimator.C / before[0] if run.loss.has_upper_bounds else 1.0
-            run.continue_from(before[1].weights, factor)
+            run.continue_from(before[1], factor)
         else:
             run.start_from(before[1].weights.dual)
         plan = estimator._plan(run.problem, run.is_warm, start)
@@ -200,6 +200,16 @@ class TrainingSet:
             return plan.phases_of(run)
         # All other solvers of kernel problems access every sample.
         return plan.phases[0].phases(run)
+
+    def _continues(self, run, before):
+        """True if a run may begin from the sums of the one before, without a pass over samples.
+
+        Linear rows with upper bounds begin from the dual variables themselves: multiplied, they are
+        farther from the solution.
+        """
+        if before.hypothesis is not before.weights or self.features is not None:
+            return False
+        return self.is_kernel or not run.loss.has_upper_bounds
 
     def _newton_start(self, run):
         """Newton steps from w = 0, where every sample counts, with the sum that their Hessian begins

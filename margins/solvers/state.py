@@ -219,22 +219,24 @@ class RunState:
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
 
-    def continue_from(self, weights, factor):
-        """Begin from the weights of a run over the same samples, multiplied by a factor.
+    def continue_from(self, before, factor):
+        """Begin from the weights of a run over the same rows, multiplied by a factor; no row is read.
 
         Parameters
         ----------
-        weights : WeightVector
+        before : RunState
+            Its hypothesis is its weight vector, and its products are known.
         factor : float
             By which dual variables may be multiplied: that of their upper bounds.
         """
+        weights = before.weights
         upper = of_each(self.loss.upper, len(self.data))
         combination = factor * weights.weights
         if self.data.rows.is_kernel or self.data.sqrho > 0:
             bias = math.sqrt(self.data.sqrho) * factor * weights.label_sum
             combination = np.append(combination, bias)
         self.weights.assign(self.data, np.minimum(factor * weights.dual, upper), combination)
-        self.certify()
+        self.certify(factor * before.products)
         self.is_warm = self.weights.dual_sum > 0
 
     def release(self):
@@ -273,8 +275,9 @@ class RunState:
         self._forget_dual_unless(before)
         return True
 
-    def certify(self):
-        """Compute the certificate of the hypothesis as it is: one pass over all samples."""
+    def certify(self, products=None):
+        """Compute the certificate of the hypothesis as it is: one pass over all samples, unless its
+        products with them are known."""
         self.products = None  # so that memory holds only one such array at a time
         bounds, self.products = bounds_of(
             self.hypothesis,
@@ -283,6 +286,7 @@ class RunState:
             self.loss,
             self.theta,
             self.options.model_scale,
+            products,
         )
         self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
