@@ -47,7 +47,7 @@ CASES = (
     Case("a9a", (-4, 4), 10, 5),
     Case("windows", (-4, 4), 10, 5),
     Case("w8a", (-4, 4), 10, 5),
-    Case("sector", (-2, 2), 7, 2),
+    Case("sector", (-3, 3), 7, 2),
     Case("news20", (-3, 0), 4, 3),
 )
 TWO_CLASSES = ("a9a", "w8a")
