@@ -16,27 +16,39 @@ if TYPE_CHECKING:
     # The same function, but the class of every built-in name is known.
     from margins.algorithms._built_ins import get
     from margins.estimators.margin_classifier import MarginClassifier
+    from margins.estimators.path import svm_path
+    from margins.model_selection.classifier_cv import MarginClassifierCV
     from margins.versions import show_versions
 else:
     from margins.registry import get
 
+    # Their first use imports NumPy, SciPy and scikit-learn; `import margins` does not.
+    _MODULES = {
+        "MarginClassifier": "margins.estimators.margin_classifier",
+        "MarginClassifierCV": "margins.model_selection.classifier_cv",
+        "show_versions": "margins.versions",
+        "svm_path": "margins.estimators.path",
+    }
+
     def __getattr__(name):
-        # Its first use imports NumPy, SciPy and scikit-learn; `import margins` does not.
-        if name == "MarginClassifier":
-            from margins.estimators.margin_classifier import MarginClassifier
+        if name in _MODULES:
+            from importlib import import_module
 
-            globals()[name] = MarginClassifier  # no import, and no lock of it, from now on
-            return MarginClassifier
-        if name == "show_versions":
-            from margins.versions import show_versions
-
-            globals()[name] = show_versions
-            return show_versions
+            globals()[name] = value = getattr(import_module(_MODULES[name]), name)
+            return value  # no import, and no lock of it, from now on
         raise AttributeError(f"module 'margins' has no attribute {name!r}")
 
     def __dir__():
         return sorted({*globals(), *__all__})
 
 
-__all__ = ["MarginClassifier", "available", "get", "register", "show_versions"]
+__all__ = [
+    "MarginClassifier",
+    "MarginClassifierCV",
+    "available",
+    "get",
+    "register",
+    "show_versions",
+    "svm_path",
+]
 __version__ = "0.2.0"

@@ -38,9 +38,14 @@ cdef class Rows:
     cdef const float[::1] values32
     cdef const int32_t[::1] columns32
     cdef const int64_t[::1] columns64
+    # Row k of CSR: elements starts[k] to ends[k]. Of a whole matrix, `ends` is `starts` without its first.
     cdef const int32_t[::1] starts32
     cdef const int64_t[::1] starts64
+    cdef const int32_t[::1] ends32
+    cdef const int64_t[::1] ends64
+    cdef const int64_t[::1] chosen   # dense: which rows of the array these are; None: all of them, in order
     cdef readonly Py_ssize_t n_rows
+    cdef Py_ssize_t n_of_part   # numbers stored in a part of a matrix; -1: this is a whole one
     cdef readonly Py_ssize_t n_features   # the length of a weight vector over these rows
     cdef readonly bint is_kernel
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
@@ -57,16 +62,21 @@ cdef class Rows:
     cdef int check(self) except -1
 
 
+cdef inline Py_ssize_t dense_start(Rows rows, Py_ssize_t k) noexcept nogil:
+    """Where row k of a dense matrix begins."""
+    return (k if rows.chosen is None else rows.chosen[k]) * rows.row_step
+
+
 cdef inline void extent(Rows rows, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* n) noexcept nogil:
     """Where the stored numbers of row k begin, and how many they are, `column_step` apart."""
     if rows.columns32 is not None:
         start[0] = rows.starts32[k]
-        n[0] = rows.starts32[k + 1] - start[0]
+        n[0] = rows.ends32[k] - start[0]
     elif rows.columns64 is not None:
         start[0] = rows.starts64[k]
-        n[0] = rows.starts64[k + 1] - start[0]
+        n[0] = rows.ends64[k] - start[0]
     else:
-        start[0] = k * rows.row_step
+        start[0] = dense_start(rows, k)
         n[0] = rows.n_features
 
 
@@ -139,31 +149,31 @@ cdef inline double dot(Rows rows, Py_ssize_t k, const double* v) noexcept nogil:
     if rows.columns32 is not None:
         if rows.values64 is not None:
             return _csr_dot(
-                rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.n_dense_row, v
+                rows.values64, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, v
             )
         if rows.values32 is not None:
             return _csr_dot(
-                rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.n_dense_row, v
+                rows.values32, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, v
             )
-        return _ones_dot(rows.columns32, rows.starts32[k], rows.starts32[k + 1], v)
+        return _ones_dot(rows.columns32, rows.starts32[k], rows.ends32[k], v)
     if rows.columns64 is not None:
         if rows.values64 is not None:
             return _csr_dot(
-                rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.n_dense_row, v
+                rows.values64, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, v
             )
         if rows.values32 is not None:
             return _csr_dot(
-                rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.n_dense_row, v
+                rows.values32, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, v
             )
-        return _ones_dot(rows.columns64, rows.starts64[k], rows.starts64[k + 1], v)
+        return _ones_dot(rows.columns64, rows.starts64[k], rows.ends64[k], v)
     if rows.values64 is not None:
         if rows.column_step == 1:
-            return _dense_dot(rows.values64, k * rows.row_step, 1, rows.n_features, v)
-        return _dense_dot(rows.values64, k * rows.row_step, rows.column_step, rows.n_features, v)
+            return _dense_dot(rows.values64, dense_start(rows, k), 1, rows.n_features, v)
+        return _dense_dot(rows.values64, dense_start(rows, k), rows.column_step, rows.n_features, v)
     if rows.values32 is not None:
         if rows.column_step == 1:
-            return _dense_dot(rows.values32, k * rows.row_step, 1, rows.n_features, v)
-        return _dense_dot(rows.values32, k * rows.row_step, rows.column_step, rows.n_features, v)
+            return _dense_dot(rows.values32, dense_start(rows, k), 1, rows.n_features, v)
+        return _dense_dot(rows.values32, dense_start(rows, k), rows.column_step, rows.n_features, v)
     return v[k]  # a kernel's weight vector is kept as its products with all rows
 
 
@@ -213,35 +223,35 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double* v) noexcept nog
     if rows.columns32 is not None:
         if rows.values64 is not None:
             _csr_axpy(
-                rows.values64, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.n_dense_row, c, v
+                rows.values64, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, c, v
             )
         elif rows.values32 is not None:
             _csr_axpy(
-                rows.values32, rows.columns32, rows.starts32[k], rows.starts32[k + 1], rows.n_dense_row, c, v
+                rows.values32, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, c, v
             )
         else:
-            _ones_axpy(rows.columns32, rows.starts32[k], rows.starts32[k + 1], c, v)
+            _ones_axpy(rows.columns32, rows.starts32[k], rows.ends32[k], c, v)
     elif rows.columns64 is not None:
         if rows.values64 is not None:
             _csr_axpy(
-                rows.values64, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.n_dense_row, c, v
+                rows.values64, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, c, v
             )
         elif rows.values32 is not None:
             _csr_axpy(
-                rows.values32, rows.columns64, rows.starts64[k], rows.starts64[k + 1], rows.n_dense_row, c, v
+                rows.values32, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, c, v
             )
         else:
-            _ones_axpy(rows.columns64, rows.starts64[k], rows.starts64[k + 1], c, v)
+            _ones_axpy(rows.columns64, rows.starts64[k], rows.ends64[k], c, v)
     elif rows.values64 is not None:
         if rows.column_step == 1:
-            _dense_axpy(rows.values64, k * rows.row_step, 1, rows.n_features, c, v)
+            _dense_axpy(rows.values64, dense_start(rows, k), 1, rows.n_features, c, v)
         else:
-            _dense_axpy(rows.values64, k * rows.row_step, rows.column_step, rows.n_features, c, v)
+            _dense_axpy(rows.values64, dense_start(rows, k), rows.column_step, rows.n_features, c, v)
     elif rows.values32 is not None:
         if rows.column_step == 1:
-            _dense_axpy(rows.values32, k * rows.row_step, 1, rows.n_features, c, v)
+            _dense_axpy(rows.values32, dense_start(rows, k), 1, rows.n_features, c, v)
         else:
-            _dense_axpy(rows.values32, k * rows.row_step, rows.column_step, rows.n_features, c, v)
+            _dense_axpy(rows.values32, dense_start(rows, k), rows.column_step, rows.n_features, c, v)
     else:
         rows.kernel_axpy(k, c, v)
 

@@ -50,7 +50,9 @@ cdef class Rows:
         self.values64 = self.values32 = None
         self.columns32 = self.columns64 = None
         self.starts32 = self.starts64 = None
-        self.n_dense_row = -1
+        self.ends32 = self.ends64 = None
+        self.chosen = None
+        self.n_of_part = self.n_dense_row = -1
         self.nonzero_count = 0, 0
         _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_step)
         self.n_rows = n_rows
@@ -64,9 +66,9 @@ cdef class Rows:
                 self.values32 = values
         if columns is not None:
             if columns.dtype == np.int32:
-                self.columns32, self.starts32 = columns, starts
+                self.columns32, self.starts32, self.ends32 = columns, starts, starts[1:]
             else:
-                self.columns64, self.starts64 = columns, starts
+                self.columns64, self.starts64, self.ends64 = columns, starts, starts[1:]
             if values is not None and has_whole_rows(columns, starts, n_features):
                 self.n_dense_row = n_features
         self.prefetch_step = CACHE_LINE if self.nbytes > LARGE else LARGE
@@ -88,6 +90,8 @@ cdef class Rows:
     @property
     def n_stored(self):
         """How many numbers are stored, zeros among them."""
+        if self.n_of_part >= 0:
+            return self.n_of_part
         if self.columns32 is not None:
             return self.columns32.shape[0]
         if self.columns64 is not None:
@@ -102,9 +106,9 @@ cdef class Rows:
         with nogil:
             for k in range(self.n_rows):
                 if self.starts32 is not None:
-                    most = max(most, self.starts32[k + 1] - self.starts32[k])
+                    most = max(most, self.ends32[k] - self.starts32[k])
                 else:
-                    most = max(most, self.starts64[k + 1] - self.starts64[k])
+                    most = max(most, self.ends64[k] - self.starts64[k])
         return most
 
     def has_nonzeros(self, Py_ssize_t least):
@@ -132,6 +136,49 @@ cdef class Rows:
                 k += 1
         self.nonzero_count = k, total   # one object: threads that count at the same time leave one of their counts
         return total
+
+    def part(self, indices not None):
+        """Some rows of this matrix, which share its arrays: Rows. Not of a kernel.
+
+        Parameters
+        ----------
+        indices : ndarray of int, shape (n,)
+            Which ones, in which order.
+
+        Raises
+        ------
+        ValueError
+            If the rows are those of a kernel, or an index is not in [0, n_rows).
+        """
+        cdef Rows result
+        if self.is_kernel:
+            raise ValueError("part of Rows must be of a stored matrix: the rows of a kernel depend on all samples.")
+        indices = np.asarray(indices, dtype=np.int64)
+        if len(indices) and not 0 <= indices.min() <= indices.max() < self.n_rows:
+            raise ValueError(
+                f"indices of Rows.part must be in [0, {self.n_rows}). Got {indices.min()} to {indices.max()}."
+            )
+        result = Rows.__new__(Rows)
+        result.values64, result.values32 = self.values64, self.values32
+        result.columns32, result.columns64 = self.columns32, self.columns64
+        result.starts32 = result.ends32 = result.starts64 = result.ends64 = result.chosen = None
+        result.n_rows, result.n_features = len(indices), self.n_features
+        result.row_step, result.column_step = self.row_step, self.column_step
+        result.n_dense_row, result.nonzero_count = self.n_dense_row, (0, 0)
+        if self.starts32 is not None:
+            starts, ends = np.asarray(self.starts32)[indices], np.asarray(self.ends32)[indices]
+            result.starts32, result.ends32 = starts, ends
+        elif self.starts64 is not None:
+            starts, ends = np.asarray(self.starts64)[indices], np.asarray(self.ends64)[indices]
+            result.starts64, result.ends64 = starts, ends
+        else:
+            result.chosen = indices if self.chosen is None else np.asarray(self.chosen)[indices]
+            result.n_of_part = result.n_rows * result.n_features
+            result.prefetch_step = self.prefetch_step
+            return result
+        result.n_of_part = int(np.sum(ends - starts, dtype=np.int64))
+        result.prefetch_step = self.prefetch_step
+        return result
 
     def sqnorms(self):
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""

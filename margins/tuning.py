@@ -92,6 +92,9 @@ class NewtonTuning:
         at least so many.
     averaged_iterates : int
         The first step starts from the mean of so many late weight vectors of the initial phase.
+    start_band : float
+        Along C, the first working set leaves out samples whose margin differs from 1 by more than this
+        multiple of what the last fit has changed margins by.
     near_gap, near_epochs : float, int
         With a smoothed loss, the initial phase gets `near_epochs` more epochs if its gap is at most
         `near_gap` times eps.
@@ -115,6 +118,7 @@ class NewtonTuning:
     accessed_share: float = 1 / 8
     min_accessed: int = 2000
     averaged_iterates: int = 16
+    start_band: float = 0.1
     near_gap: float = 60.0
     near_epochs: int = 3
 

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from margins._sparse import Rows, all_ones
 from margins.data.binary_data import rows_of
+from margins.kernels import RBF
 
 EXACT = settings(derandomize=True, deadline=None, max_examples=40)
 
@@ -193,3 +194,38 @@ def test_inconsistent_arrays_of_rows_are_rejected(change, message):
 def test_dense_rows_beyond_their_values_are_rejected(size, steps, message):
     with pytest.raises(ValueError, match=message):
         Rows(np.ones(size), 3, 4, row_step=steps[0], column_step=steps[1])
+
+
+@pytest.mark.parametrize("layout", sample_problems.LAYOUTS)
+@EXACT
+@given(problem=sample_problems.problems(max_features=11))
+def test_a_part_of_rows_computes_what_copied_rows_compute(layout, problem):
+    X, _ = problem
+    chosen = np.random.default_rng(len(X)).permutation(len(X))[: 1 + len(X) // 2]
+    X_layout = sample_problems.LAYOUTS[layout](X)
+    part, copied = rows_of(X_layout).part(chosen), rows_of(sample_problems.LAYOUTS[layout](X[chosen]))
+    v = np.arange(1.0, X.shape[1] + 1)
+    assert (part.n_rows, part.n_features) == X[chosen].shape
+    np.testing.assert_array_equal(part.products(v), X[chosen] @ v)
+    np.testing.assert_array_equal(part.sqnorms(), copied.sqnorms())
+    np.testing.assert_array_equal(part.pnorms(1.0), copied.pnorms(1.0))
+    assert (part.n_stored, part.longest()) == (copied.n_stored, copied.longest())
+    assert part.mean_nonzeros(99) == copied.mean_nonzeros(99)
+    n_nonzero = np.count_nonzero(X[chosen])
+    assert part.has_nonzeros(n_nonzero) and not part.has_nonzeros(n_nonzero + 1)
+    for k in range(len(chosen)):
+        w, expected = v.copy(), v.copy()
+        part.py_axpy(k, -3.0, w)
+        copied.py_axpy(k, -3.0, expected)
+        np.testing.assert_array_equal(w, expected)
+    nested = part.part(np.arange(len(chosen))[::-1].copy())
+    np.testing.assert_array_equal(nested.products(v), part.products(v)[::-1])
+
+
+def test_a_part_of_rows_is_of_rows_that_exist_and_are_stored():
+    rows = rows_of(np.eye(3))
+    with pytest.raises(ValueError, match=r"must be in \[0, 3\). Got 0 to 3"):
+        rows.part(np.array([0, 3]))
+    kernel = RBF(gamma=1.0).rows(np.eye(3), 1.0)
+    with pytest.raises(ValueError, match="must be of a stored matrix"):
+        kernel.part(np.array([0]))

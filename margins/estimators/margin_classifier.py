@@ -104,7 +104,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         """See `BaseMarginClassifier.phases`."""
         return self._plan(run.problem, run.is_warm).phases_of(run)
 
-    def _plan(self, problem, is_warm):
+    def _plan(self, problem, is_warm, start=None):
         return plan(
             problem,
             self.eps,
@@ -112,6 +112,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
             C=float(self.C),
             max_iter=self.max_iter,
             is_warm=is_warm,
+            start=start,
         )
 
     def _reads_gram(self, X):

@@ -1,5 +1,7 @@
 """Rows of a kernel matrix that is stored in full; dense blocks of columns of CSR, to compute it."""
 
+import numpy as np
+
 from libc.stdint cimport int64_t
 from margins._sparse cimport Rows, axpy, index_t, value_t
 
@@ -24,6 +26,13 @@ cdef class GramRows(Rows):
         self.is_kernel = True
         self.diagonal = diagonal
         self.matrix = matrix
+
+    def part(self, indices not None):
+        """The rows of the kernel matrix of some samples: GramRows, of copied elements."""
+        matrix = np.asarray(self.matrix.values64).reshape(self.n_rows, self.n_rows)
+        chosen = matrix[np.ix_(indices, indices)]
+        n = len(indices)
+        return GramRows(Rows(chosen.ravel(), n, n, row_step=n), np.asarray(self.diagonal)[indices])
 
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
         axpy(self.matrix, k, c, v)

@@ -17,7 +17,7 @@ class SquaredHinge(MaximumMarginLoss):
     Parameters
     ----------
     C : float or ndarray of float64, shape (m,)
-        Penalty of every sample.
+        Penalty of every sample; samples of penalty 0 are left out.
 
     See Also
     --------
@@ -39,6 +39,9 @@ class SquaredHinge(MaximumMarginLoss):
 
     def __init__(self, C):
         super().__init__(C)
+        is_left_out = np.equal(C, 0)
+        if is_left_out.any():  # its dual variable is 0, with any diagonal
+            C, self.upper = np.where(is_left_out, 1.0, C), np.where(is_left_out, 0.0, np.inf)
         self.diag = 1 / (2 * C)
 
     def value(self, margins):

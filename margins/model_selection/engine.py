@@ -82,7 +82,8 @@ class Engine:
         self.given = estimator
         self.estimator = seeded_estimator(estimator, self.seed)
         self._split(cvs)
-        self.why = True  # True: every fit of a search was in lockstep; else the reason
+        # True: every fit of a search was in lockstep, or along a path; else the reason.
+        self.lockstep = self.path = True
         self.shared = Shared(
             self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
         )
@@ -152,13 +153,21 @@ class Engine:
         folds = folds_of(splitter, *self.data.part(rows), name, self.caller)
         return [(rows[train], rows[test]) for train, test in folds]
 
-    def _reason_against_lockstep(self, settings):
-        from margins.model_selection.lockstep import reason_against
+    def _route(self, searches):
+        """How the settings of all searches are trained, as `Task` names it."""
+        from margins.model_selection import along_c, lockstep
 
+        settings = [setting for each in searches for setting in each]
         reason = self.scoring.reason_against_lockstep
-        if reason is None and hasattr(self.data.X, "iloc"):
-            reason = "X is a data frame"
-        return reason if reason is not None else reason_against(self.estimator, settings)
+        against_lockstep = reason or lockstep.reason_against(self.estimator, settings)
+        against_path = reason or along_c.reason_against(self.estimator, searches)
+        if self.lockstep is True and against_lockstep is not None:
+            self.lockstep = against_lockstep
+        if self.path is True and against_path is not None:
+            self.path = against_path
+        if against_lockstep is None:
+            return "lockstep"
+        return "path" if against_path is None else "alone"
 
     def versions(self):
         """Versions of all packages that results depend on: dict of str."""
@@ -198,7 +207,8 @@ class Engine:
             tables=tables,
             refit=self.scoring.refit,
             seed=self.seed,
-            lockstep=self.why,
+            lockstep=self.lockstep,
+            path=self.path,
             data=self.data.digest,
             versions=self.versions(),
         )
@@ -207,17 +217,12 @@ class Engine:
         """One stage of all searches at once: list of Table."""
         settings = [[before | each for each in self.stages[stage]] for before in fixed]
         seeded = [seeded_settings(each, self.seed) for each in settings]
-        reason = self._reason_against_lockstep(
-            [each for settings_of_search in seeded for each in settings_of_search]
-        )
-        lockstep = reason is None
-        if self.why is True and not lockstep:
-            self.why = reason
+        route = self._route(seeded)
         tasks, split = [], 0
         for search, settings_of_search in zip(self.searches, seeded, strict=True):
-            parts = chunks(settings_of_search, sum(map(len, self.searches)), lockstep)
+            parts = chunks(settings_of_search, sum(map(len, self.searches)), route)
             for _ in search:
-                tasks += [Task(split, part, lockstep) for part in parts]
+                tasks += [Task(split, part, route) for part in parts]
                 split += 1
         outcomes = self._run(tasks, bar)
         n_parts = len(outcomes) // split
@@ -254,7 +259,7 @@ class Engine:
         """Train on whole outer training sets with what the searches chose: list of Fold."""
         first = len(self.splits) - len(self.outer)
         tasks = [
-            Task(first + number, seeded_settings([setting], self.seed), False)
+            Task(first + number, seeded_settings([setting], self.seed), "alone")
             for number, setting in enumerate(chosen)
         ]
         return [

@@ -158,6 +158,10 @@ class Study:
     data : str
         Digest of X, y, weights and groups.
     versions : dict of str
+    path : bool or str
+        True if the fits of each search, which differ in C alone, were made along C, each from where the
+        one before had ended, as `margins.svm_path` makes them: scores are those of separate fits up to
+        `eps`. Else the reason why not.
 
     See Also
     --------
@@ -186,6 +190,7 @@ class Study:
     lockstep: bool | str
     data: str
     versions: dict[str, str]
+    path: bool | str = "not recorded"
 
     @property
     def metrics(self) -> list[str]:

@@ -110,4 +110,7 @@ def summary(study: "Study") -> str:
     ]
     how = "yes" if study.lockstep is True else f"no: {study.lockstep}"
     head = f"{study.protocol} of {study.estimator}, {study.refit} decides, seed {study.seed}"
-    return "\n".join([head, f"lockstep: {how}", "", aligned(rows), "", "chosen by", *frequencies])
+    lines = [head, f"lockstep: {how}"]
+    if study.path is True:
+        lines.append("path: yes, each fit began from the one of the next smaller C")
+    return "\n".join([*lines, "", aligned(rows), "", "chosen by", *frequencies])

@@ -10,7 +10,7 @@ from joblib import parallel_config
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import _safe_split
 
 from margins.data.structure import sealed
@@ -25,11 +25,15 @@ MIN_TASKS_IN_LOCKSTEP = 16
 
 
 class Task(NamedTuple):
-    """Settings to be trained on the training set, and scored on the test set, of one split."""
+    """Settings to be trained on the training set, and scored on the test set, of one split.
+
+    `route` says how: "alone", each by a fit of its own; "lockstep", all in one pass; "path", each from
+    where the one of the next smaller C has ended.
+    """
 
     split: int
     settings: list
-    lockstep: bool
+    route: str
 
 
 class Outcome(NamedTuple):
@@ -98,9 +102,11 @@ class Shared:
         return int(size) + self.y.nbytes + self.splits.nbytes
 
 
-def chunks(settings, n_splits, lockstep):
-    """Settings divided into parts, so that there are enough tasks: list of list."""
-    enough = MIN_TASKS_IN_LOCKSTEP if lockstep else MIN_TASKS
+def chunks(settings, n_splits, route):
+    """Settings divided into parts, so that there are enough tasks: list of list. A path is one task."""
+    if route == "path":
+        return [settings]
+    enough = MIN_TASKS_IN_LOCKSTEP if route == "lockstep" else MIN_TASKS
     n_chunks = min(len(settings), -(-enough // n_splits))
     ends = [len(settings) * index // n_chunks for index in range(n_chunks + 1)]
     return [settings[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
@@ -114,7 +120,7 @@ def run(shared, number, task):
     current = [None]
     try:
         with config_context(**shared.config), parallel_config("sequential", n_jobs=1):
-            return number, (_in_lockstep if task.lockstep else _one_by_one)(shared, task, current)
+            return number, ROUTES[task.route](shared, task, current)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit too: a fit must not end the process
@@ -160,20 +166,41 @@ def _in_lockstep(shared, task, current):
     train, test = shared.splits[task.split]
     X, y = shared.X, shared.y
     weight = part_of(shared.sample_weight, train)
+    X_train, X_test = (sealed(_safe_indexing(X, rows), X) for rows in (train, test))
     begin = time.perf_counter()
     trained = scores_in_lockstep(
-        shared.estimator,
-        task.settings,
-        sealed(X[train], X),
-        y[train],
-        sealed(X[test], X),
-        sample_weight=weight,
+        shared.estimator, task.settings, X_train, y[train], X_test, sample_weight=weight
     )
+    return _scored(shared, trained, X_test, y[test], begin)
+
+
+def _along_c(shared, task, current):
+    from margins.model_selection.along_c import scores_along_c
+
+    train, test = shared.splits[task.split]
+    current[0] = task.settings[0]
+    classifier = clone(shared.estimator).set_params(**clone(task.settings[0], safe=False))
+    X_train, y_train = _safe_split(classifier, shared.X, shared.y, train)
+    X_test, y_test = _safe_split(classifier, shared.X, shared.y, test, train)
+    X_train, X_test = sealed(X_train, shared.X), sealed(X_test, shared.X)
+    weight = part_of(shared.sample_weight, train)
+    Cs = [setting["C"] for setting in task.settings]
+    begin = time.perf_counter()
+    trained = scores_along_c(classifier, Cs, X_train, y_train, X_test, sample_weight=weight)
+    return _scored(shared, trained, X_test, y_test, begin)
+
+
+# How the settings of a task are trained.
+ROUTES = {"alone": _one_by_one, "lockstep": _in_lockstep, "path": _along_c}
+
+
+def _scored(shared, trained, X_test, y_test, begin):
+    """The outcome of settings that were trained together, from a time on."""
     fitted = time.perf_counter()
-    outcomes = shared.scoring.of_all(trained, X[test], y[test])
+    outcomes = shared.scoring.of_all(trained, X_test, y_test)
     end = time.perf_counter()
     # The seconds are those of all settings together: each gets an equal share.
-    n_settings = len(task.settings)
+    n_settings = len(trained)
     fit_time, score_time = (fitted - begin) / n_settings, (end - fitted) / n_settings
     return _outcome(outcomes, [fit_time] * n_settings, [score_time] * n_settings)
 

@@ -61,7 +61,7 @@ def why_not_of(solver, problem):
     return CLASSES[solver].why_not(problem) if solver in CLASSES else None
 
 
-def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, tuning=TUNING):
+def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, start=None, tuning=TUNING):
     """Choose the solvers of a problem.
 
     Parameters
@@ -76,6 +76,8 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, tu
         Maximum number of full epochs.
     is_warm : bool
         True: a run begins from dual variables that are expected to be near the solution.
+    start : margins.solvers.newton.newton.NewtonStart, optional
+        From which Newton steps start, if the plan begins with them.
     tuning : margins.tuning.Tuning, optional
 
     Returns
@@ -87,7 +89,7 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, tu
     ValueError
         If the solver is not applicable; the error says why.
     """
-    planner = _Planner(problem, eps, C, max_iter, is_warm, tuning)
+    planner = _Planner(problem, eps, C, max_iter, is_warm, start, tuning)
     if problem.has_free_intercept:
         why_not = why_not_of("decomposition", problem)
         if why_not is not None:
@@ -110,9 +112,10 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, tu
 class _Planner:
     """Decides on the phases of a problem: one method for each choice, and the choice of one."""
 
-    def __init__(self, problem, eps, C, max_iter, is_warm, tuning):
+    def __init__(self, problem, eps, C, max_iter, is_warm, start, tuning):
         self.problem, self.eps, self.max_iter, self.tuning = problem, eps, max_iter, tuning
         self.is_warm = is_warm
+        self.start = start
         self.costs = Costs(problem, tuning)
         self.phase = PhaseBuilder(eps, C, tuning)
 
@@ -228,11 +231,11 @@ class _Planner:
 
     def _newton_solver(self):
         """Newton steps with a Hessian that is stored, if it is small."""
-        costs, newton = self.costs, self.tuning.newton
+        costs, newton, reduction = self.costs, self.tuning.newton, self._epoch_reduction()
         if costs.has_small_hessian:
-            return NewtonSolver(None, costs.adds_in_blocks, self._epoch_reduction(), newton)
+            return NewtonSolver(None, costs.adds_in_blocks, reduction, newton, self.start)
         max_read = newton.max_product_ratio * costs.product_passes * self.problem.n_samples
-        return NewtonSolver(max_read, False, self._epoch_reduction(), newton)
+        return NewtonSolver(max_read, False, reduction, newton, self.start)
 
     def _epoch_reduction(self):
         """The share of its first gap at which an epoch of Newton steps ends; 0: none."""

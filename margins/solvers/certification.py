@@ -5,7 +5,7 @@ import math
 from margins.losses.base import NOTHING
 
 
-def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None):
+def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=None):
     """The bounds of the optimum by a model and dual variables: one pass over all samples.
 
     Parameters
@@ -20,6 +20,8 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None):
         The threshold of the score.
     scale : float, optional
         The factor from the hypothesis to the model; None: the one of least objective.
+    products : ndarray of float64, shape (m,), optional
+        w.y_k, if they are known; overwritten.
 
     Returns
     -------
@@ -28,7 +30,8 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None):
     products : ndarray of float64, shape (m,)
         w.y_k - theta l_k of the model.
     """
-    products = hypothesis.products(data)
+    if products is None:
+        products = hypothesis.products(data)
     sqnorm = hypothesis.ordinary_sqnorm(data)
     if theta != 0:
         products -= theta * data.signs

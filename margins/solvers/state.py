@@ -219,6 +219,30 @@ class RunState:
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
 
+    def continue_from(self, before, factor):
+        """Begin from the weights of a run over the same rows, multiplied by a factor; no row is read.
+
+        Parameters
+        ----------
+        before : RunState
+            Its hypothesis is its weight vector, and its products are known.
+        factor : float
+            By which dual variables may be multiplied: that of their upper bounds.
+        """
+        weights = before.weights
+        upper = of_each(self.loss.upper, len(self.data))
+        combination = factor * weights.weights
+        if self.data.rows.is_kernel or self.data.sqrho > 0:
+            bias = math.sqrt(self.data.sqrho) * factor * weights.label_sum
+            combination = np.append(combination, bias)
+        self.weights.assign(self.data, np.minimum(factor * weights.dual, upper), combination)
+        self.certify(factor * before.products)
+        self.is_warm = self.weights.dual_sum > 0
+
+    def release(self):
+        """Release what only a run that begins from this one reads: solver and products."""
+        self.solver = self.products = None
+
     def set_threshold(self, theta):
         """Make theta the threshold of the score, which is then ``a.x - theta``."""
         self.theta = theta
@@ -251,8 +275,9 @@ class RunState:
         self._forget_dual_unless(before)
         return True
 
-    def certify(self):
-        """Compute the certificate of the hypothesis as it is: one pass over all samples."""
+    def certify(self, products=None):
+        """Compute the certificate of the hypothesis as it is: one pass over all samples, unless its
+        products with them are known."""
         self.products = None  # so that memory holds only one such array at a time
         bounds, self.products = bounds_of(
             self.hypothesis,
@@ -261,6 +286,7 @@ class RunState:
             self.loss,
             self.theta,
             self.options.model_scale,
+            products,
         )
         self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale

@@ -164,11 +164,12 @@ def test_arrays_reach_processes_by_memory_map(monkeypatch):
 @pytest.mark.parametrize("n_splits", [1, 3, 100, 1000])
 def test_chunks_keep_the_order_and_are_many_enough(n_settings, n_splits):
     settings = list(range(n_settings))
-    for lockstep, enough in ((False, MIN_TASKS), (True, MIN_TASKS_IN_LOCKSTEP)):
-        parts = chunks(settings, n_splits, lockstep)
+    for route, enough in (("alone", MIN_TASKS), ("lockstep", MIN_TASKS_IN_LOCKSTEP)):
+        parts = chunks(settings, n_splits, route)
         assert [each for part in parts for each in part] == settings and all(parts)
         assert len(parts) * n_splits >= min(enough, n_settings * n_splits)
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
+    assert chunks(settings, n_splits, "path") == [settings]
 
 
 class Terminal(io.StringIO):

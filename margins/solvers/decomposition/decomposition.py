@@ -73,7 +73,7 @@ class DecompositionSolver(Solver):
             return "it computes rows of a kernel matrix, and linear data have none"
         data, loss = problem.data, problem.loss
         largest = max(float(data.ordinary_sqnorms.max()), data.rows.blocks.max_sqnorm, np.max(loss.diag))
-        if largest > MAX_SINGLE or np.min(loss.upper) < 1 / MAX_SINGLE:
+        if largest > MAX_SINGLE or _least_positive(loss.upper) < 1 / MAX_SINGLE:
             return "kernel values, rows or penalties are outside of the range of single precision"
         return None
 
@@ -247,6 +247,7 @@ class DecompositionSolver(Solver):
     def _sum_what_counts(self):
         """The same of the support vectors and of samples that seem to count: which, ndarray of bool."""
         counts = (self._state().margins < 1 + CLEARANCE) | (self._alpha > 0)
+        counts |= self._upper == 0  # samples that are left out: those of a test set
         self._sum(counts)
         return counts
 
@@ -266,6 +267,12 @@ class DecompositionSolver(Solver):
     def _give(self, run, v):
         """Make the dual variables, and v, those of the run."""
         run.weights.assign(run.data, self._alpha, np.append(v, math.sqrt(self._sqrho) * self._label_sum))
+
+
+def _least_positive(upper):
+    """The least upper bound, but for those of samples that are left out: float."""
+    upper = np.asarray(upper)
+    return float(np.min(upper, initial=math.inf, where=upper > 0))
 
 
 def _largest(values, n):

@@ -62,6 +62,14 @@ cdef class DenseHessian(Hessian):
         """The lower triangle of the sum: ndarray of float64, shape (n, n)."""
         return np.tril(np.asarray(self.sum)[:, :-1])
 
+    def begin(self, const double[:, ::1] matrix not None):
+        """Begin with all samples included, given the lower triangle of their sum, shape (n, n)."""
+        cdef Py_ssize_t i, j
+        for i in range(self.sum.shape[0]):
+            for j in range(i + 1):
+                self.sum[i, j] = matrix[i, j]
+        self.is_included[:] = 1
+
     cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
         """Add the samples that have become free, and subtract those that are no longer free.
 

@@ -18,14 +18,17 @@ linear SVMs; Yan & Li (2020), An efficient augmented Lagrangian method for suppo
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from margins.data.binary_data import array_of_each
 from margins.linalg.threads import one_thread
+from margins.losses import Loss
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.base import EpochReport, PrimalPoint, Solver
 from margins.solvers.newton._dense_hessian import DenseHessian
+from margins.solvers.newton._hessian import Hessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 from margins.solvers.newton._objective import (
     Objective,
@@ -35,6 +38,39 @@ from margins.solvers.newton._objective import (
     working_set_of,
 )
 from margins.tuning import TUNING
+
+
+# A working set of more than this share of the samples is extended to all: copies of it would cost more.
+MOST = 0.9
+
+
+class NewtonStart(NamedTuple):
+    """Where a solver has ended, for one over the same samples with a multiple of its penalties.
+
+    Attributes
+    ----------
+    w, margins : ndarrays of float64
+        As `PrimalPoint` has them.
+    hessian : Hessian
+        It is changed by the solver that starts.
+    curvature : ndarray of float64, shape (m,)
+        Of the Hessian.
+    first_loss : margins.losses.Loss
+        To whose penalties the curvature belongs.
+    band : float
+        By how much its last epoch has changed margins.
+    alpha, upper : ndarray of float64, shape (m,), or None
+        Dual variables and their upper bounds; not read if the loss is smooth.
+    """
+
+    w: np.ndarray
+    margins: np.ndarray
+    hessian: Hessian
+    curvature: np.ndarray
+    first_loss: Loss
+    band: float = math.inf
+    alpha: np.ndarray | None = None
+    upper: np.ndarray | None = None
 
 
 class NewtonSolver(Solver):
@@ -54,13 +90,17 @@ class NewtonSolver(Solver):
         Of a smoothed loss: an epoch ends at this share of its first gap, if not at the required one; 0:
         only at the required one.
     tuning : margins.tuning.NewtonTuning, optional
+    start : NewtonStart, optional
+        Of a solver over the same samples whose penalties are a multiple of these.
     """
 
     name = "newton"
 
-    def __init__(self, max_read=None, in_blocks=False, epoch_reduction=0.0, tuning=TUNING.newton):
+    def __init__(
+        self, max_read=None, in_blocks=False, epoch_reduction=0.0, tuning=TUNING.newton, start=None
+    ):
         self._max_read, self._in_blocks = max_read, in_blocks
-        self._reduction, self._tuning = epoch_reduction, tuning
+        self._reduction, self._tuning, self._start = epoch_reduction, tuning, start
 
     @classmethod
     def why_not(cls, problem):
@@ -77,6 +117,14 @@ class NewtonSolver(Solver):
         m, n_features = len(data), data.rows.n_features
         self._rho = rho = math.sqrt(data.sqrho)
         self._all = np.arange(m, dtype=np.int32)
+        self.upper = array_of_each(loss.upper, m)
+        self._least_gap, self._n_stalled = math.inf, 0
+        self._best_value = -math.inf
+        self._best = None  # dual variables, and the multiple of them that is feasible
+        self._has_best = False  # the run as it is
+        if self._start is not None:
+            self._continue(self._start)
+            return
         self.w = np.empty(n_features + (rho > 0))
         start, scale = run.hypothesis, run.primal_scale
         if not loss.is_smooth and scale < self._tuning.zero_scale * run.dual_scale:
@@ -86,7 +134,6 @@ class NewtonSolver(Solver):
             self.w[-1] = scale * rho * start.label_sum
         self.margins = np.zeros(m) if run.products is None else scale * run.products
         run.rescale_to_feasible()
-        self.upper = array_of_each(loss.upper, m)
         if loss.is_smooth:
             self.factor = 1.0
             self.curvature = array_of_each(1 / loss.diag, m)
@@ -96,10 +143,38 @@ class NewtonSolver(Solver):
             self.curvature = smoothing_curvature(self.upper, data.ordinary_sqnorms)
             self.alpha = np.minimum(run.weights.dual, self.upper)
         self._band = math.inf
-        self._hessian = self._new_hessian()
-        self._least_gap, self._n_stalled = math.inf, 0
-        self._best_value = -math.inf
-        self._best = None  # dual variables, and the multiple of them that is feasible
+        self._hessian, self._first_loss = self._new_hessian(), loss
+
+    def _continue(self, start):
+        """Start from where another solver has ended, whose penalties are a multiple of these.
+
+        The Hessian is a sum over the penalties of the first solver; what they are multiplied by is in
+        `factor`. Dual variables at their upper bound stay there, and the others grow by as much.
+        """
+        self.w, self.margins = start.w, start.margins
+        self._band = self._tuning.start_band * start.band
+        self.curvature, self._hessian, self._first_loss = start.curvature, start.hessian, start.first_loss
+        if self.loss.is_smooth:
+            self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
+            self.alpha = np.clip(self.factor * self.curvature * (1 - self.margins), 0, self.upper)
+            return
+        self.factor = self._tuning.first_factor * _first(self.upper) / _first(start.first_loss.upper)
+        ratio = _first(self.upper) / _first(start.upper)
+        self.alpha = np.where(start.alpha == start.upper, self.upper, ratio * start.alpha)
+
+    @property
+    def end(self):
+        """Where the solver has ended: NewtonStart. Its Hessian is that of the solver itself."""
+        return NewtonStart(
+            self.w,
+            self.margins,
+            self._hessian,
+            self.curvature,
+            self._first_loss,
+            self._band,
+            self.alpha,
+            self.upper,
+        )
 
     def epoch(self, run):
         """See `Solver.epoch`."""
@@ -122,13 +197,11 @@ class NewtonSolver(Solver):
             n_steps = objective.minimise(
                 tuning.gap_share * required, self._reduction * objective.gap, tuning.max_steps
             )
-        if working_set is self._all and objective.is_exact:
-            margins = objective.margins
-        else:
-            margins = products(self.data, self._all, objective.w)
-        band, gap = mean_distance(margins, self.margins), objective.gap
+        margins = self._margins_after(n_steps, objective, working_set)
+        gap = objective.gap
+        band = mean_distance(margins, self.margins) if n_steps > 0 else self._band
         n_accesses = m + n_steps * len(working_set) + hessian.n_read - n_read
-        if not math.isfinite(gap + band):
+        if not math.isfinite(gap) or math.isnan(band):
             return self._end(run, n_accesses)
         self._band = band
         self.w, self.margins, self.factor = objective.w, margins, loss.factor
@@ -145,6 +218,7 @@ class NewtonSolver(Solver):
         if n_steps == 0 or self._n_stalled >= tuning.patience:
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_accesses)
+        self._has_best = False
         return EpochReport(
             len(working_set),
             n_accesses,
@@ -153,15 +227,31 @@ class NewtonSolver(Solver):
             dual_is_feasible=True,
         )
 
+    def _margins_after(self, n_steps, objective, working_set):
+        """w.y_k of all samples after steps: ndarray of float64, shape (m,)."""
+        if n_steps == 0:
+            return self.margins
+        if not objective.is_exact:  # interpolated along a step, with rounding errors
+            return products(self.data, self._all, objective.w)
+        if working_set is self._all:
+            return objective.margins
+        margins, is_other = np.empty(len(self.data)), np.ones(len(self.data), dtype=bool)
+        is_other[working_set] = False
+        others = np.flatnonzero(is_other).astype(np.int32)
+        margins[working_set] = objective.margins
+        margins[others] = products(self.data, others, objective.w)
+        return margins
+
     def _keep_best(self, weights, scale):
         """Keep these dual variables, feasible at `scale`, if their dual value is the best so far."""
         value = scale * weights.dual_sum - 0.5 * scale * scale * weights.sqnorm
-        if value > self._best_value and weights.dual_sum > 0:
+        self._has_best = value > self._best_value and weights.dual_sum > 0
+        if self._has_best:
             self._best_value, self._best = value, (weights.dual, scale)
 
     def _end(self, run, n_accesses):
         """Give the run the best dual variables: rounding may have spoilt those of w."""
-        if self._best is not None:
+        if self._best is not None and not self._has_best:
             dual, scale = self._best
             run.weights.assign(self.data, np.minimum(scale * dual, self.upper))
         return EpochReport(0, n_accesses, primal=self._point(run), dual_is_feasible=True)
@@ -182,11 +272,15 @@ class NewtonSolver(Solver):
         working_set = working_set_of(
             self.margins, self.alpha, self.upper, self._hessian.included, self._band
         )
+        if len(working_set) > MOST * len(self.data):
+            return self._all, np.zeros(len(self.w)), 0.0
+        if self.loss.is_smooth and not self.loss.has_upper_bounds:
+            return working_set, np.zeros(len(self.w)), 0.0  # the dual variables of the others are 0
         rest = self.alpha.copy()
         rest[working_set] = 0
         value = float(rest.sum())
         if self.loss.is_smooth and self.loss.has_upper_bounds:
-            value -= 0.5 * float(rest @ (rest / self.curvature))  # D_k alpha_k^2 / 2
+            value -= 0.5 * float(rest @ (rest / (self.factor * self.curvature)))  # D_k alpha_k^2 / 2
         return working_set, combination(self.data, self._all, rest), value
 
     def _smooth_loss(self, working_set):
@@ -201,3 +295,8 @@ class NewtonSolver(Solver):
     def _copy_of(self, values, working_set):
         """A copy of the values of a working set."""
         return values.copy() if working_set is self._all else values[working_set]
+
+
+def _first(value):
+    """The first of the values of all samples, or the one that they have in common: float."""
+    return float(np.ravel(value)[0])

@@ -1,0 +1,285 @@
+"""Selection of C by cross-validation: all folds along their paths in one call."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from margins.data.samples import Samples
+from margins.data.types import Folds, MatrixLike, Metric
+from margins.data.validation import validate_points, validate_samples
+from margins.estimators._typed import BaseEstimator, ClassifierMixin
+from margins.estimators.along_c import TrainingSet
+from margins.estimators.base import restored_on_error
+from margins.estimators.declared import Declared
+from margins.estimators.exclusive import exclusive
+from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.names import Caller
+from margins.estimators.path import grid_of
+from margins.kernels.kernel import Kernel
+from margins.kernels.selection import kernel_of
+from margins.losses import Loss
+from margins.model_selection.folds import folds_of, listed
+from margins.model_selection.path_scores import FoldFit, scores_along_c
+from margins.model_selection.scoring import Scoring
+from margins.parameters import BOOLEAN, check_parameters, parameter
+
+
+class _Anything:
+    """A constraint of parameters that are checked elsewhere, by what they are to be."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    def contains(self, value: Any) -> bool:
+        return True
+
+
+def _same(name: str) -> Any:
+    """The declaration of a parameter of MarginClassifier."""
+    field = MarginClassifier.__dataclass_fields__[name]
+    return dataclasses.field(default=field.default, metadata=field.metadata)
+
+
+class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
+    """MarginClassifier with C selected by cross-validation, all folds and values of C in one call.
+
+    Every fold is trained along C, each fit from where the one before has ended, to a proof of its own;
+    see `svm_path`. The folds share one matrix X, of which no row is copied, the sums from which Newton
+    steps begin, and, with a kernel, one cache of its rows. The C of the best mean score is selected,
+    of equal ones the first in `Cs`, and a `MarginClassifier` is fitted to all samples with it.
+
+    Parameters and attributes have the names of `LogisticRegressionCV`, the latter in the form of
+    ``use_legacy_attributes=False``. Fitted, besides the attributes of that classifier:
+
+    - ``C_`` : float, the C selected.
+    - ``Cs_`` : ndarray of float64, shape (n_cs,), all values of C.
+    - ``scores_`` : ndarray of float64, shape (n_folds, n_cs), the metric of every test set.
+    - ``fold_fits_`` : list of list of list, for each fold, C and binary problem: `certificate`,
+      `converged`, `n_iter` and `solver`.
+    - ``estimator_`` : the MarginClassifier fitted to all samples; only with ``refit=True``.
+
+    A kernel's `gamma` that depends on the samples is that of all of them, for all folds. Of folds that
+    leave out a class, the others are trained.
+
+    See Also
+    --------
+    svm_path : Fits along C, without folds.
+    margins.model_selection.parameter_search : Any grid of any classifier.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifier = margins.MarginClassifierCV(Cs=5).fit(X / X.max(axis=0), y)
+    >>> classifier.C_, classifier.scores_.shape
+    (1.0, (5, 5))
+    >>> all(problem.converged for fold in classifier.fold_fits_ for [problem] in fold)
+    True
+    """
+
+    Cs: int | ArrayLike = parameter(
+        _Anything("an integer >= 1, or an array of float, in (0, inf)"),
+        "The values of C. An integer: so many from 1e-4 to 1e4, on a logarithmic scale.",
+        default=10,
+    )
+    cv: Folds | None = parameter(
+        _Anything("None, an integer >= 2, a splitter, or an iterable of (train, test)"),
+        "An integer: as many folds, stratified and not shuffled, as GridSearchCV's; None: 5.",
+        default=None,
+    )
+    scoring: Metric | None = parameter(
+        _Anything("None, the name of a metric, or a callable (estimator, X, y) -> float"),
+        "The metric of the test sets, as scikit-learn's; None: accuracy. Samples are not weighted.",
+        default=None,
+    )
+    refit: bool = parameter(
+        BOOLEAN,
+        "False: select `C_` only, without the fit to all samples.",
+        default=True,
+    )
+    loss: str | type[Loss] = _same("loss")
+    eps: float = _same("eps")
+    solver: Literal["auto", "newton", "decomposition", "conjugate", "unlearning", "dcd"] = _same(
+        "solver"
+    )
+    fit_intercept: bool = _same("fit_intercept")
+    intercept_scaling: float = _same("intercept_scaling")
+    penalize_intercept: bool = _same("penalize_intercept")
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = _same("class_weight")
+    kernel: str | Kernel | Callable[[Any, Any], Any] = _same("kernel")
+    degree: int = _same("degree")
+    gamma: float | Literal["scale", "auto"] = _same("gamma")
+    coef0: float = _same("coef0")
+    cache_size: float = _same("cache_size")
+    max_iter: int = _same("max_iter")
+    random_state: int | np.random.RandomState | None = _same("random_state")
+    n_jobs: int | None = _same("n_jobs")
+    verbose: int = _same("verbose")
+
+    if TYPE_CHECKING:  # no parameters
+        C_: float
+        Cs_: NDArray[np.float64]
+        scores_: NDArray[np.float64]
+        fold_fits_: list[list[list[FoldFit]]]
+        estimator_: MarginClassifier
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Train all folds along C, select C, and train on all samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+        sample_weight : array-like of float, shape (n_samples,), optional
+            Multiplies C of every sample, of fits; test scores are not weighted.
+        groups : array-like, shape (n_samples,), optional
+            For the splitter: samples of one group stay together.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not allowed; before any training.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a fit ends before its accuracy is proven.
+        """
+        check_parameters(self)
+        caller = Caller(self, "fit")
+        Cs = grid_of(self.Cs, caller)
+        scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
+        estimator = self._classifier()
+        estimator._check_parameters()
+        with exclusive(self, "fit"), restored_on_error(self):
+            self._fit(X, y, sample_weight, groups, Cs, scoring, estimator, caller)
+        return self
+
+    def _fit(self, X, y, sample_weight, groups, Cs, scoring, estimator, caller):
+        X, y, codes = validate_samples(self, X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        cv = check_cv(listed(5 if self.cv is None else self.cv), y, classifier=True)
+        folds = folds_of(cv, X, y, groups, "cv", caller)
+        estimator.classes_, estimator.n_features_in_ = self.classes_, self.n_features_in_
+        estimator.kernel_ = kernel_of(estimator, X)
+        samples = Samples(X, codes, 1.0, np.arange(len(y)), len(y))
+        order = np.argsort(Cs, kind="stable")
+        found, fits = scores_along_c(
+            TrainingSet(estimator, samples),
+            X,
+            y,
+            folds,
+            Cs[order],
+            scoring,
+            sample_weight,
+            self.n_jobs,
+        )
+        self._forget()
+        places = np.argsort(order)  # of the values as given
+        self.Cs_, self.scores_ = Cs, found[:, places]
+        self.fold_fits_ = [[fold[place] for place in places] for fold in fits]
+        self._warn()
+        means = self.scores_.mean(axis=0)
+        if np.isnan(means).all():
+            raise ValueError(f"scoring of {caller} must give numbers. Got nan for every C.")
+        self.C_ = float(Cs[np.nanargmax(means)])
+        if self.refit:
+            self.estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
+            self._adopt(self.estimator_)
+
+    def _classifier(self, C=1.0):
+        """The classifier of one value of C: MarginClassifier."""
+        params = self.get_params(deep=False)
+        names = MarginClassifier().get_params(deep=False).keys()
+        return MarginClassifier(C=C, **{name: params[name] for name in params if name in names})
+
+    def _forget(self):
+        """Delete the attributes of the last fit that this one may not set."""
+        for name in [*getattr(self, "_adopted", ()), "estimator_"]:
+            vars(self).pop(name, None)
+        self._adopted = ()
+
+    def _adopt(self, classifier):
+        """Take over the fitted attributes of a classifier."""
+        fitted = {
+            name: value
+            for name, value in vars(classifier).items()
+            if name.endswith("_") and not name.startswith("_") and name not in vars(self)
+        }
+        vars(self).update(fitted)
+        self._adopted = tuple(fitted)
+
+    def _warn(self):
+        """Warn of fits in folds that have not reached their accuracy."""
+        gaps = [
+            problem.certificate.gap
+            for fold in self.fold_fits_
+            for fits in fold
+            for problem in fits
+            if not problem.converged
+        ]
+        if gaps:
+            warnings.warn(
+                f"{self._display_name()} did not converge in {len(gaps)} fits of folds: the largest "
+                f"relative duality gap is {max(gaps):.3g}. `fold_fits_` has all of them.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Signed scores of the classifier with the C selected.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+            With ``kernel="precomputed"``: K(x, training sample), shape (n_samples, n_training_samples).
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        check_is_fitted(self, "estimator_")
+        scores = self.estimator_._scores(validate_points(self, X))
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
+        """The class with the largest score; for two classes, the second if its score is positive.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags

@@ -1,0 +1,150 @@
+"""Paths along C: every fit is true of its own problem, and begins from its neighbour."""
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+from certified_problems import assert_true, examples, problems
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins.estimators.path import grid_of
+
+CS = [0.01, 0.3, 5.0, 200.0]
+SETTINGS = [
+    {},
+    {"loss": "hinge"},
+    {"solver": "conjugate"},
+    {"solver": "dcd", "loss": "hinge"},
+    {"kernel": "rbf", "gamma": 0.5},
+    {"kernel": "rbf", "gamma": 0.5, "loss": "hinge"},
+    {"kernel": "rbf", "gamma": 0.5, "loss": "hinge", "penalize_intercept": False},
+]
+IDS = ["-".join(map(str, params.values())) or "default" for params in SETTINGS]
+each_setting = pytest.mark.parametrize("params", SETTINGS, ids=IDS)
+
+
+def tumours():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X / X.max(axis=0), y
+
+
+def assert_agree(one, other):
+    """Two fits of one problem: no dual value of either exceeds a primal value of the other."""
+    for left, right in ((one, other), (other, one)):
+        for mine, theirs in zip(left.certificates_, right.certificates_, strict=True):
+            assert mine.dual <= theirs.primal * (1 + 1e-9)
+
+
+@each_setting
+@pytest.mark.parametrize("load", [tumours, lambda: load_iris(return_X_y=True)], ids=["two", "three"])
+def test_every_fit_of_a_path_is_one_of_its_own_problem(load, params):
+    X, y = load()
+    Cs = CS[:3] if params.get("solver") == "dcd" else CS  # it takes thousands of epochs for large ones
+    path = margins.svm_path(X, y, Cs, eps=1e-3, random_state=0, **params)
+    assert path.converged.all()
+    for C, fitted in zip(Cs, path.classifiers, strict=True):
+        alone = margins.MarginClassifier(C=C, eps=1e-3, random_state=0, **params).fit(X, y)
+        assert fitted.C == C and fitted.get_params() == alone.get_params()
+        assert_agree(fitted, alone)
+        assert all(each.gap <= 2.1e-3 for each in fitted.certificates_)
+        assert np.mean(fitted.predict(X) == alone.predict(X)) > 0.98
+
+
+@examples(60)
+@given(
+    problem=problems(C=(1.0,)),
+    loss=st.sampled_from(["squared_hinge", "hinge"]),
+    solver=st.sampled_from(["auto", "newton", "conjugate"]),
+    seed=st.integers(0, 99),
+)
+def test_certificates_and_dual_variables_of_a_path_are_true(problem, loss, solver, seed):
+    problem = dataclasses.replace(problem, loss=loss)
+    Cs = 10.0 ** np.random.default_rng(seed).uniform(-2, 2, 4)
+    params = problem.params
+    del params["C"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        path = margins.svm_path(
+            problem.X,
+            problem.y,
+            Cs,
+            sample_weight=problem.weight,
+            eps=1e-3,
+            random_state=0,
+            solver=solver,
+            **(params | {"loss": loss}),
+        )
+    for C, classifier in zip(Cs, path.classifiers, strict=True):
+        assert_true(dataclasses.replace(problem, C=float(C)), classifier)
+
+
+def test_results_are_in_the_order_given_and_do_not_depend_on_it():
+    X, y = tumours()
+    ascending = margins.svm_path(X, y, CS, random_state=0)
+    mixed = margins.svm_path(X, y, [5.0, 0.01, 200.0, 0.3], random_state=0)
+    np.testing.assert_array_equal(mixed.Cs, [5.0, 0.01, 200.0, 0.3])
+    np.testing.assert_array_equal(mixed.coefs[[1, 3, 0, 2]], ascending.coefs)
+    assert mixed.coefs.shape == (4, 1, 30) and mixed.intercepts.shape == (4, 1)
+    assert [len(each) for each in mixed.certificates] == [1] * 4
+    assert mixed.decision_function(X[:7]).shape == (4, 7)
+    np.testing.assert_array_equal(mixed.classes, [0, 1])
+    assert len(mixed) == 4 and "4 values of C, 0.01 to 200; 4 proven" in repr(mixed)
+
+
+def test_results_do_not_depend_on_threads():
+    X, y = load_iris(return_X_y=True)
+    one, two = (margins.svm_path(X, y, CS, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.coefs, two.coefs)
+    np.testing.assert_array_equal(one.intercepts, two.intercepts)
+
+
+@pytest.mark.parametrize(
+    ("params", "n_copies"),
+    [({}, 20), ({"kernel": "rbf"}, 1), ({"kernel": "rbf", "loss": "hinge"}, 1)],
+    ids=["linear", "rbf", "rbf-hinge"],
+)
+def test_a_path_accesses_fewer_samples_than_fits_alone(params, n_copies):
+    X, y = tumours()
+    X, y, Cs = np.tile(X, (n_copies, 1)), np.tile(y, n_copies), np.logspace(-3, 3, 9)
+    path = margins.svm_path(X, y, Cs, eps=1e-3, random_state=0, **params)
+    alone = [margins.MarginClassifier(C=C, eps=1e-3, random_state=0, **params).fit(X, y) for C in Cs]
+    n_accesses = [sum(each.n_accesses_ for each in fits) for fits in (path.classifiers, alone)]
+    assert n_accesses[0] < 0.9 * n_accesses[1]
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_weights_of_samples_and_classes_count_in_every_fit(kernel):
+    X, y = tumours()
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.5], len(y))
+    params = {"eps": 1e-3, "class_weight": {0: 2.0}, "kernel": kernel, "random_state": 0}
+    path = margins.svm_path(X, y, CS, sample_weight=weight, **params)
+    for C, fitted in zip(CS, path.classifiers, strict=True):
+        assert_agree(fitted, margins.MarginClassifier(C=C, **params).fit(X, y, weight))
+
+
+def test_a_fit_that_is_not_proven_is_reported_with_its_C():
+    X, y = tumours()
+    with pytest.warns(ConvergenceWarning, match=r"svm_path did not converge for C=200: max_iter=1 "):
+        path = margins.svm_path(X, y, [200.0], eps=1e-9, loss="hinge", solver="dcd", max_iter=1)
+    assert path.converged.tolist() == [False]
+
+
+@pytest.mark.parametrize("Cs", [0, -1, True, "abc", 1.5, [], [[1.0]], [1.0, 0.0], [np.inf], [np.nan]])
+def test_values_of_C_are_checked_before_any_work(Cs):
+    with pytest.raises(ValueError, match=r"Cs of svm_path must be an integer >= 1, or finite numbers"):
+        margins.svm_path(None, None, Cs)
+
+
+def test_an_integer_stands_for_the_grid_of_scikit_learn():
+    np.testing.assert_allclose(grid_of(10, "a test"), np.logspace(-4, 4, 10))
+
+
+@pytest.mark.parametrize("name", ["C", "warm_start", "max_time"])
+def test_parameters_that_a_path_has_no_use_for_are_refused(name):
+    with pytest.raises(TypeError, match=f"svm_path does not take '{name}'"):
+        margins.svm_path(*tumours(), 3, **{name: 1})

@@ -1,0 +1,172 @@
+"""Studies whose grids vary C alone: fits along the path, with the results of fits alone up to eps."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+import margins
+from margins.losses import Hinge
+from margins.model_selection import (
+    Stages,
+    Study,
+    along_c,
+    double_cross_validation,
+    parameter_search,
+    tasks,
+)
+from margins.model_selection.along_c import reason_against
+
+CS = [1.0, 100.0, 0.01, 0.1]
+
+
+def classifier(**params):
+    return margins.MarginClassifier(**{"eps": 1e-4, "random_state": 0} | params)
+
+
+def tumours():
+    X, y = load_breast_cancer(return_X_y=True)
+    return (X / X.max(axis=0))[::2], np.array(["benign", "malign"])[y[::2]]
+
+
+def irises():
+    X, y = load_iris(return_X_y=True)
+    return X / X.max(axis=0), y
+
+
+@pytest.mark.parametrize("load", [tumours, irises])
+@pytest.mark.parametrize("scoring", ["accuracy", ["balanced_accuracy", "accuracy"]], ids=str)
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"loss": "hinge"}, {"kernel": "rbf"}, {"class_weight": "balanced"}, {"loss": Hinge}],
+    ids=str,
+)
+def test_scores_are_those_of_fits_alone(load, scoring, params, monkeypatch):
+    X, y = load()
+    options = {"cv": 3, "scoring": scoring, "random_state": 0}
+    options["refit"] = "accuracy" if isinstance(scoring, list) else None
+    along = parameter_search(classifier(**params), {"C": CS}, X, y, **options)
+    monkeypatch.setattr(along_c, "reason_against", lambda estimator, searches: "forbidden")
+    alone = parameter_search(classifier(**params), {"C": CS}, X, y, **options)
+    assert along.path is True and alone.path == "forbidden"
+    assert along.tables[0].settings == alone.tables[0].settings == [{"C": C} for C in CS]
+    for metric in along.metrics:
+        one, other = (study.tables[0].scores[metric] for study in (along, alone))
+        assert_allclose(one, other, atol=0.045)  # two samples of a test set
+        assert_allclose(one.mean(axis=1), other.mean(axis=1), atol=0.01)
+
+
+def test_double_cross_validation_searches_along_paths(monkeypatch):
+    X, y = tumours()
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
+    options = {"outer": 3, "inner": 3, "random_state": 0, "sample_weight": weight}
+    along = double_cross_validation(classifier(), {"C": CS}, sparse.csr_matrix(X), y, **options)
+    assert along.path is True
+    assert "path: yes, each fit began from the one of the next smaller C" in along.summary()
+    assert Study.from_json(along.to_json()) == along
+    monkeypatch.setattr(along_c, "reason_against", lambda estimator, searches: "forbidden")
+    alone = double_cross_validation(classifier(), {"C": CS}, sparse.csr_matrix(X), y, **options)
+    assert "path: yes" not in alone.summary()
+    for one, other in zip(along.tables, alone.tables, strict=True):
+        assert_allclose(one.mean_scores(), other.mean_scores(), atol=0.02)
+
+
+def test_stages_that_vary_C_go_along_it_and_others_do_not():
+    X, y = tumours()
+    stages = Stages({"fit_intercept": [True, False]}, {"C": CS})
+    study = parameter_search(classifier(), stages, X, y, cv=3, random_state=0)
+    assert study.path == "C does not vary"
+    assert len(study.tables) == 2
+
+
+def test_no_finished_path_is_computed_twice(tmp_path, monkeypatch):
+    X, y = tumours()
+    calls = []
+    scores_along_c = along_c.scores_along_c
+
+    def counted(*args, **kw):
+        if len(calls) == 2:
+            raise RuntimeError("stopped")
+        calls.append(args[1])
+        return scores_along_c(*args, **kw)
+
+    monkeypatch.setattr(along_c, "scores_along_c", counted)
+    options = {"cv": 4, "random_state": 0, "cache": tmp_path}
+    with pytest.raises(RuntimeError, match="stopped"):
+        parameter_search(classifier(), {"C": CS}, X, y, **options)
+    assert calls == [CS, CS]
+    calls.clear()
+    monkeypatch.setattr(along_c, "scores_along_c", lambda *a, **k: calls.append(1) or scores_along_c(*a, **k))
+    study = parameter_search(classifier(), {"C": CS}, X, y, **options)
+    assert len(calls) == 2
+    again = parameter_search(classifier(), {"C": CS}, X, y, **options)
+    assert len(calls) == 2 and again == study
+    assert_array_equal(again.tables[0].fit_times, study.tables[0].fit_times)
+
+
+def test_results_do_not_depend_on_workers():
+    X, y = irises()
+    one, two = (
+        parameter_search(classifier(), {"C": CS}, X, y, cv=3, random_state=0, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    assert one == two
+
+
+def test_a_fit_without_a_proof_warns_as_alone():
+    with pytest.warns(ConvergenceWarning, match=r"did not converge: max_iter=1 full epochs came first"):
+        parameter_search(
+            classifier(solver="dcd", loss="hinge", max_iter=1, eps=1e-9), {"C": CS}, *tumours(), cv=2
+        )
+
+
+def test_a_failure_names_the_fit():
+    X, y = tumours()
+    with pytest.raises(tasks.FitFailed, match=r"fold 0, with \{'C': 1e-200\} failed"):
+        parameter_search(classifier(), {"C": [1e-200, 1.0]}, X, y, cv=2, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid", "reason"),
+    [
+        (LinearSVC(), [{"C": 1.0}, {"C": 2.0}], "LinearSVC is not a MarginClassifier"),
+        (classifier(), [{"C": 1.0}], "there is one setting"),
+        (classifier(), [{"C": 1.0}, {"C": np.inf}], "C=inf has no neighbours"),
+        (classifier(), [{"C": 1.0}, {"C": "a"}], "C='a' has no neighbours"),
+        (classifier(), [{"C": 1.0, "eps": 0.1}, {"C": 2.0, "eps": 0.2}], "more than C varies"),
+        (classifier(), [{"C": 1.0, "eps": 0.1}, {"C": 2.0}], "more than C varies"),
+        (classifier(), [{"eps": 0.1}, {"eps": 0.2}], "C does not vary"),
+        (classifier(warm_start=True), [{"C": 1.0}, {"C": 2.0}], "warm_start=True"),
+        (classifier(max_time=9.0), [{"C": 1.0}, {"C": 2.0}], "max_time=9.0 is of one fit"),
+        (classifier(verbose=1), [{"C": 1.0}, {"C": 2.0}], "verbose=1 prints lines for every fit"),
+        (classifier(), [{"C": 1.0, "eps": 0.1}, {"C": 2.0, "eps": 0.1}], None),
+    ],
+)
+def test_what_is_not_along_C_says_why(estimator, grid, reason):
+    assert reason_against(estimator, [grid]) == reason
+
+
+def test_metrics_that_read_the_classifier_are_not_along_C():
+    def size(estimator, X, y):
+        return float(np.abs(estimator.coef_).sum())
+
+    study = parameter_search(classifier(), {"C": CS}, *tumours(), cv=2, scoring=size)
+    assert study.path == "the metric 'size' may need more of a classifier than its scores"
+    assert study.best_params == {"C": 100.0}
+
+
+@pytest.mark.parametrize("estimator", [classifier(), margins.get("pam")(max_iter=5)])
+def test_data_frames_take_the_routes_of_arrays(estimator):
+    pandas = pytest.importorskip("pandas")
+    X, y = tumours()
+    frame = pandas.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    grid = {"C": CS} if hasattr(estimator, "eps") else {"tau": [0, 0.5], "alpha_bound": [3, 9]}
+    studies = [
+        parameter_search(estimator, grid, data, y, cv=3, random_state=0) for data in (X, frame)
+    ]
+    assert studies[0].path == studies[1].path and studies[0].lockstep == studies[1].lockstep
+    assert True in (studies[1].path, studies[1].lockstep)
+    assert_array_equal(studies[0].tables[0].scores["accuracy"], studies[1].tables[0].scores["accuracy"])

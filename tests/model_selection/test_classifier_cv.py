@@ -1,0 +1,261 @@
+"""MarginClassifierCV: the scores of fits to each fold, the C that they select, and proofs of each fold."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import make_scorer, recall_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import margins
+
+CS = [200.0, 0.01, 1.0]
+SETTINGS = [
+    {},
+    {"loss": "hinge"},
+    {"solver": "conjugate"},
+    {"class_weight": "balanced"},
+    {"kernel": "rbf", "gamma": 0.5},
+    {"kernel": "rbf", "gamma": 0.5, "loss": "hinge", "class_weight": "balanced"},
+    {"kernel": "poly", "gamma": 0.2, "loss": "hinge", "penalize_intercept": False},
+]
+IDS = ["-".join(map(str, params.values())) or "default" for params in SETTINGS]
+each_setting = pytest.mark.parametrize("params", SETTINGS, ids=IDS)
+
+
+def tumours():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X / X.max(axis=0), np.array(["benign", "malign"])[y]
+    return X[:250], y[:250]
+
+
+def irises():
+    X, y = load_iris(return_X_y=True)
+    return X / X.max(axis=0), y
+
+
+each_data = pytest.mark.parametrize("load", [tumours, irises])
+
+
+@each_setting
+@each_data
+def test_scores_and_certificates_are_those_of_fits_to_each_fold(load, params):
+    X, y = load()
+    params = {"eps": 1e-4, "random_state": 0} | params
+    found = margins.MarginClassifierCV(Cs=CS, cv=3, **params).fit(X, y)
+    assert found.scores_.shape == (3, 3) and found.Cs_.tolist() == CS
+    for fold, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        for i, C in enumerate(CS):
+            alone = margins.MarginClassifier(C=C, **params).fit(X[train], y[train])
+            score = alone.score(X[test], y[test])
+            assert abs(found.scores_[fold, i] - score) <= 1.01 / len(test)  # up to eps
+            for fit, other in zip(found.fold_fits_[fold][i], alone.certificates_, strict=True):
+                assert fit.converged and fit.certificate.gap <= 2.1e-4
+                assert fit.certificate.dual <= other.primal * (1 + 1e-9)
+                assert other.dual <= fit.certificate.primal * (1 + 1e-9)
+    best = CS[int(np.argmax(found.scores_.mean(axis=0)))]
+    assert best == found.C_ == found.estimator_.C
+    refitted = margins.MarginClassifier(C=best, **params).fit(X, y)
+    assert_array_equal(found.predict(X), refitted.predict(X))
+    assert_array_equal(found.decision_function(X), refitted.decision_function(X))
+    assert found.certificates_ == refitted.certificates_
+    assert found.get_params().keys() >= params.keys() and "C" not in found.get_params()
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, np.float32, np.asfortranarray])
+def test_the_layout_of_X_does_not_matter(make):
+    X, y = tumours()
+    X = np.float32(X).astype(float)
+    expected = margins.MarginClassifierCV(Cs=4, cv=4, random_state=0).fit(X, y)
+    found = margins.MarginClassifierCV(Cs=4, cv=4, random_state=0).fit(make(X), y)
+    assert_allclose(found.scores_, expected.scores_, atol=2 / 60)
+    assert found.C_ in expected.Cs_
+
+
+def test_samples_of_many_features_share_a_gram_matrix():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2000)), np.arange(40) % 2
+    X[:, 0] += 3 * y
+    found = margins.MarginClassifierCV(Cs=3, cv=4, eps=1e-3, random_state=0).fit(X, y)
+    for fold, (train, test) in enumerate(StratifiedKFold(4).split(X, y)):
+        for i, C in enumerate(found.Cs_):
+            alone = margins.MarginClassifier(C=C, eps=1e-3, random_state=0).fit(X[train], y[train])
+            assert found.scores_[fold, i] == pytest.approx(alone.score(X[test], y[test]), abs=0.11)
+            (fit,) = found.fold_fits_[fold][i]
+            assert fit.certificate.dual <= alone.certificates_[0].primal * (1 + 1e-9)
+            assert alone.certificates_[0].dual <= fit.certificate.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize(
+    "scoring",
+    ["roc_auc", "balanced_accuracy", make_scorer(recall_score, pos_label="malign"), "callable"],
+)
+def test_any_metric_scores_the_test_sets(scoring, kernel):
+    X, y = tumours()
+
+    def support(estimator, X, y):  # it needs more than scores
+        assert estimator.converged_ and len(estimator.predict(X)) == len(y)
+        return float(estimator.C == 1.0) + 0.1 * estimator.score(X, y)
+
+    scoring = support if scoring == "callable" else scoring
+    params = {"eps": 1e-4, "kernel": kernel, "gamma": 0.5, "random_state": 0}
+    found = margins.MarginClassifierCV(Cs=CS, cv=3, scoring=scoring, **params).fit(X, y)
+    grid = {"C": CS}
+    search = GridSearchCV(margins.MarginClassifier(**params), grid, scoring=scoring, cv=3).fit(X, y)
+    assert_allclose(found.scores_.mean(axis=0), search.cv_results_["mean_test_score"], atol=0.01)
+    assert found.C_ == search.best_params_["C"]
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_folds_may_overlap_repeat_and_leave_out_samples(kernel):
+    X, y = tumours()
+    folds = [([*range(0, 200, 2), 4, 4], range(1, 100, 2)), (np.arange(250) > 20, np.arange(20))]
+    if kernel != "linear":
+        folds[0] = (range(0, 200, 2), folds[0][1])
+    params = {"eps": 1e-4, "kernel": kernel, "gamma": 0.5, "random_state": 0}
+    found = margins.MarginClassifierCV(Cs=CS, cv=folds, **params).fit(X, y)
+    for fold, (train, test) in enumerate(folds):
+        train, test = np.arange(250)[np.asarray(train)], np.asarray(test)
+        alone = margins.MarginClassifier(C=CS[0], **params).fit(X[train], y[train])
+        (fit,) = found.fold_fits_[fold][0]
+        assert fit.certificate.dual <= alone.certificates_[0].primal * (1 + 1e-9)
+        assert alone.certificates_[0].dual <= fit.certificate.primal * (1 + 1e-9)
+        assert found.scores_[fold, 0] == pytest.approx(alone.score(X[test], y[test]), abs=0.03)
+
+
+def test_splitters_groups_and_repeated_calls():
+    X, y = tumours()
+    groups = np.arange(len(y)) // 10
+    found = margins.MarginClassifierCV(Cs=2, cv=GroupKFold(4)).fit(X, y, groups=groups)
+    assert found.scores_.shape == (4, 2)
+    split = ShuffleSplit(3, random_state=0)
+    classifier = margins.MarginClassifierCV(Cs=2, cv=split, random_state=0).fit(X, y)
+    first = classifier.scores_
+    assert_array_equal(classifier.fit(X, y).scores_, first)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_weights_of_0_leave_samples_out_of_every_fold(kernel):
+    X, y = tumours()
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
+    params = {"eps": 1e-4, "kernel": kernel, "gamma": 0.5, "random_state": 0}
+    found = margins.MarginClassifierCV(Cs=CS, cv=3, **params).fit(X, y, weight)
+    for fold, (train, _) in enumerate(StratifiedKFold(3).split(X, y)):
+        alone = margins.MarginClassifier(C=1.0, **params).fit(X[train], y[train], weight[train])
+        (fit,) = found.fold_fits_[fold][CS.index(1.0)]
+        assert fit.certificate.dual <= alone.certificates_[0].primal * (1 + 1e-9)
+        assert alone.certificates_[0].dual <= fit.certificate.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_class_that_a_fold_lacks_is_not_trained_there(kernel):
+    X, y = irises()
+    train = np.flatnonzero(y != 2)
+    folds = [(train, np.arange(0, 150, 3)), (np.arange(0, 150, 2), np.arange(1, 150, 2))]
+    found = margins.MarginClassifierCV(Cs=[1.0], cv=folds, kernel=kernel, eps=1e-4, gamma=0.5).fit(X, y)
+    assert [len(fold[0]) for fold in found.fold_fits_] == [1, 3]
+    alone = margins.MarginClassifier(eps=1e-4, kernel=kernel, gamma=0.5).fit(X[train], y[train])
+    assert found.scores_[0, 0] == pytest.approx(alone.score(X[::3], y[::3]), abs=0.03)
+
+
+@each_data
+def test_results_do_not_depend_on_threads(load):
+    X, y = load()
+    one, two = (
+        margins.MarginClassifierCV(Cs=4, cv=3, n_jobs=n_jobs, random_state=0).fit(X, y)
+        for n_jobs in (1, 2)
+    )
+    assert_array_equal(one.scores_, two.scores_)
+    assert one.fold_fits_ == two.fold_fits_ and one.certificates_ == two.certificates_
+
+
+def test_no_row_is_copied_for_a_fold(monkeypatch):
+    X, y = tumours()
+    X = sparse.csr_matrix(X)
+
+    def refuse(self, *_):
+        raise AssertionError("rows were copied")
+
+    monkeypatch.setattr(sparse.csr_matrix, "__getitem__", refuse)
+    margins.MarginClassifierCV(Cs=3, cv=3, refit=False).fit(X, y)
+
+
+def test_without_refit_C_is_selected_and_nothing_predicts():
+    X, y = tumours()
+    classifier = margins.MarginClassifierCV(Cs=2, cv=3).fit(X, y)
+    assert hasattr(classifier, "coef_")
+    classifier.set_params(refit=False).fit(X, y)
+    assert classifier.C_ in classifier.Cs_
+    assert not hasattr(classifier, "coef_") and not hasattr(classifier, "estimator_")
+    with pytest.raises(NotFittedError):
+        classifier.predict(X)
+
+
+def test_clones_and_pickles():
+    X, y = irises()
+    classifier = margins.MarginClassifierCV(Cs=[0.1, 10], cv=3, kernel="rbf").fit(X, y)
+    copied = pickle.loads(pickle.dumps(classifier))
+    assert_array_equal(copied.decision_function(X), classifier.decision_function(X))
+    assert copied.C_ == classifier.C_
+    fresh = clone(classifier)
+    assert not hasattr(fresh, "C_") and fresh.get_params() == classifier.get_params()
+
+
+def test_fits_of_folds_that_are_not_proven_are_counted():
+    X, y = tumours()
+    classifier = margins.MarginClassifierCV(
+        Cs=[1e3], cv=3, loss="hinge", solver="dcd", max_iter=1, eps=1e-9, refit=False
+    )
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 3 fits of folds: the largest"):
+        classifier.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"Cs": []}, r"Cs of MarginClassifierCV \(MarginClassifierCV.fit\)|Cs of MarginClassifierCV.fit"),
+        ({"cv": 1}, "n_splits"),
+        ({"scoring": "acuracy"}, "scoring of MarginClassifierCV.fit must be"),
+        ({"eps": 2}, "eps of MarginClassifierCV must be in"),
+        ({"refit": "yes"}, "refit of MarginClassifierCV must be"),
+    ],
+)
+def test_what_is_not_allowed_is_an_error(params, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        margins.MarginClassifierCV(**params).fit(*tumours())
+
+
+def test_a_metric_that_gives_no_number_is_an_error():
+    with warnings.catch_warnings(), pytest.raises(ValueError, match="Got nan for every C"):
+        warnings.simplefilter("ignore")
+        scoring = lambda estimator, X, y: np.nan  # noqa: E731
+        margins.MarginClassifierCV(Cs=2, cv=3, scoring=scoring).fit(*tumours())
+
+
+TO_ACCURACY = "Objectives agree to eps; the check wants 1e-7 of coefficients."
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        margins.MarginClassifierCV(Cs=2, cv=2, random_state=0, max_iter=100),
+        margins.MarginClassifierCV(Cs=[0.5, 5], cv=2, kernel="rbf", random_state=0, max_iter=100),
+    ],
+    expected_failed_checks=lambda classifier: dict.fromkeys(
+        (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ),
+        TO_ACCURACY,
+    ),
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
