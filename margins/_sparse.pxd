@@ -2,6 +2,7 @@
 """One sample of a matrix: dot, axpy, squared norm. The only module that distinguishes dense from CSR."""
 
 from libc.stdint cimport int32_t, int64_t
+from margins.linalg._vectorised cimport dots_of_columns
 
 cdef extern from *:
     """
@@ -56,6 +57,7 @@ cdef class Rows:
     cdef tuple nonzero_count   # rows whose non-zeros have been counted so far, and the count
     cdef Py_ssize_t prefetch_step   # bytes between the addresses that `prefetch` requests
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
+    cdef Py_ssize_t room(self) noexcept nogil
     cdef bint is_missing(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil
@@ -256,38 +258,6 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double* v) noexcept nog
         rows.kernel_axpy(k, c, v)
 
 
-cdef inline void _dots(
-    const double* values, const int32_t* columns, Py_ssize_t n,
-    const double* vectors, Py_ssize_t width, double* out
-) noexcept nogil:
-    # Eight sums at a time stay in registers.
-    cdef Py_ssize_t i, j = 0
-    cdef const double* v
-    cdef double x, a, b, c, d, e, f, g, h
-    while j + 7 < width:
-        a = b = c = d = e = f = g = h = 0
-        for i in range(n):
-            x = values[i]
-            v = vectors + columns[i] * width + j
-            a += x * v[0]
-            b += x * v[1]
-            c += x * v[2]
-            d += x * v[3]
-            e += x * v[4]
-            f += x * v[5]
-            g += x * v[6]
-            h += x * v[7]
-        out[j], out[j + 1], out[j + 2], out[j + 3] = a, b, c, d
-        out[j + 4], out[j + 5], out[j + 6], out[j + 7] = e, f, g, h
-        j += 8
-    while j < width:
-        a = 0
-        for i in range(n):
-            a += values[i] * vectors[columns[i] * width + j]
-        out[j] = a
-        j += 1
-
-
 cdef inline Py_ssize_t _gather(
     const value_t* values, Py_ssize_t step, Py_ssize_t n, double* kept, int32_t* columns
 ) noexcept nogil:
@@ -355,7 +325,7 @@ cdef inline void dots(
     elements, so a product does not depend on the other vectors. `kept` and `columns` are work arrays for
     one row.
     """
-    _dots(kept, columns, nonzeros(rows, k, kept, columns), vectors, width, out)
+    dots_of_columns(kept, columns, nonzeros(rows, k, kept, columns), vectors, width, out)
 
 
 cdef double sqnorm(Rows rows, Py_ssize_t k) noexcept nogil

@@ -219,6 +219,10 @@ cdef class Rows:
         """Compute row k together with the next one, as it will probably be read soon; False: no more rows."""
         return False
 
+    cdef Py_ssize_t room(self) noexcept nogil:
+        """How many more rows than are expected cost little if they are computed together with the next one."""
+        return 0
+
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
         """Add c times row k of the kernel matrix to v, in place; defined by subclasses."""
 

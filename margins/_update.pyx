@@ -39,6 +39,9 @@ from margins.rules._weight_vector cimport (
 from margins.linalg.time_limits import check_time
 from margins.rules.errors import RuleError
 
+cdef enum:
+    MAX_NEAREST = 32   # rows of a kernel that are computed because they may soon be read, at most
+
 abi = ABI
 # What is cimported is no attribute of the module: these are, for `from margins._update import NAME`.
 globals().update(
@@ -165,18 +168,41 @@ cdef void _expect(
     BinaryData data, WeightVector a, const Thresholds* thresholds, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end
 ) noexcept nogil:
-    """Announce to a kernel which samples of order[begin:end] the current thresholds would update.
+    """Announce to a kernel which samples of order[begin:end] will probably be updated.
 
-    Rows of the kernel matrix cost less if many are computed together, and the products are known.
+    First those that the current thresholds would update, then those nearest to their thresholds, while their
+    rows of the kernel matrix cost little. Rows cost less if many are computed together; the products are known.
     """
-    cdef Py_ssize_t i, k
+    cdef Py_ssize_t i, j, k, n = 0, room
+    cdef double distance
+    cdef Py_ssize_t[MAX_NEAREST] nearest      # samples, ...
+    cdef double[MAX_NEAREST] distances        # ... nearest first
     for i in range(begin, end):
         k = order[i]
         if k == order[begin - 1]:
             continue  # the same sample again: its row is requested already, and must have one slot only
         if product(data, a, k) <= thresholds.learn[data.labels[k] > 0]:
             if not data.rows.expect(k):
-                break
+                return
+    room = min(data.rows.room(), <Py_ssize_t> MAX_NEAREST)
+    if room <= 0:
+        return
+    for i in range(begin, end):
+        k = order[i]
+        distance = product(data, a, k) - thresholds.learn[data.labels[k] > 0]
+        if k == order[begin - 1] or not distance > 0 or not data.rows.is_missing(k):
+            continue
+        if n == room and distance >= distances[n - 1]:
+            continue
+        n += n < room
+        j = n - 1
+        while j > 0 and distances[j - 1] > distance:
+            nearest[j], distances[j] = nearest[j - 1], distances[j - 1]
+            j -= 1
+        nearest[j], distances[j] = k, distance
+    for j in range(n):
+        if not data.rows.expect(nearest[j]):
+            return
 
 
 cdef void mini_epoch(

@@ -35,13 +35,17 @@ cdef class RowCache(Rows):
 
 cdef class ProductRows(RowCache):
     cdef Rows points
+    cdef object compressed            # None, or a function of which `points` are the result from the first row on
     cdef Transform transform
     cdef const double[::1] sqnorms_   # |x_k|^2 of the points
     cdef double[::1] batch_sqnorms
     cdef double[::1] dense_row        # one point; 0 between calls
     cdef double[::1] row_values       # a row's stored elements ...
     cdef int32_t[::1] row_columns     # ... and their columns
+    cdef double[::1] products         # of a row with those of the batch
     cdef double[:, ::1] vectors       # the points of the batch: one coordinate a row, one point a column
+    cdef Py_ssize_t room(self) noexcept nogil
+    cdef bint _compress(self) noexcept with gil
     cdef bint _is_interrupted(self) noexcept with gil
     cdef void _take_error(self) noexcept with gil
 

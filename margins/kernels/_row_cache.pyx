@@ -22,6 +22,7 @@ from margins.kernels._transform cimport Transform
 
 import numpy as np
 
+cdef Py_ssize_t WIDTH = 8
 cdef Py_ssize_t MIN_SLOTS = 2     # one row in use, one that is computed
 cdef Py_ssize_t BYTES_PER_MEGABYTE = 1 << 20
 # Products of two numbers between two checks for Ctrl-C: a few milliseconds.
@@ -177,9 +178,14 @@ cdef class ProductRows(RowCache):
         |x_k|^2 of the points.
     cache_size : float
         Memory for rows in megabytes.
+    compressed : callable, optional
+        ``compressed()`` returns the points in a storage that is read in less time: Rows, or None if there is
+        none. Called before the first row is computed.
     """
 
-    def __init__(self, Rows points not None, Transform transform not None, sqnorms, double cache_size):
+    def __init__(self, Rows points not None, Transform transform not None, sqnorms, double cache_size,
+                 compressed=None):
+        self.compressed = compressed
         RowCache.__init__(self, transform.diagonal(sqnorms), cache_size)
         self.points = points
         self.transform = transform
@@ -188,19 +194,24 @@ cdef class ProductRows(RowCache):
         self.dense_row = np.zeros(points.n_features)
         self.row_values = np.empty(points.longest() + 1)
         self.row_columns = np.empty(points.longest() + 1, dtype=np.int32)
-        self.vectors = np.empty((points.n_features, self.batch.shape[0]))
+        self.vectors = np.empty((points.n_features, _padded(self.batch.shape[0])))
+        self.products = np.empty(_padded(self.batch.shape[0]))
 
     cdef bint compute(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, j, step = max(PRODUCTS_PER_SIGNAL_CHECK // (n * self.row_values.shape[0]), 1)
+        cdef Py_ssize_t width = _padded(n)
+        if self.compressed is not None and not self._compress():
+            return False
         cdef double* vectors = &self.vectors[0, 0]
-        cdef double[MAX_BATCH] products
+        for i in range(width):
+            # Beyond n they are copies, whose products are not used.
+            _scatter(self.points, self.batch[min(i, n - 1)], self.dense_row, vectors + i, width)
         for i in range(n):
-            _scatter(self.points, self.batch[i], self.dense_row, vectors + i, n)
             self.batch_sqnorms[i] = self.sqnorms_[self.batch[i]]
         for j in range(self.n_rows):
-            dots(self.points, j, vectors, n, products, &self.row_values[0], &self.row_columns[0])
+            dots(self.points, j, vectors, width, &self.products[0], &self.row_values[0], &self.row_columns[0])
             for i in range(n):
-                self.computed[i, j] = products[i]
+                self.computed[i, j] = self.products[i]
             if (j + 1) % step == 0 and self._is_interrupted():
                 return False
         if self.transform.block(
@@ -209,6 +220,18 @@ cdef class ProductRows(RowCache):
             return True
         self._take_error()
         return False
+
+    cdef bint _compress(self) noexcept with gil:
+        try:
+            compressed, self.compressed = self.compressed(), None
+            self.points = self.points if compressed is None else compressed
+        except BaseException as error:
+            self.error = error
+            return False
+        return True
+
+    cdef Py_ssize_t room(self) noexcept nogil:
+        return min(_padded(self.n_batch), self.batch.shape[0]) - self.n_batch
 
     cdef bint _is_interrupted(self) noexcept with gil:
         """True after Ctrl-C, which `check` raises."""
@@ -271,6 +294,11 @@ def inner_products(Rows rows not None, Rows points not None):
                 dots(rows, j, &vectors[0], n, &out[j, begin], &row_values[0], &row_columns[0])
             begin += n
     return result
+
+
+cdef inline Py_ssize_t _padded(Py_ssize_t n) noexcept nogil:
+    """The number of vectors that are computed for n of them: multiples of this width fill registers."""
+    return (n + WIDTH - 1) // WIDTH * WIDTH
 
 
 cdef inline void _scatter(

@@ -1,6 +1,7 @@
 """A kernel: one formula, for the rows that training reads and the blocks that prediction reads."""
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -17,6 +18,8 @@ from margins.parameters import check
 
 # Memory for a block of kernel values of a prediction.
 BLOCK_BYTES = 2**25
+# An array with at most this share of numbers other than 0 is copied without its zeros.
+MOSTLY_ZEROS = 0.5
 
 
 class Kernel:
@@ -233,7 +236,8 @@ class Kernel:
         """The rows of the kernel matrix of X, not checked: margins._sparse.Rows."""
         if self.uses_sqnorms:
             check_lengths(sqnorms)
-        return ProductRows(rows_of(X), self.compiled(), sqnorms, cache_size)
+        compressed = None if sparse.issparse(X) else functools.partial(_without_zeros, X)
+        return ProductRows(rows_of(X), self.compiled(), sqnorms, cache_size, compressed)
 
     def blocks(self, X, points, support):
         """The kernel matrix of the support vectors and X, for some rows of X at a time.
@@ -259,6 +263,13 @@ class Kernel:
     def _batches(self, n_samples, n_support):
         """Slices of the samples whose blocks of kernel values have `BLOCK_BYTES` at most."""
         return gen_batches(n_samples, max(1, BLOCK_BYTES // (8 * max(n_support, 1))))
+
+
+def _without_zeros(X):
+    """The rows of an array as CSR, if most of its elements are 0: Rows or None. Sums of both are equal."""
+    if np.count_nonzero(X) > MOSTLY_ZEROS * X.size:
+        return None
+    return rows_of(sparse.csr_array(X))
 
 
 def checked_values(label, values, shape):

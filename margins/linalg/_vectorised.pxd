@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Loops over arrays that compilers vectorise, for the instruction set of the machine."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 
 cdef extern from *:
@@ -98,6 +98,26 @@ cdef extern from *:
         }
     }
 
+    /* So many sums of products side by side, each in the order of the elements, whatever is beside it. */
+    #define MARGINS_DOTS(N)                                                                                      \
+        for (; j + N <= width; j += N) {                                                                         \
+            double sums[N] = {0};                                                                                \
+            for (int64_t i = 0; i < n; i++)                                                                      \
+                for (int l = 0; l < N; l++)                                                                      \
+                    sums[l] += values[i] * vectors[columns[i] * width + j + l];                                  \
+            memcpy(out + j, sums, sizeof sums);                                                                  \
+        }
+
+    MARGINS_VECTORISED
+    static void margins_dots(const double *values, const int32_t *columns, int64_t n, const double *vectors,
+                             int64_t width, double *out)
+    {
+        int64_t j = 0;
+        MARGINS_DOTS(32)
+        MARGINS_DOTS(8)
+        MARGINS_DOTS(1)
+    }
+
     MARGINS_VECTORISED
     static void margins_add_four_rows(double *v, const float *p, const float *q, const float *r, const float *s,
                                       double a, double b, double c, double d, int64_t n)
@@ -133,6 +153,11 @@ cdef extern from *:
     # Inner products x.z_j <- -gamma |x - z_j|^2, 0 at most.
     void radial_exponents "margins_radial_exponents"(
         double* values, double gamma, double sqnorm, const double* sqnorms, Py_ssize_t n
+    ) noexcept nogil
+    # out[j] <- the sum of values[i] * vectors[columns[i] * width + j] over i, in this order
+    void dots_of_columns "margins_dots"(
+        const double* values, const int32_t* columns, Py_ssize_t n, const double* vectors, Py_ssize_t width,
+        double* out
     ) noexcept nogil
     # v <- v + a p + b q + c r + d s
     void add_four_rows "margins_add_four_rows"(
