@@ -32,6 +32,7 @@ ORDER = (
     {"registry"},
     {"estimators"},
     {"algorithms"},
+    {"callbacks"},
     {"bounds", "datasets", "persistence"},
     {"testing", "model_selection", "plotting"},
     {"", "versions"},

@@ -42,6 +42,7 @@ from margins.estimators.multiclass import (
     seeds_of,
 )
 from margins.estimators.names import Caller
+from margins.estimators.notebook import fitted_block
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
@@ -126,7 +127,7 @@ class BaseMarginClassifier(
     )
     verbose: int = parameter(
         AnyOf(BOOLEAN, Interval(0, math.inf, "left", integer=True)),
-        "Not 0: print a line for every full epoch.",
+        "Not 0: print a line for every full epoch, with the class if there are more than two.",
         default=0,
     )
 
@@ -251,6 +252,17 @@ class BaseMarginClassifier(
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
+    # Notebooks call one or the other, and some versions of scikit-learn one by way of the other.
+
+    def _repr_html_inner(self):
+        return super()._repr_html_inner() + fitted_block(self)
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle and "margins-certificates" not in bundle["text/html"]:
+            bundle["text/html"] += fitted_block(self)
+        return bundle
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -315,6 +327,14 @@ class BaseMarginClassifier(
         name = short_name(self)
         return lambda line: print(f"{name}: {line}")
 
+    def _naming_class(self, options, index):
+        """Options whose lines of progress name the class of a binary problem, if there are several."""
+        report, classes = options.report, self.classes_
+        if report is None or len(classes) == 2:
+            return options
+        which = f"class {classes.tolist()[index]!r}: "
+        return options._replace(report=lambda line: report(which + line))
+
     def _limited(self, data):
         """The samples of a binary problem with the limits that the algorithm sets: BinaryData."""
         return data
@@ -370,8 +390,9 @@ class BaseMarginClassifier(
         def make(index, seed):
             positive = samples.codes == codes[index]
             rows_of_run = rows if is_linear else own_rows.get()
+            options_of_run = self._naming_class(options, index)
             data = make_binary_data(rows_of_run, sqnorms, positive, sqrho, loss.diag, math.inf, is_free)
-            return Run(self._limited(data), loss, seed, options, fit.watch(index), features)
+            return Run(self._limited(data), loss, seed, options_of_run, fit.watch(index), features)
 
         return make
 
