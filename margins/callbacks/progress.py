@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from margins.estimators.callbacks import EpochTask
 from margins.estimators.messages import short_name
+from margins.solvers.history import Epoch
 
 
 class ProgressBar:
@@ -68,17 +68,16 @@ class ProgressBar:
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Advance the bar of a binary problem."""
         task = getattr(context, "epoch_task", None)
-        bar = None if task is None else self._bars.get(task.index)
-        if bar is not None:
-            bar.set_postfix_str(_postfix(task), refresh=False)
+        if task is not None and task.index in self._bars:
+            bar = self._bars[task.index]
+            bar.set_postfix_str(_postfix(task.record), refresh=False)
             bar.update()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_bars": {}}  # those of this process
 
 
-def _postfix(task: EpochTask) -> str:
-    epoch = task.record
+def _postfix(epoch: Epoch) -> str:
     if epoch.certificate is None:
         return f"{epoch.mistakes} updated samples"
     return f"gap {epoch.certificate.gap:.3g}, fraction {epoch.certificate.fraction:.6g}"

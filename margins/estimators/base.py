@@ -32,6 +32,7 @@ from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
+from margins.estimators.exportable import ExportMixin
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
 from margins.estimators.multiclass import (
@@ -42,7 +43,7 @@ from margins.estimators.multiclass import (
     seeds_of,
 )
 from margins.estimators.names import Caller
-from margins.estimators.notebook import fitted_block
+from margins.estimators.notebook import NotebookMixin
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
@@ -69,7 +70,13 @@ LARGEST_C = 1e100
 
 
 class BaseMarginClassifier(
-    CallbackSupportMixin, ClassifierMixin, FittedAttributes, Declared, BaseEstimator
+    CallbackSupportMixin,
+    ClassifierMixin,
+    FittedAttributes,
+    ExportMixin,
+    NotebookMixin,
+    Declared,
+    BaseEstimator,
 ):
     """The base class of all classifiers: a fit ends with a full epoch without updates.
 
@@ -251,17 +258,6 @@ class BaseMarginClassifier(
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
-
-    # Notebooks call one or the other, and some versions of scikit-learn one by way of the other.
-
-    def _repr_html_inner(self):
-        return super()._repr_html_inner() + fitted_block(self)
-
-    def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle and "margins-certificates" not in bundle["text/html"]:
-            bundle["text/html"] += fitted_block(self)
-        return bundle
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
