@@ -12,5 +12,12 @@ from margins.plotting.certificates import CertificateDisplay
 from margins.plotting.comparison import ComparisonDisplay
 from margins.plotting.epochs import EpochsDisplay
 from margins.plotting.landscape import LandscapeDisplay
+from margins.plotting.ranks import RanksDisplay
 
-__all__ = ["CertificateDisplay", "ComparisonDisplay", "EpochsDisplay", "LandscapeDisplay"]
+__all__ = [
+    "CertificateDisplay",
+    "ComparisonDisplay",
+    "EpochsDisplay",
+    "LandscapeDisplay",
+    "RanksDisplay",
+]
