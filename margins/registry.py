@@ -136,11 +136,17 @@ def _offers() -> dict[str, dict[str, EntryPoint]]:
     return offers
 
 
-def available() -> list[str]:
+def available(*, streaming: bool | None = None) -> list[str]:
     """Names of all algorithms, as `get` accepts them, sorted.
 
     Reads the metadata of installed packages, without importing them. If two packages offer the same
     name, each is listed as ``"package:name"``.
+
+    Parameters
+    ----------
+    streaming : bool, optional
+        True: those alone that learn from a stream (`partial_fit`) with their default parameters. False:
+        the others. Either imports all of them; what cannot be imported is left out.
 
     Returns
     -------
@@ -151,7 +157,27 @@ def available() -> list[str]:
     >>> import margins
     >>> "pdm" in margins.available()
     True
+    >>> "pa-i" in margins.available(streaming=True), "dcd" in margins.available(streaming=True)
+    (True, False)
     """
+    names = _names()
+    if streaming is None:
+        return names
+    if not isinstance(streaming, bool):
+        raise TypeError(f"streaming of margins.available must be a bool or None. Got {streaming!r}.")
+    return [name for name in names if _streams(name) is streaming]
+
+
+def _streams(name: str) -> bool | None:
+    """True if an algorithm has `partial_fit`; None if it cannot be made."""
+    try:
+        return hasattr(get(name)(), "partial_fit")
+    except Exception:  # plug-ins may raise any
+        return None
+
+
+def _names() -> list[str]:
+    """The names of all algorithms, sorted."""
     names = set(_registered)
     for name, packages in _offers().items():
         if OWN_PACKAGE in packages or (len(packages) == 1 and name not in _registered):

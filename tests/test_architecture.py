@@ -32,7 +32,8 @@ ORDER = (
     {"registry"},
     {"estimators"},
     {"algorithms"},
-    {"bounds", "datasets", "persistence"},
+    {"callbacks"},
+    {"bounds", "datasets", "interchange", "persistence"},
     {"testing", "model_selection", "plotting"},
     {"", "versions"},
     {"cli"},
@@ -58,6 +59,7 @@ EXCEPTIONS = {
     ("margins.rules._state", "margins._update"): "`require_abi` looks up the ABI that is installed",
     ("margins.rules._base", "margins.rules.adapters"): "`Rules` wraps Python functions, on first use",
     ("margins._update", "margins.rules.errors"): "the exception of an ill rule, when it is raised",
+    ("margins.interchange.onnx", "margins"): "`margins.get`, of all algorithms",
     ("margins.model_selection.engine", "margins"): "`margins.get`, and the version that records state",
 }
 

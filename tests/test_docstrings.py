@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import re
 
 import pytest
 
@@ -35,6 +36,23 @@ def test_public_classes_have_examples_and_siblings(name):
 def test_algorithms_have_examples_and_siblings(name):
     text = inspect.getdoc(margins.get(name))
     assert text.index("\nSee Also\n--------\n") < text.index("\nExamples\n--------\n>>> ")
+
+
+def attributes_of(algorithm):
+    """Names in the section "Attributes" of a docstring, the section See Also excluded."""
+    section = inspect.getdoc(algorithm).partition("\nAttributes\n----------\n")[2]
+    return re.findall(r"^(\w+_) : ", section.partition("\nSee Also\n")[0], re.M)
+
+
+def test_a_voted_perceptron_documents_what_it_has():
+    X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+    voted = margins.get("voted-perceptron")
+    fitted = voted(random_state=0).fit(X, y)
+    listed = attributes_of(voted)
+    assert {"mistakes_", "votes_", "support_", "support_vectors_"} <= set(listed)
+    elsewhere = {"upper_bounds_", "feature_names_in_"}  # of streams, and of data frames
+    assert [name for name in listed if name not in elsewhere and not hasattr(fitted, name)] == []
+    assert {"coef_", "intercept_"} <= set(attributes_of(margins.get("perceptron")))
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -54,7 +54,7 @@ def plug_in(tmp_path, monkeypatch):
     sys.modules.pop(module, None)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/interchange.md"])
 def test_examples_print_what_they_show(page, plug_in):
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     examples, complaints = [], []
@@ -64,7 +64,7 @@ def test_examples_print_what_they_show(page, plug_in):
                 example.lineno += line
                 examples.append(example)
     test = doctest.DocTest(examples, {}, page, page, 0, text_of(page))
-    assert runner.run(test, out=complaints.append).attempted > 10
+    assert runner.run(test, out=complaints.append).attempted > 5
     assert not complaints, "".join(complaints)
 
 

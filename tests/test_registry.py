@@ -255,3 +255,26 @@ def test_ctrl_c_during_an_import_is_no_broken_plug_in(install):
     install("alpha", "slow", "raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
         margins.get("slow")
+
+
+def test_which_algorithms_stream_is_one_call():
+    streaming = margins.available(streaming=True)
+    assert {"perceptron", "pa-i", "voted-perceptron"} <= set(streaming)
+    assert not {"auto", "dcd", "adatron"} & set(streaming)
+    assert sorted([*streaming, *margins.available(streaming=False)]) == margins.available()
+    X, y = np.eye(2), [0, 1]
+    for name in streaming:
+        assert margins.get(name)(random_state=0).partial_fit(X, y, classes=[0, 1]).n_features_in_ == 2
+    for name in margins.available(streaming=False):
+        assert not hasattr(margins.get(name)(), "partial_fit")
+
+
+def test_a_plug_in_that_is_broken_neither_streams_nor_not(install):
+    install("alpha", "broken", "raise RuntimeError('no')\n")
+    assert "broken" in margins.available()
+    assert "broken" not in margins.available(streaming=True) + margins.available(streaming=False)
+
+
+def test_another_value_of_streaming_is_an_error():
+    with pytest.raises(TypeError, match="streaming of margins.available must be a bool"):
+        margins.available(streaming="yes")

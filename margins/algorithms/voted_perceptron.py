@@ -3,6 +3,17 @@
 from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
 from margins.parameters import OneOf, parameter
 
+# What it has in place of weights.
+MISTAKES = """list of ndarray of int32, shape (n_mistakes,)
+    For each binary problem the mistakes in order, as rows of `support_vectors_`: hypothesis i is the
+    sum of the first i of them, signed by their labels."""
+VOTES = """list of ndarray of int64, shape (n_mistakes + 1,)
+    For each binary problem the votes of the hypotheses: the numbers of their correct predictions."""
+SUPPORT = """ndarray of int, shape (n_support,)
+    Indices of the samples that were misclassified."""
+SUPPORT_VECTORS = """ndarray or CSR matrix, shape (n_support, n_features)
+    Those samples; empty if the kernel is precomputed."""
+
 
 class VotedPerceptron(NoiseTolerantClassifier):
     """The voted perceptron: hypotheses vote with their numbers of correct predictions.
@@ -25,5 +36,15 @@ class VotedPerceptron(NoiseTolerantClassifier):
     >>> margins.get("voted-perceptron")(random_state=0).fit(X, y).converged_
     True
     """
+
+    _documented = {
+        "coef_": None,
+        "intercept_": None,
+        "dual_coef_": None,
+        "mistakes_": MISTAKES,
+        "votes_": VOTES,
+        "support_": SUPPORT,
+        "support_vectors_": SUPPORT_VECTORS,
+    }
 
     averaging: AveragingName = parameter(OneOf(*AVERAGINGS), "As for the perceptron.", default="voted")

@@ -141,7 +141,7 @@ def fitted(arrays, parameters, show=None):
         data = make_binary_data(rows, sqnorms, codes == code, sqrho, loss.diag, math.inf)
         report = None
         if show is not None:
-            which = "" if n_classes == 2 else f"class {classes[code]}, "
+            which = "" if n_classes == 2 else f"class {classes[code]}: "
             report = _reporter(show, which)
         run = Run(data, loss, seed_of_run, options._replace(report=report))
         if ConjugateSolver.why_not(run.problem) is not None:

@@ -32,6 +32,7 @@ from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
+from margins.estimators.exportable import ExportMixin
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
 from margins.estimators.multiclass import (
@@ -42,6 +43,7 @@ from margins.estimators.multiclass import (
     seeds_of,
 )
 from margins.estimators.names import Caller
+from margins.estimators.notebook import NotebookMixin
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
@@ -68,7 +70,13 @@ LARGEST_C = 1e100
 
 
 class BaseMarginClassifier(
-    CallbackSupportMixin, ClassifierMixin, FittedAttributes, Declared, BaseEstimator
+    CallbackSupportMixin,
+    ClassifierMixin,
+    FittedAttributes,
+    ExportMixin,
+    NotebookMixin,
+    Declared,
+    BaseEstimator,
 ):
     """The base class of all classifiers: a fit ends with a full epoch without updates.
 
@@ -126,7 +134,7 @@ class BaseMarginClassifier(
     )
     verbose: int = parameter(
         AnyOf(BOOLEAN, Interval(0, math.inf, "left", integer=True)),
-        "Not 0: print a line for every full epoch.",
+        "Not 0: print a line for every full epoch, with the class if there are more than two.",
         default=0,
     )
 
@@ -315,6 +323,14 @@ class BaseMarginClassifier(
         name = short_name(self)
         return lambda line: print(f"{name}: {line}")
 
+    def _naming_class(self, options, index):
+        """Options whose lines of progress name the class of a binary problem, if there are several."""
+        report, classes = options.report, self.classes_
+        if report is None or len(classes) == 2:
+            return options
+        which = f"class {classes.tolist()[index]!r}: "
+        return options._replace(report=lambda line: report(which + line))
+
     def _limited(self, data):
         """The samples of a binary problem with the limits that the algorithm sets: BinaryData."""
         return data
@@ -370,8 +386,9 @@ class BaseMarginClassifier(
         def make(index, seed):
             positive = samples.codes == codes[index]
             rows_of_run = rows if is_linear else own_rows.get()
+            options_of_run = self._naming_class(options, index)
             data = make_binary_data(rows_of_run, sqnorms, positive, sqrho, loss.diag, math.inf, is_free)
-            return Run(self._limited(data), loss, seed, options, fit.watch(index), features)
+            return Run(self._limited(data), loss, seed, options_of_run, fit.watch(index), features)
 
         return make
 

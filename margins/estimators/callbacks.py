@@ -4,10 +4,18 @@ With scikit-learn 1.9 or later every classifier of this package has `set_callbac
 subtasks are the full epochs or, with more than two classes, the binary problems, whose subtasks are the
 epochs. With two classes a callback may request the estimator as if the fit had stopped there, with its
 `learning_curve_` up to then.
+
+The context of an epoch has an attribute `epoch_task`, an `EpochTask`, for the callbacks of this package.
 """
 
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from margins.solvers.history import Epoch
 
 # Stack frames that `with_callbacks` adds between a method and its caller, for the location of warnings.
 FRAMES = 1
@@ -29,6 +37,32 @@ else:
             return method
 
 
+@dataclass
+class EpochTask:
+    """An epoch of one binary problem, as callbacks see it.
+
+    Attributes
+    ----------
+    index : int
+        Of the binary problem.
+    label : object
+        Of its positive class.
+    which : str
+        The binary problem in messages: empty with two classes.
+    record : Epoch or None
+        At its end: the record of the epoch.
+    model : callable or None
+        At its end: ``model()`` is a classifier of False and True, of the positive class against the
+        rest, as if the fit had stopped there.
+    """
+
+    index: int
+    label: Any
+    which: str
+    record: Epoch | None = None
+    model: Callable[[], Any] | None = None
+
+
 class Watch:
     """Calls the callbacks for the epochs of one binary problem.
 
@@ -42,9 +76,14 @@ class Watch:
     fitted : callable or None
         ``fitted(run)`` returns the attributes that the estimator would have if the fit stopped now.
         None: the task is one of several classes; it ends with its run, and provides no estimator.
+    task : tuple
+        Index, label and name of the binary problem, as `EpochTask` has them.
+    model : callable
+        ``model(run)`` is the classifier of the binary problem alone.
     """
 
-    def __init__(self, estimator, context, data, fitted):
+    def __init__(self, estimator, context, data, fitted, task, model):
+        self._task, self._model = task, model
         self._estimator = estimator
         self._context = context
         self._data = data
@@ -54,11 +93,13 @@ class Watch:
     def begin_epoch(self, number):
         """Call the callbacks at the beginning of an epoch."""
         self._epoch = self._context.subcontext(task_name=f"epoch {number}")
+        self._epoch.epoch_task = EpochTask(*self._task)
         self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def end_epoch(self, run):
         """Call the callbacks at the end of an epoch; True if one of them requests to stop."""
-        fitted = self._fitted
+        fitted, task = self._fitted, self._epoch.epoch_task
+        task.record, task.model = run.history[-1], lambda: self._model(run)
         return self._epoch.call_on_fit_task_end(
             estimator=self._estimator,
             reconstruction_attributes=None if fitted is None else lambda: fitted(run),
@@ -102,15 +143,20 @@ class Fit:
         """The observer of binary problem `index`: Watch, or None without callbacks."""
         if self._context is None:
             return None
-        if len(self._estimator.classes_) == 2:
-            return Watch(self._estimator, self._context, self._data, self._fitted)
+        classes = self._estimator.classes_.tolist()
+        if len(classes) == 2:
+            task = (0, classes[1], "")
+            return Watch(
+                self._estimator, self._context, self._data, self._fitted, task, self._binary_model
+            )
         context = self._context.subcontext(
-            task_name=f"class {self._estimator.classes_.tolist()[index]!r}",
+            task_name=f"class {classes[index]!r}",
             task_id=index,
             max_subtasks=None,
         )
         context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-        return Watch(self._estimator, context, self._data, None)
+        task = (index, classes[index], f", class {classes[index]!r}")
+        return Watch(self._estimator, context, self._data, None, task, self._binary_model)
 
     def end(self):
         """Call the callbacks at the end of the fit."""
@@ -120,10 +166,18 @@ class Fit:
             )
 
     def _fitted(self, run):
+        return vars(self._model(run, self._estimator.classes_))
+
+    def _binary_model(self, run):
+        return self._model(run, np.array([False, True]))
+
+    def _model(self, run, classes):
+        """The estimator as if the fit had stopped, of one binary problem and these classes."""
         run = copy.copy(run)  # callbacks must not change the run
         run.leave_gram()
         run.certify()
         estimator = copy.copy(self._estimator)
+        estimator.classes_ = classes
         estimator._forget()
         estimator._collect([run], self._samples)
-        return vars(estimator)
+        return estimator

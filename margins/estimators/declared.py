@@ -3,6 +3,7 @@
 import inspect
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, dataclass_transform
 
@@ -76,9 +77,24 @@ class Declared:
             kept = getattr(cls, "_kept", None)
             if kept is not None:
                 head += "\n\n" + textwrap.fill(f"**Kept** between chunks and fits: {kept}", 100)
-            sections = [head, describe_parameters(cls), ATTRIBUTES.strip(), tail]
+            attributes = _attributes_of(getattr(cls, "_documented", {}))
+            sections = [head, describe_parameters(cls), attributes, tail]
             cls.__doc__ = "\n\n".join(filter(None, sections))
 
     def _display_name(self, method: str | None = None) -> str:
         """The registered name and the class, in messages; of a method, if one is given."""
         return display_name(self, method)
+
+
+def _attributes_of(changes: Mapping[str, str | None]) -> str:
+    """The section "Attributes" of a docstring, where an algorithm has others than most.
+
+    Parameters
+    ----------
+    changes : mapping of str to str or None
+        By name: "type", "type\\n    description", or None for an attribute that it does not have.
+    """
+    title, *entries = re.split(r"^(?=\w+ : )", ATTRIBUTES.strip(), flags=re.M)
+    named = {entry.partition(" : ")[0]: entry.partition(" : ")[2].rstrip() for entry in entries}
+    described = {name: text for name, text in {**named, **changes}.items() if text is not None}
+    return title + "\n".join(f"{name} : {text}" for name, text in described.items())

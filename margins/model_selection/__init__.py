@@ -9,6 +9,7 @@ from margins.model_selection.compare import Comparison, compare
 from margins.model_selection.grids import Stages
 from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, t_interval
 from margins.model_selection.pac import online_to_pac
+from margins.model_selection.ranks import PairTest, Ranking, rank
 from margins.model_selection.search import double_cross_validation, parameter_search
 from margins.model_selection.study import Fold, Study, Table
 from margins.model_selection.tasks import FitFailed
@@ -18,6 +19,8 @@ __all__ = [
     "ConfidenceInterval",
     "FitFailed",
     "Fold",
+    "PairTest",
+    "Ranking",
     "Stages",
     "Study",
     "Table",
@@ -26,5 +29,6 @@ __all__ = [
     "double_cross_validation",
     "online_to_pac",
     "parameter_search",
+    "rank",
     "t_interval",
 ]

@@ -13,9 +13,10 @@ from margins.model_selection.intervals import (
     corrected_interval,
     mean,
     t_interval,
+    within_range,
 )
 from margins.model_selection.study import Study
-from margins.model_selection.tables import aligned, frame
+from margins.model_selection.tables import aligned, frame, latex, markdown
 
 
 class Difference(NamedTuple):
@@ -82,8 +83,8 @@ class Comparison:
             second,
             differences,
             mean(values),
-            t_interval(values, self.confidence),
-            corrected_interval(values, *study.sizes, self.confidence),
+            within_range(t_interval(values, self.confidence), self.metric, -1.0),
+            within_range(corrected_interval(values, *study.sizes, self.confidence), self.metric, -1.0),
         )
 
     def to_frame(self) -> Any:
@@ -102,6 +103,14 @@ class Comparison:
                 for each in self.differences
             ]
         )
+
+    def to_latex(self, **options: Any) -> str:
+        """The rows of `to_frame` in LaTeX: str; ``**options`` are those of pandas' `to_latex`."""
+        return latex(self.to_frame(), options)
+
+    def to_markdown(self, **options: Any) -> str:
+        """The rows of `to_frame` in Markdown: str; ``**options`` are those of pandas' `to_markdown`."""
+        return markdown(self.to_frame(), options)
 
     def summary(self) -> str:
         """Readable tables: str."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from margins.data.types import Estimator, Grid
 from margins.estimators.names import display_name
@@ -22,8 +22,8 @@ class Stages:
     Parameters
     ----------
     *grids : dict or list of dict
-        One for each stage, each as scikit-learn's `ParameterGrid` takes it. (A list of dicts is one
-        stage: the union of its grids.)
+        One for each stage, each as scikit-learn's `ParameterGrid` takes it, or a `ParameterSampler`.
+        (A list of dicts is one stage: the union of its grids.)
 
     Raises
     ------
@@ -76,7 +76,8 @@ def stages_of(param_grid: Grid | Stages, caller: str) -> list[list[dict[str, Any
     stages = []
     for grid in grids:
         try:
-            settings = list(ParameterGrid(grid))
+            sampled = isinstance(grid, ParameterSampler)
+            settings = list(grid if sampled else ParameterGrid(grid))
         except (TypeError, ValueError) as error:
             raise type(error)(
                 f"param_grid of {caller} must be a dict of lists, a list of such dicts, or Stages of "

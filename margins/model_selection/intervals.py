@@ -11,6 +11,8 @@ from scipy.special import stdtrit
 from margins.parameters import Interval, check
 
 CONFIDENCE = 0.95
+# Metrics of scikit-learn that are between 0 and 1; with variants, such as f1_macro.
+SHARES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "jaccard", "roc_auc")
 
 
 class ConfidenceInterval(NamedTuple):
@@ -32,6 +34,37 @@ class ConfidenceInterval(NamedTuple):
 
     low: float
     high: float
+
+
+def is_share(metric: str) -> bool:
+    """True if a metric is known to be between 0 and 1.
+
+    Examples
+    --------
+    >>> is_share("f1_macro"), is_share("neg_log_loss")
+    (True, False)
+    """
+    return any(metric == name or metric.startswith(f"{name}_") for name in SHARES)
+
+
+def within_range(interval: ConfidenceInterval, metric: str, lowest: float = 0.0) -> ConfidenceInterval:
+    """The part of an interval that a metric can have.
+
+    Parameters
+    ----------
+    interval : ConfidenceInterval
+    metric : str
+    lowest : float
+        0; of differences -1.
+
+    Returns
+    -------
+    ConfidenceInterval
+        Cut off at `lowest` and 1 if the metric is a share, which no true mean can leave.
+    """
+    if not is_share(metric) or math.isnan(interval.low):
+        return interval
+    return ConfidenceInterval(max(interval.low, lowest), min(interval.high, 1.0))
 
 
 def mean(values: Sequence[float] | NDArray[Any]) -> float:

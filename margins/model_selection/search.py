@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
+from sklearn.model_selection import ParameterSampler
 
 from margins.data.types import Estimator, Folds, Grid, MatrixLike, Metric, RandomState, Splitter
 from margins.model_selection.engine import Engine
@@ -72,7 +73,7 @@ def _documented(function: F) -> F:
 @_documented
 def parameter_search(
     estimator: Estimator,
-    param_grid: Grid | Stages,
+    param_grid: Grid | ParameterSampler | Stages,
     X: MatrixLike,
     y: ArrayLike,
     *,
@@ -95,8 +96,9 @@ def parameter_search(
     ----------
     estimator : classifier
         Any with scikit-learn's interface. It is cloned, never changed.
-    param_grid : dict, list of dict, or Stages
-        As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`.
+    param_grid : dict, list of dict, ParameterSampler, or Stages
+        As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`. Or a `ParameterSampler`,
+        for a random search: its settings are drawn once, for all folds.
     X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
     y : array-like, shape (n_samples,)
     cv : int, splitter, or iterable of (train, test), default=10
@@ -147,7 +149,7 @@ def parameter_search(
 @_documented
 def double_cross_validation(
     estimator: Estimator,
-    param_grid: Grid | Stages,
+    param_grid: Grid | ParameterSampler | Stages,
     X: MatrixLike,
     y: ArrayLike,
     *,
@@ -172,8 +174,9 @@ def double_cross_validation(
     ----------
     estimator : classifier
         Any with scikit-learn's interface. It is cloned, never changed.
-    param_grid : dict, list of dict, or Stages
-        As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`.
+    param_grid : dict, list of dict, ParameterSampler, or Stages
+        As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`. Or a `ParameterSampler`,
+        for a random search: its settings are drawn once, for all folds.
     X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
     y : array-like, shape (n_samples,)
     outer : int, splitter, or iterable of (train, test), default=10

@@ -3,17 +3,20 @@
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from margins.data.types import MatrixLike
 from margins.model_selection.intervals import (
     CONFIDENCE,
     ConfidenceInterval,
     corrected_interval,
     mean,
     t_interval,
+    within_range,
 )
 from margins.model_selection.records import encoded, from_text, record, to_text
-from margins.model_selection.tables import ROWS, frame, summary
+from margins.model_selection.refits import Refits
+from margins.model_selection.tables import ROWS, frame, latex, markdown, summary
 
 TIMES = ("fit_time", "score_time", "fit_times", "score_times")
 
@@ -211,14 +214,23 @@ class Study:
         return mean(self.scores(metric).tolist())
 
     def interval(self, metric: str | None = None, confidence: float = CONFIDENCE) -> ConfidenceInterval:
-        """The T interval of the mean, the papers': ConfidenceInterval; see `t_interval`."""
-        return t_interval(self.scores(metric).tolist(), confidence)
+        """The T interval of the mean, the papers': ConfidenceInterval; see `t_interval`.
+
+        Of a metric between 0 and 1, such as the accuracy, the part within these. Training sets of a
+        cross-validation overlap, so that it is too narrow: see `corrected_interval`.
+        """
+        interval = t_interval(self.scores(metric).tolist(), confidence)
+        return within_range(interval, metric or self.refit)
 
     def corrected_interval(
         self, metric: str | None = None, confidence: float = CONFIDENCE
     ) -> ConfidenceInterval:
-        """Nadeau and Bengio's interval of the mean: ConfidenceInterval; see `corrected_interval`."""
-        return corrected_interval(self.scores(metric).tolist(), *self.sizes, confidence)
+        """Nadeau and Bengio's interval of the mean: ConfidenceInterval; see `corrected_interval`.
+
+        Of a metric between 0 and 1, such as the accuracy, the part within these.
+        """
+        interval = corrected_interval(self.scores(metric).tolist(), *self.sizes, confidence)
+        return within_range(interval, metric or self.refit)
 
     @property
     def sizes(self) -> tuple[list[int], list[int]]:
@@ -272,6 +284,60 @@ class Study:
         if rows not in ROWS:
             raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {rows!r}.")
         return frame(list(ROWS[rows](self)))
+
+    def to_latex(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
+        """The rows of `to_frame` in LaTeX: str; ``**options`` are those of pandas' `to_latex`."""
+        return latex(self.to_frame(rows), options)
+
+    def to_markdown(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
+        """The rows of `to_frame` in Markdown: str; ``**options`` are those of pandas' `to_markdown`."""
+        return markdown(self.to_frame(rows), options)
+
+    def best_estimator(
+        self, estimator: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """The classifier with the setting chosen most often, trained on all samples.
+
+        Parameters
+        ----------
+        estimator, X, y, sample_weight
+            Those of the study, which is a record and keeps none of them.
+
+        Returns
+        -------
+        classifier
+            Fitted.
+
+        Raises
+        ------
+        ValueError
+            If they are not those of the study.
+        """
+        return Refits(self, estimator, X, y, sample_weight).best()
+
+    def predictions(
+        self, estimator: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> list[NDArray[Any]]:
+        """What the classifier of each fold predicts for its test set.
+
+        The classifiers are trained again, with the seed of the study, so that they are the same.
+
+        Parameters
+        ----------
+        estimator, X, y, sample_weight
+            Those of the study.
+
+        Returns
+        -------
+        list of ndarray, shape (n_test,)
+            In the order of ``fold.test``.
+
+        Raises
+        ------
+        ValueError
+            If they are not those of the study.
+        """
+        return Refits(self, estimator, X, y, sample_weight).predictions()
 
     def to_json(self) -> str:
         """The study as text: str.

@@ -72,6 +72,24 @@ def frame(rows: list[dict[str, Any]]) -> Any:
     return pandas.DataFrame(rows)
 
 
+def latex(table: Any, options: dict[str, Any]) -> str:
+    """A pandas.DataFrame in LaTeX: str."""
+    try:
+        text: str = table.to_latex(**{"index": False, "float_format": "%.4f", **options})
+    except ImportError as error:
+        raise ImportError("to_latex needs Jinja2: pip install scikit-margins[frame]") from error
+    return text
+
+
+def markdown(table: Any, options: dict[str, Any]) -> str:
+    """A pandas.DataFrame in Markdown: str."""
+    try:
+        text: str = table.to_markdown(**{"index": False, "floatfmt": ".4f", **options})
+    except ImportError as error:
+        raise ImportError("to_markdown needs tabulate: pip install scikit-margins[frame]") from error
+    return text
+
+
 def text_of(setting):
     """A setting as readable text: str.
 

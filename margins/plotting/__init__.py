@@ -13,6 +13,7 @@ from margins.plotting.comparison import ComparisonDisplay
 from margins.plotting.epochs import EpochsDisplay
 from margins.plotting.landscape import LandscapeDisplay
 from margins.plotting.paths import CoefficientPathDisplay
+from margins.plotting.ranks import RanksDisplay
 
 __all__ = [
     "CertificateDisplay",
@@ -20,4 +21,5 @@ __all__ = [
     "ComparisonDisplay",
     "EpochsDisplay",
     "LandscapeDisplay",
+    "RanksDisplay",
 ]

@@ -81,7 +81,7 @@ class ComparisonDisplay:
         *,
         metric: str | None = None,
         kind: Literal["scores", "differences"] = "scores",
-        interval: Literal["t", "corrected"] = "t",
+        interval: Literal["t", "corrected"] = "corrected",
         confidence: float | None = None,
         ax: "Axes | None" = None,
         **errorbar_kw: Any,
@@ -98,8 +98,8 @@ class ComparisonDisplay:
             "scores": the mean of every study. "differences": of every pair, fold by fold: an interval
             without 0 is a significant difference.
         interval : str
-            "t", the papers', or "corrected", Nadeau and Bengio's, which is wider: it allows for
-            training sets that overlap.
+            "corrected", Nadeau and Bengio's, which allows for training sets that overlap, or "t", the
+            papers', which does not, and is narrower.
         confidence : float, in (0, 1), optional
             Default: that of the comparison, or 0.95.
         ax : matplotlib.axes.Axes, optional

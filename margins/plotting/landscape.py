@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from margins.model_selection.intervals import t_interval
+from margins.model_selection.intervals import corrected_interval, within_range
 from margins.model_selection.study import Study
 from margins.plotting.places import Places
 from margins.plotting.style import (
@@ -123,8 +123,8 @@ class LandscapeDisplay:
 
         Of a double cross-validation, whose outer folds have a table each, the means of all are
         averaged, and a band reaches from the least to the greatest of them. Of a parameter search, a
-        band is the 95 % T interval over the folds. Of settings that differ in other parameters alone,
-        the best is drawn.
+        band is the 95 % corrected interval over the folds. Of settings that differ in other parameters
+        alone, the best is drawn.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class LandscapeDisplay:
             if len(tables) > 1:
                 ends = means[:, index].min(), means[:, index].max()
             else:
-                ends = t_interval(tables[0].scores[metric][index].tolist())
+                ends = _interval(tables[0], metric, index)
             low[place], high[place] = ends
         best = study.best_params
         known = all(name in best for name in (x, y) if name is not None)
@@ -193,7 +193,7 @@ class LandscapeDisplay:
         if len(tables) > 1:
             words = "least to greatest of the outer folds", "chosen most often"
         else:
-            words = "95 % T interval", "best mean"
+            words = "95 % corrected interval", "best mean"
         return cls(across, up, scores, low, high, marked, metric, kind, *words).plot(ax, **kw)
 
     def plot(self, ax: "Axes | None" = None, **kw: Any) -> Self:
@@ -279,6 +279,14 @@ def _chosen(
     if y is None and len(varying) == 2:
         y = next(name for name in varying if name != x)
     return x, y
+
+
+def _interval(table, metric, index):
+    """The corrected interval of the mean score of a setting."""
+    n_train = [len(train) for train, _ in table.splits]
+    n_test = [len(test) for _, test in table.splits]
+    interval = corrected_interval(table.scores[metric][index].tolist(), n_train, n_test)
+    return within_range(interval, metric)
 
 
 def _place(setting: dict[str, Any], across: Places, up: Places | None) -> tuple[int, int]:

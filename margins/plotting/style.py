@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from margins.model_selection.intervals import is_share
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -81,5 +83,4 @@ def with_defaults(defaults: dict[str, Any], given: dict[str, Any] | None) -> dic
 
 def metric_label(metric: str) -> str:
     """A metric with its unit for an axis: scores of scikit-learn have none but their range."""
-    shares = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "roc_auc")
-    return f"{metric} (share)" if metric in shares else metric
+    return f"{metric} (share)" if is_share(metric) else metric

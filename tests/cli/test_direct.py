@@ -83,7 +83,7 @@ def test_lines_of_progress_name_the_class(tmp_path):
     path, lines = tmp_path / "t.svm", []
     write_svmlight(path, *samples(3))
     direct.train(Source(str(path)), "auto", {"random_state": 0}, lines.append)
-    assert {line.split(",")[0] for line in lines} == {"class 0", "class 1", "class 2"}
+    assert {line.split(":")[0] for line in lines} == {"class 0", "class 1", "class 2"}
     assert any("gap " in line for line in lines)
 
 

@@ -209,7 +209,7 @@ def test_a_line_goes_through_the_means_of_a_search(search):
     assert on.get_xdata().tolist() == [-3, -1, 1]
     assert ticks_of(display.ax_.xaxis) == ["0\n(off)", "0.125", "0.5", "2"]
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("tau", "accuracy (share)")
-    assert legend_of(display) == ["mean", "95 % T interval", "best mean"]
+    assert legend_of(display) == ["mean", "95 % corrected interval", "best mean"]
     (star,) = [each for each in display.ax_.collections if each.get_label() == "best mean"]
     ((place, score),) = star.get_offsets()
     assert score == search.tables[0].best_score
@@ -248,7 +248,7 @@ def test_names_make_lines(pam, noisy):
     display = drawn(LandscapeDisplay.from_study(study))
     assert display.x.name == "tau" and len(display.lines_) == 2
     assert legend_of(display) == [
-        *("averaging = last", "averaging = voted", "95 % T interval", "best mean"),
+        *("averaging = last", "averaging = voted", "95 % corrected interval", "best mean"),
     ]
     bars = [each for each in display.ax_.collections if hasattr(each, "get_segments")]
     ends = [segment[:, 1].tolist() for each in bars for segment in each.get_segments()]
@@ -317,10 +317,10 @@ def test_differences_are_those_of_compare(pair):
     (difference,) = comparison.differences
     line, _, (bars,) = display.errorbar_.lines
     assert line.get_xdata().tolist() == [difference.mean]
-    assert bars.get_segments()[0][:, 0].tolist() == pytest.approx(list(difference.interval))
+    assert bars.get_segments()[0][:, 0].tolist() == pytest.approx(list(difference.corrected_interval))
     assert ticks_of(display.ax_.yaxis) == ["last - voted"]
     assert display.ax_.get_xlabel() == "difference in accuracy (share)"
-    assert legend_of(display) == ["mean and 90 % T interval"]
+    assert legend_of(display) == ["mean and 90 % corrected interval"]
 
 
 def test_comparisons_reject_unknown_options(pair):

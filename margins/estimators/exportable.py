@@ -1,0 +1,53 @@
+"""What can leave the library: a weight vector, or support vectors of a kernel that others have."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+# Of `margins.kernels`, those that libsvm has, and whose formula this package writes in ONNX.
+KERNELS = ("rbf", "poly", "precomputed")
+
+
+class ExportMixin:
+    """A classifier that can leave the library."""
+
+    kernel_: Any
+
+    def to_sklearn(self) -> Any:
+        """The fitted classifier as scikit-learn's LinearSVC or SVC, with the same scores.
+
+        Returns
+        -------
+        LinearSVC, SVC or OneVsRestClassifier
+            As `margins.interchange.to_sklearn` describes.
+        """
+        from margins.estimators.svms import to_sklearn
+
+        return to_sklearn(self)  # type: ignore[arg-type]
+
+
+def check_exportable(classifier: Any, caller: str) -> None:
+    """Raise an error unless a classifier is fitted, and has scores that others can compute.
+
+    Parameters
+    ----------
+    classifier : object
+    caller : str
+        The public function, for messages.
+    """
+    if not isinstance(classifier, ExportMixin):
+        raise TypeError(
+            f"classifier of {caller} must be a classifier of margins. Got an object of type "
+            f"{type(classifier).__name__}."
+        )
+    check_is_fitted(classifier)
+    if hasattr(classifier, "votes_"):
+        raise TypeError(
+            f"classifier of {caller} must have a weight vector. Got {type(classifier).__name__} with "
+            "averaging='voted', whose model is a list of hypotheses. Allowed: averaging='averaged'."
+        )
+    if not hasattr(classifier, "coef_") and classifier.kernel_.name not in KERNELS:
+        raise TypeError(
+            f"kernel of {caller} must be 'linear' or one of {', '.join(map(repr, KERNELS))}. "
+            f"Got {classifier.kernel_!r}."
+        )

@@ -1,0 +1,68 @@
+"""What a notebook shows of a fitted classifier, below scikit-learn's diagram."""
+
+import html
+import math
+
+import numpy as np
+
+# Binary problems beyond which only the worst ones are listed.
+MOST_ROWS = 10
+STYLE = "border-collapse:collapse;margin:0.4em 0"
+CELL = 'style="padding:0.1em 0.8em;text-align:right"'
+
+
+class NotebookMixin:
+    """Adds what is proven to scikit-learn's diagram of an estimator."""
+
+    # Notebooks call one or the other, and some versions of scikit-learn one by way of the other.
+
+    def _repr_html_inner(self):
+        return super()._repr_html_inner() + fitted_block(self)
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle and "margins-certificates" not in bundle["text/html"]:
+            bundle["text/html"] += fitted_block(self)
+        return bundle
+
+
+def fitted_block(estimator):
+    """The solver, the effort and the certificates of a classifier: str of HTML; empty before a fit."""
+    if not hasattr(estimator, "solver_"):
+        return ""
+    state = "converged" if estimator.converged_ else "not converged"
+    summary = (
+        f"<b>{html.escape(estimator.solver_)}</b>: {state}, {estimator.n_iter_} epochs, "
+        f"{estimator.n_updates_} updates"
+    )
+    rows = "".join(_row(cells) for cells in _rows(estimator))
+    header = _row(("class", "relative gap", "proven fraction", "margin", "upper bound"), "th")
+    table = f'<table style="{STYLE}">{header}{rows}</table>' if rows else ""
+    return f'<div class="margins-certificates" style="margin-top:0.5em">{summary}{table}</div>'
+
+
+def _rows(estimator):
+    """The cells of each binary problem; of very many, those of the largest gaps."""
+    certificates = estimator.certificates_
+    classes = estimator.classes_.tolist()
+    labels = classes[1:] if len(classes) == 2 else classes
+    gaps = [certificate.gap for certificate in certificates]
+    shown = range(len(gaps))
+    if len(gaps) > MOST_ROWS:
+        shown = np.argsort(gaps, kind="stable")[::-1][:MOST_ROWS].tolist()
+    for index in shown:
+        certificate = certificates[index]
+        yield (
+            str(labels[index]),
+            "∞" if math.isinf(certificate.gap) else f"{certificate.gap:.3g}",
+            f"{certificate.fraction:.6g}",
+            f"{certificate.margin:.6g}",
+            f"{certificate.upper_bound:.6g}",
+        )
+    if len(gaps) > MOST_ROWS:
+        yield (f"and {len(gaps) - MOST_ROWS} with smaller gaps", "", "", "", "")
+
+
+def _row(cells, tag="td"):
+    """A row of a table: str of HTML."""
+    return f"<tr>{''.join(f'<{tag} {CELL}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -1,0 +1,219 @@
+"""Classifiers in ONNX: a graph of matrix products and the kernel's formula, in double precision.
+
+The inputs are samples of float or double. The outputs are `label`, and `scores`, as `decision_function`
+returns them, in the type of the input. Within the graph all is of type double, so that scores differ
+from those of the classifier by the rounding of the input and of the output alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.exportable import check_exportable
+
+
+def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) -> Any:
+    """A fitted classifier, or a Pipeline that ends with one, as an ONNX model.
+
+    Parameters
+    ----------
+    model : fitted classifier of margins, or scikit-learn Pipeline
+        Its other steps are converted by skl2onnx.
+    n_features : int, optional
+        Number of columns of the input; None: as many as the model has been fitted with.
+    double : bool
+        True: the input is of type double, and so are the scores; False: float.
+
+    Returns
+    -------
+    onnx.ModelProto
+        With the input `X`, and the outputs `label` and `scores`.
+
+    Raises
+    ------
+    ImportError
+        Without skl2onnx: ``pip install 'scikit-margins[onnx]'``.
+    TypeError
+        If it has no weight vector (voting), or a kernel without a formula in ONNX.
+
+    Examples
+    --------
+    >>> import margins, pytest
+    >>> from margins.interchange import to_onnx
+    >>> _ = pytest.importorskip("skl2onnx")
+    >>> X, y = [[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0], [-2.0, 0.0]], [1, 1, 0, 0]
+    >>> exported = to_onnx(margins.MarginClassifier(random_state=0).fit(X, y))
+    >>> [output.name for output in exported.graph.output]
+    ['label', 'scores']
+    """
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    check_exportable(last, "to_onnx")
+    skl2onnx = _skl2onnx()
+    register_converters(type(last))
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    n_columns = model.n_features_in_ if n_features is None else n_features
+    kind = DoubleTensorType if double else FloatTensorType
+    return skl2onnx.convert_sklearn(
+        model, initial_types=[("X", kind([None, n_columns]))], target_opset=17
+    )
+
+
+def register_converters(*classes: type[BaseMarginClassifier]) -> None:
+    """Let `skl2onnx.to_onnx` convert classifiers of this package, within whatever contains them.
+
+    Parameters
+    ----------
+    *classes : type
+        Classes of classifiers; none: all algorithms that can be imported.
+    """
+    skl2onnx = _skl2onnx()
+    for algorithm in classes or _algorithms():
+        skl2onnx.update_registered_converter(
+            algorithm,
+            f"Margins{algorithm.__name__}",
+            _set_types,
+            _convert,
+            parser=_parse,
+            overwrite=True,
+        )
+
+
+def _algorithms() -> tuple[Any, ...]:
+    import margins
+
+    return tuple(
+        {margins.get(name) for name in margins.available(streaming=True)}
+        | {margins.get(name) for name in margins.available(streaming=False)}
+    )
+
+
+def _skl2onnx() -> Any:
+    try:
+        import skl2onnx
+    except ImportError as error:
+        raise ImportError("ONNX needs skl2onnx: pip install 'scikit-margins[onnx]'") from error
+    return skl2onnx
+
+
+# What skl2onnx calls, in this order.
+
+
+def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None) -> Any:
+    """Declare the operator of a classifier and its outputs."""
+    from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+
+    operator = scope.declare_local_operator(f"Margins{type(model).__name__}", model)
+    operator.inputs = inputs
+    operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
+    operator.outputs.append(scope.declare_local_variable("scores", FloatTensorType()))
+    return operator.outputs
+
+
+def _set_types(operator: Any) -> None:
+    """Set the types and shapes of the outputs."""
+    from skl2onnx.common import data_types
+
+    check_exportable(operator.raw_operator, "to_onnx")
+    source, n_classes = operator.inputs[0].type, len(operator.raw_operator.classes_)
+    m = source.shape[0]
+    labels = _labels(operator.raw_operator)
+    label_type = {
+        "i": data_types.Int64TensorType,
+        "f": data_types.DoubleTensorType,
+        "U": data_types.StringTensorType,
+    }[labels.dtype.kind]
+    is_double = isinstance(source, data_types.DoubleTensorType)
+    score_type = data_types.DoubleTensorType if is_double else data_types.FloatTensorType
+    operator.outputs[0].type = label_type([m])
+    operator.outputs[1].type = score_type([m] if n_classes == 2 else [m, n_classes])
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Write the nodes of a classifier."""
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    classifier = operator.raw_operator
+    graph = _Graph(scope, container)
+    X = graph.cast(operator.inputs[0].full_name, "double")
+    if hasattr(classifier, "coef_"):
+        products = graph.add("MatMul", X, graph.constant(classifier.coef_.T))
+    else:
+        products = graph.add(
+            "MatMul", _kernel_values(graph, classifier, X), graph.constant(classifier.dual_coef_.T)
+        )
+    scores = graph.add("Add", products, graph.constant(classifier.intercept_))
+    if len(classifier.classes_) == 2:
+        scores = graph.add("Reshape", scores, graph.constant(np.array([-1])))
+        index = graph.cast(graph.add("Greater", scores, graph.constant(0.0)), "int64")
+    else:
+        index = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    graph.add("Gather", graph.constant(_labels(classifier)), index, output=operator.outputs[0].full_name)
+    is_double = isinstance(operator.outputs[1].type, DoubleTensorType)
+    graph.cast(scores, "double" if is_double else "float", output=operator.outputs[1].full_name)
+
+
+def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:
+    """K(x, support vector), shape (m, n_support)."""
+    kernel = classifier.kernel_
+    if kernel.name == "precomputed":
+        return graph.add("Gather", X, graph.constant(classifier.support_.astype(np.int64)), axis=1)
+    vectors = classifier.support_vectors_
+    vectors = vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors)
+    vectors = vectors.astype(np.float64)
+    products = graph.add("MatMul", X, graph.constant(vectors.T))
+    if kernel.name == "poly":
+        scaled = graph.add("Mul", products, graph.constant(float(kernel.gamma)))
+        shifted = graph.add("Add", scaled, graph.constant(float(kernel.coef0)))
+        return graph.add("Pow", shifted, graph.constant(float(kernel.degree)))
+    squares = graph.add("Mul", X, X)
+    norms = graph.add("ReduceSum", squares, graph.constant(np.array([1])), keepdims=1)
+    norms = graph.add("Add", norms, graph.constant((vectors**2).sum(axis=1)))
+    doubled = graph.add("Mul", products, graph.constant(2.0))
+    distances = graph.add("Max", graph.add("Sub", norms, doubled), graph.constant(0.0))
+    return graph.add("Exp", graph.add("Mul", distances, graph.constant(-float(kernel.gamma))))
+
+
+def _labels(classifier: Any) -> NDArray[Any]:
+    """The labels in a type that ONNX has: int64, double or str."""
+    classes: NDArray[Any] = classifier.classes_
+    if classes.dtype.kind in "biu":
+        return classes.astype(np.int64)
+    return classes.astype(np.float64) if classes.dtype.kind == "f" else classes.astype(str)
+
+
+class _Graph:
+    """Adds nodes and constants under new names."""
+
+    def __init__(self, scope: Any, container: Any) -> None:
+        self._scope, self._container = scope, container
+
+    def constant(self, value: Any) -> str:
+        """A constant of type double, int64 or string: its name."""
+        from onnx import TensorProto
+
+        array = np.asarray(value)
+        kinds = {"f": TensorProto.DOUBLE, "i": TensorProto.INT64, "U": TensorProto.STRING}
+        name: str = self._scope.get_unique_variable_name("constant")
+        values = array.ravel()
+        content = [text.encode() for text in values.tolist()] if array.dtype.kind == "U" else values
+        self._container.add_initializer(name, kinds[array.dtype.kind], list(array.shape), content)
+        return name
+
+    def add(self, kind: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
+        """A node: the name of its output."""
+        target: str = output or self._scope.get_unique_variable_name(kind.lower())
+        name = self._scope.get_unique_operator_name(kind)
+        self._container.add_node(kind, list(inputs), [target], name=name, op_version=13, **attributes)
+        return target
+
+    def cast(self, value: str, kind: str, output: str | None = None) -> str:
+        """A value in another type."""
+        from onnx import TensorProto
+
+        return self.add("Cast", value, output=output, to=getattr(TensorProto, kind.upper()))

@@ -1,0 +1,256 @@
+"""Several algorithms on several data sets: ranks, and tests of their differences.
+
+A score on one data set cannot be compared with one on another, so algorithms are ranked on each: 1 for
+the best, mean ranks for ties. Over N data sets and k algorithms, Friedman's test says whether mean ranks
+differ by more than chance; if they do, two of them differ if their mean ranks are apart by more than
+
+    CD = q sqrt(k (k + 1) / (6 N)),
+
+q the quantile of the studentized range over sqrt(2) (Nemenyi's test). Wilcoxon's signed-rank test
+compares two algorithms by their differences, with Holm's correction for the number of pairs.
+
+**Source**: Demsar (2006), Statistical Comparisons of Classifiers over Multiple Data Sets, JMLR 7,
+section 3.2; Holm (1979), A simple sequentially rejective multiple test procedure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from margins.model_selection.study import Study
+from margins.model_selection.tables import frame, latex, markdown
+from margins.parameters import Interval, check
+
+
+class PairTest(NamedTuple):
+    """Wilcoxon's signed-rank test of two algorithms over data sets.
+
+    Attributes
+    ----------
+    first, second : str
+    statistic, p_value : float
+        Two-sided; nan if no score differs.
+    corrected_p_value : float
+        By Holm's procedure over all pairs.
+
+    See Also
+    --------
+    Ranking : All pairs.
+
+    Examples
+    --------
+    >>> PairTest("pam", "mpu", 3.0, 0.04, 0.12).p_value
+    0.04
+    """
+
+    first: str
+    second: str
+    statistic: float
+    p_value: float
+    corrected_p_value: float
+
+
+class Ranking:
+    """Scores of k algorithms on N data sets, their ranks, and tests.
+
+    Parameters
+    ----------
+    scores : array-like of float, shape (N, k)
+        Higher is better.
+    algorithms : list of str
+    data_sets : list of str
+    metric : str
+
+    Attributes
+    ----------
+    ranks : ndarray of float64, shape (N, k)
+        1 for the best of each data set.
+    mean_ranks : ndarray of float64, shape (k,)
+
+    See Also
+    --------
+    rank : Makes a ranking of studies.
+
+    Examples
+    --------
+    >>> scores = [[0.9, 0.8, 0.7], [0.8, 0.7, 0.7], [0.95, 0.9, 0.85], [0.7, 0.72, 0.6]]
+    >>> ranking = Ranking(scores, ["mpu", "pam", "perceptron"], ["a", "b", "c", "d"], "accuracy")
+    >>> ranking.mean_ranks.tolist()
+    [1.25, 1.875, 2.875]
+    >>> round(ranking.critical_difference(), 3)
+    1.657
+    """
+
+    def __init__(
+        self, scores: Any, algorithms: list[str], data_sets: list[str], metric: str = "score"
+    ) -> None:
+        self.scores = np.asarray(scores, dtype=np.float64)
+        self.algorithms, self.data_sets, self.metric = list(algorithms), list(data_sets), metric
+        shape = len(self.data_sets), len(self.algorithms)
+        if self.scores.shape != shape or min(shape) < 2:
+            raise ValueError(
+                "scores of Ranking must be of at least 2 data sets and 2 algorithms, of shape "
+                f"(data sets, algorithms), here {shape}. Got shape {self.scores.shape}."
+            )
+        if np.isnan(self.scores).any():
+            raise ValueError("scores of Ranking must not be nan. Got nan.")
+        self.ranks: NDArray[np.float64] = stats.rankdata(-self.scores, axis=1)
+        self.mean_ranks: NDArray[np.float64] = self.ranks.mean(axis=0)
+
+    def friedman(self) -> tuple[float, float]:
+        """Friedman's test that all algorithms have the same mean rank: statistic, p-value.
+
+        Returns
+        -------
+        tuple of float
+
+        Raises
+        ------
+        ValueError
+            With fewer than three algorithms: `wilcoxon` compares two.
+        """
+        if len(self.algorithms) < 3:
+            raise ValueError(
+                f"friedman of Ranking must have at least 3 algorithms. Got {len(self.algorithms)}."
+            )
+        result = stats.friedmanchisquare(*self.scores.T)
+        return float(result.statistic), float(result.pvalue)
+
+    def critical_difference(self, confidence: float = 0.95) -> float:
+        """Nemenyi's: two mean ranks that are further apart differ at this confidence: float.
+
+        Parameters
+        ----------
+        confidence : float, in (0, 1)
+        """
+        check("confidence", "Ranking", confidence, Interval(0, 1, "neither"))
+        n, k = self.scores.shape
+        q = float(stats.studentized_range.ppf(confidence, k, math.inf)) / math.sqrt(2)
+        return q * math.sqrt(k * (k + 1) / (6 * n))
+
+    def wilcoxon(self) -> list[PairTest]:
+        """Wilcoxon's signed-rank test of every pair: list of PairTest."""
+        pairs = list(combinations(range(len(self.algorithms)), 2))
+        results = [_signed_rank_test(self.scores[:, i] - self.scores[:, j]) for i, j in pairs]
+        corrected = _holm([p_value for _, p_value in results])
+        return [
+            PairTest(self.algorithms[i], self.algorithms[j], statistic, p_value, corrected_p_value)
+            for (i, j), (statistic, p_value), corrected_p_value in zip(
+                pairs, results, corrected, strict=True
+            )
+        ]
+
+    def to_frame(self) -> Any:
+        """One row for each data set, and one of mean ranks; needs pandas: pandas.DataFrame."""
+        rows = [
+            {"data set": name, **dict(zip(self.algorithms, row, strict=True))}
+            for name, row in zip(
+                [*self.data_sets, "mean rank"],
+                [*self.scores.tolist(), self.mean_ranks.tolist()],
+                strict=True,
+            )
+        ]
+        return frame(rows)
+
+    def to_latex(self, **options: Any) -> str:
+        """The rows of `to_frame` in LaTeX: str; ``**options`` are those of pandas' `to_latex`."""
+        return latex(self.to_frame(), options)
+
+    def to_markdown(self, **options: Any) -> str:
+        """The rows of `to_frame` in Markdown: str; ``**options`` are those of pandas' `to_markdown`."""
+        return markdown(self.to_frame(), options)
+
+    def __repr__(self) -> str:
+        order = np.argsort(self.mean_ranks, kind="stable")
+        ranks = ", ".join(f"{self.algorithms[i]} {self.mean_ranks[i]:.3g}" for i in order)
+        return f"<Ranking by {self.metric} on {len(self.data_sets)} data sets, mean ranks: {ranks}>"
+
+
+def rank(studies: Mapping[str, Mapping[str, Study]], *, metric: str | None = None) -> Ranking:
+    """Rank algorithms over data sets, by their mean scores in studies.
+
+    Parameters
+    ----------
+    studies : dict of dict of Study
+        ``studies[data set][algorithm]``: the same algorithms on every data set.
+    metric : str, optional
+        Default: the one that decided in the first study. Higher is better.
+
+    Returns
+    -------
+    Ranking
+
+    Raises
+    ------
+    TypeError
+        If something is no Study.
+    ValueError
+        If there are fewer than two of either, or the algorithms differ.
+
+    Notes
+    -----
+    **Source**: Demsar (2006), Statistical Comparisons of Classifiers over Multiple Data Sets.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.model_selection import parameter_search, rank
+    >>> from sklearn.datasets import make_classification
+    >>> studies = {}
+    >>> for seed in range(4):
+    ...     X, y = make_classification(n_samples=60, random_state=seed)
+    ...     studies[f"data {seed}"] = {
+    ...         name: parameter_search(
+    ...             margins.get(name)(max_iter=5), {}, X, y, cv=3, random_state=0
+    ...         )
+    ...         for name in ("pam", "averaged-perceptron", "pa-i")
+    ...     }
+    >>> ranking = rank(studies)
+    >>> float(ranking.mean_ranks.sum())
+    6.0
+    """
+    data_sets = list(studies)
+    algorithms = list(studies[data_sets[0]]) if data_sets else []
+    for name in data_sets:
+        for algorithm, study in studies[name].items():
+            if not isinstance(study, Study):
+                raise TypeError(
+                    f"studies of rank must be Studies. Got {study!r} for {algorithm!r} on {name!r}."
+                )
+        if sorted(studies[name]) != sorted(algorithms):
+            raise ValueError(
+                f"studies of rank must have the same algorithms on every data set, {algorithms}. "
+                f"Got {list(studies[name])} on {name!r}."
+            )
+    if len(data_sets) < 2 or len(algorithms) < 2:
+        raise ValueError(
+            "studies of rank must be of at least 2 data sets and 2 algorithms. "
+            f"Got {len(data_sets)} and {len(algorithms)}."
+        )
+    metric = metric or studies[data_sets[0]][algorithms[0]].refit
+    scores = [[studies[name][algorithm].mean(metric) for algorithm in algorithms] for name in data_sets]
+    return Ranking(scores, algorithms, data_sets, metric)
+
+
+def _signed_rank_test(differences: NDArray[np.float64]) -> tuple[float, float]:
+    if not differences.any():
+        return math.nan, math.nan
+    result = stats.wilcoxon(differences)
+    return float(result.statistic), float(result.pvalue)
+
+
+def _holm(p_values: list[float]) -> list[float]:
+    """p-values corrected for their number: the least times n, the next times n - 1, and so on."""
+    known = [index for index, value in enumerate(p_values) if not math.isnan(value)]
+    corrected, largest = [math.nan] * len(p_values), 0.0
+    for place, index in enumerate(sorted(known, key=lambda index: p_values[index])):
+        largest = max(largest, min(1.0, (len(known) - place) * p_values[index]))
+        corrected[index] = largest
+    return corrected

@@ -1,0 +1,72 @@
+"""Classifiers of a study, trained again: a study is a record, and keeps neither models nor data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import _safe_split
+
+from margins.model_selection.checks import Data
+from margins.model_selection.folds import part_of
+from margins.model_selection.grids import seeded_estimator, seeded_settings
+from margins.model_selection.records import decoded, encoded
+
+if TYPE_CHECKING:
+    from margins.model_selection.study import Study
+
+
+class Refits:
+    """Trains the classifiers of a study again.
+
+    Parameters
+    ----------
+    study : Study
+    estimator : classifier
+    X, y, sample_weight : samples
+        All of them those of the study.
+
+    Raises
+    ------
+    ValueError
+        If they are others.
+    """
+
+    def __init__(self, study: Study, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        self._study = study
+        self._data = data = Data(X, y, sample_weight, None, "Study")
+        kind = type(estimator)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        params = decoded(encoded(estimator.get_params(deep=False)))
+        if name != study.estimator or params != study.params:
+            raise ValueError(
+                f"estimator of Study must be that of the study, {study.estimator}{study.params}. "
+                f"Got {name}{params}."
+            )
+        if data.digest != study.data:
+            raise ValueError(
+                "X, y and sample_weight of Study must be those of the study, without groups. Got others."
+            )
+        self._estimator = seeded_estimator(estimator, study.seed)
+
+    def best(self) -> Any:
+        """The setting chosen most often, trained on all samples."""
+        return self._fitted(self._study.best_params, np.arange(len(self._data.y)))
+
+    def predictions(self) -> list[Any]:
+        """The predictions of each fold's classifier for its test set."""
+        predicted = []
+        for fold in self._study.folds:
+            classifier = self._fitted(fold.best_params, fold.train)
+            X, _ = _safe_split(classifier, self._data.X, self._data.y, fold.test, fold.train)
+            predicted.append(classifier.predict(X))
+        return predicted
+
+    def _fitted(self, setting: dict[str, Any], rows: Any) -> Any:
+        (seeded,) = seeded_settings([setting], self._study.seed)
+        classifier = clone(self._estimator).set_params(**clone(seeded, safe=False))
+        X, y = _safe_split(classifier, self._data.X, self._data.y, rows)
+        weight = part_of(self._data.sample_weight, rows)
+        weights = {} if weight is None else {"sample_weight": weight}
+        return classifier.fit(X, y, **weights)

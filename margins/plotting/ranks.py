@@ -1,0 +1,121 @@
+"""Mean ranks of algorithms over data sets, with those that do not differ joined."""
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from margins.model_selection.ranks import Ranking
+from margins.plotting.style import COLOURS, axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+
+class RanksDisplay:
+    """The critical-difference diagram: mean ranks on an axis, bars over those that do not differ.
+
+    Parameters
+    ----------
+    ranking : margins.model_selection.Ranking
+    confidence : float, in (0, 1)
+
+    Attributes
+    ----------
+    groups : list of (float, float)
+        The mean ranks at the ends of each bar.
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        After `plot`.
+
+    See Also
+    --------
+    ComparisonDisplay : Studies of one data set.
+
+    Examples
+    --------
+    >>> from margins.model_selection import Ranking
+    >>> from margins.plotting import RanksDisplay
+    >>> scores = [[0.9, 0.8], [0.8, 0.7], [0.95, 0.9]]
+    >>> display = RanksDisplay(Ranking(scores, ["mpu", "pam"], ["a", "b", "c"]))
+    >>> display.plot().figure_.savefig("ranks.png")  # doctest: +SKIP
+    """
+
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+
+    def __init__(self, ranking: Ranking, confidence: float = 0.95) -> None:
+        self.ranking, self.confidence = ranking, confidence
+        self.groups = _groups(
+            np.sort(ranking.mean_ranks).tolist(), ranking.critical_difference(confidence)
+        )
+
+    @classmethod
+    def from_ranking(
+        cls, ranking: Ranking, *, confidence: float = 0.95, ax: "Axes | None" = None
+    ) -> Self:
+        """Draw a ranking.
+
+        Parameters
+        ----------
+        ranking : margins.model_selection.Ranking
+        confidence : float, in (0, 1)
+        ax : matplotlib.axes.Axes, optional
+
+        Returns
+        -------
+        RanksDisplay
+        """
+        return cls(ranking, confidence).plot(ax)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw: the display itself."""
+        ranking = self.ranking
+        k = len(ranking.algorithms)
+        ax = axes_for(self, ax, size=(6.4, 1.5 + 0.25 * k))
+        order = np.argsort(ranking.mean_ranks, kind="stable")
+        depth = 0.6 + 0.18 * len(self.groups)
+        for place, index in enumerate(order):
+            value = ranking.mean_ranks[index]
+            is_left = place < (k + 1) // 2
+            height = depth + 0.4 * (place if is_left else k - 1 - place)
+            side = 0.7 if is_left else k + 0.3
+            ax.plot([value, value, side], [0, height, height], color="0.3", linewidth=0.9)
+            ax.text(
+                side,
+                height,
+                f" {ranking.algorithms[index]} ({value:.3g}) ",
+                ha="right" if is_left else "left",
+                va="center",
+            )
+        for number, (low, high) in enumerate(self.groups):
+            ax.plot(
+                [low - 0.03, high + 0.03],
+                [0.3 + 0.18 * number] * 2,
+                color=COLOURS[0],
+                linewidth=4,
+                solid_capstyle="butt",
+            )
+        difference = ranking.critical_difference(self.confidence)
+        ax.set_title(
+            f"mean ranks by {ranking.metric} on {len(ranking.data_sets)} data sets\n"
+            f"critical difference {difference:.3g} at {100 * self.confidence:g} %",
+            fontsize="medium",
+        )
+        ax.set_xlim(1 - 0.05 * k, k + 0.05 * k)
+        ax.set_ylim(depth + 0.4 * ((k + 1) // 2), 0)  # the axis on top
+        ax.set_xticks(range(1, k + 1))
+        ax.xaxis.tick_top()
+        ax.yaxis.set_visible(False)
+        for side_of_axes in ("left", "right", "bottom"):
+            ax.spines[side_of_axes].set_visible(False)
+        return self
+
+
+def _groups(ranks: list[float], difference: float) -> list[tuple[float, float]]:
+    """The largest ranges of two or more ascending ranks that are no further apart than that."""
+    groups: list[tuple[float, float]] = []
+    for begin, low in enumerate(ranks):
+        joined = [each for each in ranks[begin:] if each - low <= difference]
+        if len(joined) > 1 and (not groups or joined[-1] > groups[-1][1]):
+            groups.append((low, joined[-1]))
+    return groups

@@ -1,0 +1,62 @@
+"""Notebooks show what is proven, below scikit-learn's diagram."""
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
+
+import margins
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def data(n_classes=2):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(20 * n_classes, 3))
+    return X, np.arange(len(X)) % n_classes
+
+
+def test_before_a_fit_there_is_nothing_to_show():
+    assert "margins-certificates" not in margins.MarginClassifier()._repr_html_()
+
+
+def test_after_a_fit_the_solver_and_the_certificate_are_shown_once():
+    classifier = margins.MarginClassifier().fit(*data())
+    certificate = classifier.certificates_[0]
+    for text in (classifier._repr_html_(), classifier._repr_mimebundle_()["text/html"]):
+        assert text.count('class="margins-certificates"') == 1
+        assert f"<b>{classifier.solver_}</b>: converged" in text
+        assert f"{certificate.gap:.3g}" in text and f"{certificate.fraction:.6g}" in text
+    with config_context(display="text"):
+        assert "text/html" not in classifier._repr_mimebundle_()
+
+
+def test_every_class_has_a_row_and_labels_are_escaped():
+    X, y = data(3)
+    y = np.array(["<b>", "b&c", "d"])[y]
+    text = margins.MarginClassifier().fit(X, y)._repr_html_()
+    assert "&lt;b&gt;" in text and "b&amp;c" in text
+    assert text[text.index("margins-certificates") :].count("<tr>") == 4
+
+
+def test_of_many_classes_the_largest_gaps_are_shown():
+    classifier = margins.MarginClassifier().fit(*data(14))
+    text = classifier._repr_html_()
+    worst = int(np.argmax([certificate.gap for certificate in classifier.certificates_]))
+    block = text[text.index("margins-certificates") :]
+    assert block.count("<tr>") == 12 and "and 4 with smaller gaps" in block
+    assert f">{worst}</td>" in block.split("<tr>")[2]
+
+
+def test_a_fit_without_a_proof_says_so():
+    X = np.array([[1.0], [1.0], [2.0]])
+    text = margins.MarginClassifier(C=float("inf"), max_iter=3).fit(X, [0, 1, 1])._repr_html_()
+    assert "not converged" in text and "∞" in text
+
+
+def test_streams_and_pipelines_are_shown():
+    X, y = data()
+    classifier = margins.get("pa-i")(random_state=0).partial_fit(X, y, classes=[0, 1])
+    block = classifier._repr_html_()
+    assert "<th" not in block[block.index("margins-certificates") :]
+    assert "MarginClassifier" in make_pipeline(margins.MarginClassifier()).fit(X, y)._repr_html_()
