@@ -38,6 +38,8 @@ cdef class DenseHessian(Hessian):
         s_k > 0.
     in_blocks : bool
         True: samples are added as dense rows, in blocks, by BLAS.
+    is_double : bool
+        True: these blocks are multiplied in double precision from the beginning.
 
     Attributes
     ----------
@@ -45,12 +47,13 @@ cdef class DenseHessian(Hessian):
         1 for the samples in the sum.
     """
 
-    def __init__(self, BinaryData data not None, const double[::1] curvature, bint in_blocks=False):
+    def __init__(self, BinaryData data not None, const double[::1] curvature, bint in_blocks=False,
+                 bint is_double=False):
         cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sqrho > 0)
         Hessian.__init__(self, data, curvature)
         self.sum = np.zeros((n, n + 1))
         if in_blocks:
-            self.block = DenseBlock(n, m, is_double=False)
+            self.block = DenseBlock(n, m, is_double=is_double)
 
     @property
     def is_double(self):
