@@ -38,6 +38,7 @@ cdef int MAX_DERIVATIVES = 30
 
 # Samples with U_k |y_k|^2 above so many times the median have a wider smoothing.
 cdef double MAX_CURVATURE_RATIO = 100
+max_curvature_ratio = MAX_CURVATURE_RATIO   # for callers in Python
 
 
 def smoothing_curvature(upper not None, sqnorms not None, median=None):

@@ -26,6 +26,7 @@ import numpy as np
 # features, the Hessian is recomputed in double precision: its rounding in single precision may exceed 1/64
 # of the pivot.
 cdef double MIN_PIVOT = 4e-6
+min_pivot = MIN_PIVOT   # for callers in Python
 
 
 cdef class DenseHessian(Hessian):
@@ -93,6 +94,26 @@ cdef class DenseHessian(Hessian):
                     self.is_included[k] = joining
                     self._add(k, 1 if joining else -1)
             self.block.flush(1 if joining else -1, self.sum)
+
+    def change(self, const int8_t[::1] before not None, const int8_t[::1] after not None):
+        """The lower triangle of the sum over some samples minus that over others: ndarray, shape (n, n).
+
+        Parameters
+        ----------
+        before, after : ndarrays of int8, shape (m,)
+            1 for the samples that are subtracted, and for those that are added.
+        """
+        cdef Py_ssize_t k
+        cdef bint joining
+        with nogil:
+            self.sum[:, :] = 0
+            for joining in range(2):
+                for k in range(before.shape[0]):
+                    if after[k] == joining and before[k] != joining:
+                        self._add(k, 1 if joining else -1)
+                if self.block is not None:
+                    self.block.flush(1 if joining else -1, self.sum)
+        return self.matrix
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil:
         """Add sign times s_k y_k y_k^T to the sum; with dense samples, when their block is full."""
