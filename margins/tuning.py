@@ -157,15 +157,18 @@ class PartitionTuning:
     ----------
     min_mapped_bytes : int
         A memory map of more bytes is read in chunks.
-    subsample_bytes : int
-        The subsample that steps start from has at most so many bytes.
+    subsample_share, subsample_bytes : float, int
+        The subsample that steps start from has at least this share of the samples, but at most so many
+        bytes.
+    smoothing_share : float
+        At first, a loss is smoothed less if smoothing causes more than this share of the required gap.
     kept_bytes : int
         Where Hessians are not stored, each process keeps at most so many bytes of free samples.
     growth : float
         A smoothed loss is smoothed less by this factor.
     step_reduction : float
-        A step of full length is accepted if the slope at its end is at most this share of the one at its
-        beginning.
+        A step of full length is accepted if at its end the slope, or the squared norm of the gradient, is
+        at most this share of the one at its beginning.
     patience : int
         Steps end after so many passes in a row that have not reduced the gap.
     residual, max_products : float, int
@@ -173,7 +176,9 @@ class PartitionTuning:
     """
 
     min_mapped_bytes: int = 1 << 28
+    subsample_share: float = 1 / 16
     subsample_bytes: int = 1 << 26
+    smoothing_share: float = 0.25
     kept_bytes: int = 1 << 28
     growth: float = 2.0
     step_reduction: float = 0.5

@@ -28,7 +28,6 @@ from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.solvers.base import PhaseRecord, PrimalPoint
 from margins.solvers.history import Epoch
-from margins.solvers.newton._dense_hessian import min_pivot
 from margins.tuning import TUNING
 
 # A line search ends when the slope is this share of the one at its start, or after so many lengths.
@@ -73,7 +72,7 @@ class NewtonRun:
         self._w, self._primal, self._dual = start.w, math.inf, -math.inf
         self._point = self._sums = None  # the point of the last evaluation, and its sums
         self._hessian = None  # of the base of the next evaluation
-        self._version, self._is_double, self._n_worse, self._gap = 0, start.is_double, 0, math.inf
+        self._version, self._n_worse, self._gap = 0, 0, math.inf
         self._n_updates, self._begin = 0, time.perf_counter()
         self.certificate = self.message = None
         self.history, self.phases = [], []
@@ -119,7 +118,7 @@ class NewtonRun:
             history = before.history + (((before.w, before.factor),) if is_centre else ())
         self._version += 1
         point = Point(self._version, factor, w, history)
-        evaluation = yield Evaluate(self.problem, point, base, self._is_double)
+        evaluation = yield Evaluate(self.problem, point, base)
         hessian = None if base is None or not self._is_stored else self._hessian
         self._point, self._is_kept = point, evaluation.n_unkept == 0
         self._sums = tuple(sums.with_hessian(hessian) for sums in evaluation.sums)
@@ -127,10 +126,21 @@ class NewtonRun:
         return all(np.isfinite(sums.combination).all() for sums in self._sums)
 
     def _which_sums(self):
-        """0: the smoothing stays; 1: it is reduced, because it causes most of the gap."""
-        sums = self._sums[0]
-        gradient = self._point.w - sums.combination
-        return int(len(self._sums) > 1 and 0.5 * float(gradient @ gradient) <= sums.residual)
+        """0: the smoothing stays; 1: it is reduced, because it causes most of the gap.
+
+        Or, at first, because the accuracy could not be proven with it.
+        """
+        if len(self._sums) == 1:
+            return 0
+        residual = self._sums[0].residual
+        if self._n_updates == 0 and self._start.max_primal < math.inf:
+            share = self._tuning.smoothing_share * self.loss.required_gap(self._limits.eps)
+            return int(residual > share * self._primal)
+        return int(0.5 * self._sqnorm_of_gradient(0) <= residual)
+
+    def _sqnorm_of_gradient(self, which):
+        gradient = self._point.w - self._sums[which].combination
+        return float(gradient @ gradient)
 
     def _factor(self, which):
         return self._point.factor * (GROWTH if which else 1)
@@ -140,16 +150,14 @@ class NewtonRun:
         base, factor = (self._point, bool(which)), self._factor(which)
         self._hessian = self._sums[which].hessian
         w, sums = self._point.w, self._sums[which]
-        slope = float((w - sums.combination) @ step)
+        slope, before = float((w - sums.combination) @ step), self._sqnorm_of_gradient(which)
         if not slope < 0:
             return False
         self._n_updates += 1
         is_finite = yield from self._evaluate(w + step, factor, base)
         trial = self._point
         linear, square = float(w @ step), float(step @ step)
-        slope_there = float((trial.w - self._sums[0].combination) @ step) if is_finite else math.inf
-        share = self._tuning.step_reduction if self._n_worse == 0 else SLOPE_REDUCTION
-        if slope_there <= share * abs(slope):
+        if is_finite and self._accepts(step, slope, before):
             return True
         t, low, high = 0.5, 0.0, 1.0
         for _ in range(MAX_LENGTHS):
@@ -160,37 +168,26 @@ class NewtonRun:
             t, low, high = next_length(t, low, high, derivative, square + second)
         return (yield from self._evaluate(w + t * step, factor, base)) and bool((t * step != 0).any())
 
+    def _accepts(self, step, slope, before):
+        """True if a step of full length is accepted: from what its end has shown."""
+        slope_there = float((self._point.w - self._sums[0].combination) @ step)
+        if self._n_worse > 1:  # as exact as any line search
+            return abs(slope_there) <= SLOPE_REDUCTION * abs(slope)
+        share = self._tuning.step_reduction
+        return slope_there <= share * abs(slope) or self._sqnorm_of_gradient(0) <= share * before
+
     # ----------------------------------------------------------------------------------- directions
 
     def _direction(self, which):
         """The search direction: ndarray of float64; None if rounding prevents it."""
         if not self._is_stored:
             return (yield from self._conjugate_gradients(which))
-        step = self._solved(which)
-        if step is None and not self._is_double:  # products in single precision are not enough
-            self._is_double = True
-            yield from self._evaluate_again()
-            step = self._solved(which)
-        return step
-
-    def _evaluate_again(self):
-        """Sum the Hessian at the same point in double precision."""
-        evaluation = yield Evaluate(self.problem, self._point, None, is_double=True)
-        self._sums = evaluation.sums
-
-    def _solved(self, which):
-        """The direction by a Cholesky factor; None if there is none, or its pivots are too small."""
         sums = self._sums[which]
         matrix = self._factor(which) * sums.hessian
-        diagonal = np.einsum("ii->i", matrix)
-        diagonal += 1
-        scale = diagonal.copy()
+        np.einsum("ii->i", matrix)[:] += 1
         try:
             factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
-            return None
-        pivots = np.square(np.einsum("ii->i", factor[0]))
-        if not self._is_double and not (pivots > min_pivot * math.sqrt(len(scale)) * scale).all():
             return None
         step = cho_solve(factor, sums.combination - self._point.w, check_finite=False)
         return step if np.isfinite(step).all() else None

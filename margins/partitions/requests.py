@@ -80,14 +80,11 @@ class Evaluate(NamedTuple):
     point : Point
     base : (Point, bool) or None
         The point whose centre this one has, or, if True, whose dual variables are its centre.
-    is_double : bool
-        True: blocks of a stored Hessian are multiplied in double precision.
     """
 
     problem: int
     point: Point
     base: tuple | None
-    is_double: bool = False
 
     reads = True
 
@@ -127,7 +124,7 @@ class Evaluate(NamedTuple):
     def _hessian(self, partition, side, before, free):
         setting = partition.setting
         if setting.is_stored:
-            hessian = DenseHessian(side.data, side.curvature, setting.in_blocks, self.is_double)
+            hessian = DenseHessian(side.data, side.curvature, setting.in_blocks, is_double=True)
             return hessian.change(before, free)
         return _diagonal(partition.X, side.curvature * free, setting.sqrho)
 

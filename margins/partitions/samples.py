@@ -163,14 +163,12 @@ def _subsample(X, labels, each, index, sizes):
     """A random part of a partition: Subsample; None if it would take too much memory."""
     tuning, partitions = TUNING.subsample, TUNING.partitions
     m, d = X.shape
-    size = max(
-        -(-max(tuning.per_feature * d, tuning.min_size) // sizes.n_partitions),
-        int(tuning.min_share * m),
-    )
-    size = min(size, m)
-    bytes_of_row = 12 * X.nnz / m if sparse.issparse(X) else X.itemsize * d
-    if size * bytes_of_row * sizes.n_partitions > partitions.subsample_bytes:
+    least = -(-max(tuning.per_feature * d, tuning.min_size) // sizes.n_partitions)
+    bytes_of_row = max(12 * X.nnz / m if sparse.issparse(X) else X.itemsize * d, 1)
+    most = int(partitions.subsample_bytes / (bytes_of_row * sizes.n_partitions))
+    if most < min(least, m):
         return None
+    size = min(max(least, int(partitions.subsample_share * m)), most, m)
     rng = np.random.default_rng([sizes.seed, index])
     chosen = np.sort(rng.choice(m, size, replace=False, shuffle=False))
     return Subsample(X[chosen], labels.classes[labels.codes[chosen]], each[chosen] * (m / size))

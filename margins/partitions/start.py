@@ -39,15 +39,12 @@ class Start(NamedTuple):
         A larger objective than this over all samples shows that the subsample was misleading.
     first_factor : float
         The factor of a start at zero.
-    is_double : bool
-        True: a stored Hessian needs double precision.
     """
 
     w: np.ndarray
     factor: float
     max_primal: float
     first_factor: float
-    is_double: bool = False
 
     def at_zero(self):
         """The start at zero: Start."""
@@ -140,4 +137,4 @@ def start_of(subsample, positive, setting, required_gap):
     if not objective.gap <= gap * objective.value:
         return start_at_zero(setting.n_weights, factor)
     limit = tuning.max_objective_ratio * (objective.value + objective.gap)
-    return Start(objective.w, losses.factor, limit, factor, hessian.is_double)
+    return Start(objective.w, losses.factor, limit, factor)

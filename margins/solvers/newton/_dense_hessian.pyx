@@ -26,7 +26,6 @@ import numpy as np
 # features, the Hessian is recomputed in double precision: its rounding in single precision may exceed 1/64
 # of the pivot.
 cdef double MIN_PIVOT = 4e-6
-min_pivot = MIN_PIVOT   # for callers in Python
 
 
 cdef class DenseHessian(Hessian):
