@@ -160,8 +160,10 @@ class PartitionTuning:
     subsample_share, subsample_bytes : float, int
         The subsample that steps start from has at least this share of the samples, but at most so many
         bytes.
+    subsample_steps : int
+        Maximum number of steps over the subsample.
     smoothing_share : float
-        At first, a loss is smoothed less if smoothing causes more than this share of the required gap.
+        At first, it is smoothed less if smoothing causes more than this share of the required gap.
     kept_bytes : int
         Where Hessians are not stored, each process keeps at most so many bytes of free samples.
     growth : float
@@ -178,7 +180,8 @@ class PartitionTuning:
     min_mapped_bytes: int = 1 << 28
     subsample_share: float = 1 / 16
     subsample_bytes: int = 1 << 26
-    smoothing_share: float = 0.25
+    subsample_steps: int = 100
+    smoothing_share: float = 0.5
     kept_bytes: int = 1 << 28
     growth: float = 2.0
     step_reduction: float = 0.5

@@ -80,9 +80,13 @@ def fit_in_partitions(estimator, X, y, sample_weight):
         sqrho=estimator._sqrho,
         seed=seeds_of(estimator.random_state, 1)[0],
         limits=Limits(estimator.eps, estimator.max_iter, estimator.max_time, end, write),
-        check_penalties=lambda weights: estimator._penalties(weights[(weights > 0) & (weights < math.inf)]),
+        check_penalties=lambda weights: estimator._penalties(
+            weights[(weights > 0) & (weights < math.inf)]
+        ),
     )
-    scanned, runs = fit_partitions(executor_of(name, X, y, sample_weight, effective_n_jobs(estimator.n_jobs)), request)
+    scanned, runs = fit_partitions(
+        executor_of(name, X, y, sample_weight, effective_n_jobs(estimator.n_jobs)), request
+    )
     estimator.__dict__.pop("feature_names_in_", None)
     if scanned.feature_names is not None:
         estimator.feature_names_in_ = scanned.feature_names

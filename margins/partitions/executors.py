@@ -60,7 +60,9 @@ class ChunkExecutor:
         """The sums of the answers of all partitions: tuple, one for each request."""
         reads = any(request.reads for request in requests)
         sent = tuple(request.sent for request in requests)
-        answers = total(self._each(lambda index: self._answer(setting, index, sent, reads), self.indices))
+        answers = total(
+            self._each(lambda index: self._answer(setting, index, sent, reads), self.indices)
+        )
         if not answers.missing:
             return answers.sums
         again = self._each(
@@ -124,11 +126,17 @@ class DaskExecutor:
         self._parts, self._client, self._places = parts, _active_client(), {}
         self.n_partitions, self.indices = len(parts), list(range(len(parts)))
         if self._client is not None:
-            workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
-            # Consecutive partitions where the same worker is, unless they have been loaded elsewhere.
-            self._places = {
-                index: workers[index * len(workers) // len(parts)] for index in self.indices
-            }
+            self._places = self._first_places()
+
+    def _first_places(self):
+        """The worker of each partition: where X is in memory, else as many for each in a row: dict."""
+        workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+        loaded = self._client.who_has()
+        places = {}
+        for index, (X, *_) in enumerate(self._parts):
+            has = loaded.get(X.key) or loaded.get(str(X.key))
+            places[index] = has[0] if has else workers[index * len(workers) // len(self._parts)]
+        return places
 
     @property
     def n_processes(self):
@@ -153,6 +161,7 @@ class DaskExecutor:
             for index in self.indices
         ]
         answers = self._total(tasks)
+        self._places |= dict(answers.places)
         if not answers.missing:
             return answers.sums
         sent = self._sent((setting, requests))
@@ -160,7 +169,9 @@ class DaskExecutor:
             self._task(_answer, index, sent, index, *self._parts[index])
             for index in sorted(answers.missing)
         ]
-        return total([answers._replace(missing=()), self._total(again)]).sums
+        complete = self._total(again)
+        self._places |= dict(complete.places)
+        return total([answers._replace(missing=()), complete]).sums
 
     def _task(self, function, index, *arguments):
         """The call of a function, preferably where the partition has been before: Delayed."""
@@ -175,7 +186,7 @@ class DaskExecutor:
         """A value, or, if it is large, its copy on the cluster, sent once."""
         if self._client is None or _nbytes(value) <= SCATTERED_BYTES:
             return value
-        return self._client.scatter(value, broadcast=False, hash=False)
+        return self._client.scatter(value, broadcast=True, hash=False)
 
     def _total(self, tasks):
         import dask
@@ -201,7 +212,18 @@ class DaskExecutor:
 
 def _answer(sent, index, X=None, y=None, weight=None):
     setting, requests = sent
-    return answer(setting, index, requests, X, y, weight)
+    answers = answer(setting, index, requests, X, y, weight)
+    return answers._replace(places=_place(index))
+
+
+def _place(index):
+    """A partition and the worker that runs this task; empty outside a cluster."""
+    try:
+        from distributed import get_worker
+
+        return ((index, get_worker().address),)
+    except (ImportError, ValueError):
+        return ()
 
 
 def _active_client():

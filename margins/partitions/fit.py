@@ -12,7 +12,7 @@ from margins.losses._smoothed import max_curvature_ratio
 from margins.partitions.newton import NewtonRun
 from margins.partitions.partition import Setting
 from margins.partitions.samples import Sizes
-from margins.partitions.start import first_factor_of, start_at_zero, start_of, together
+from margins.partitions.start import start_at_zero, start_of, together
 from margins.solvers.costs import nonzeros_for_blocks
 from margins.tuning import TUNING
 
@@ -177,10 +177,12 @@ def run_together(executor, setting, runs):
         steps = run.steps()
         pending[run.problem] = (run, steps, next(steps))
     while pending:
-        requests = tuple(request for _, _, request in pending.values())
-        sums = executor.collect(setting, requests)
-        for (run, steps, request), found in zip(list(pending.values()), sums, strict=True):
-            if request.reads:
+        rounds = list(pending.values())
+        requests = tuple(request for _, _, several in rounds for request in several)
+        answers = iter(executor.collect(setting, requests))
+        for run, steps, several in rounds:
+            found = tuple(next(answers) for _ in several)
+            if any(request.reads for request in several):
                 run.count_pass()
             try:
                 pending[run.problem] = (run, steps, steps.send(found))
@@ -205,7 +207,9 @@ def merged(counts, name):
                 f"All chunks of {name} must have {first.n_features} features, as the first one. "
                 f"Got {each.n_features} in chunk {index}."
             )
-        names = [None if part.feature_names is None else list(part.feature_names) for part in (first, each)]
+        names = [
+            None if part.feature_names is None else list(part.feature_names) for part in (first, each)
+        ]
         if names[0] != names[1]:
             raise ValueError(
                 f"All chunks of {name} must have the columns of the first one, {names[0]}. "
@@ -279,8 +283,7 @@ def _setting(key, scanned, executor, request):
 def _starts(setting, scanned, loss, request):
     """Where the steps of each binary problem start: list of Start."""
     if scanned.subsamples is None or not setting.is_stored:
-        zero = start_at_zero(setting.n_weights, first_factor_of(loss))
-        return [zero] * len(setting.positive)
+        return [start_at_zero(setting.n_weights, loss)] * len(setting.positive)
     subsample = together(scanned.subsamples, scanned.classes, setting.class_weights, request.C)
     required = loss.required_gap(request.limits.eps)
     return [start_of(subsample, positive, setting, required) for positive in setting.positive]

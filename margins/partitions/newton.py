@@ -26,6 +26,7 @@ from margins.losses._smoothed import next_length
 from margins.losses.rounding import NEGLIGIBLE, unit_of
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
+from margins.partitions.start import start_at_zero
 from margins.solvers.base import PhaseRecord, PrimalPoint
 from margins.solvers.history import Epoch
 from margins.tuning import TUNING
@@ -71,7 +72,7 @@ class NewtonRun:
         self._is_stored, self._start, self._tuning = is_stored, start, tuning
         self._w, self._primal, self._dual = start.w, math.inf, -math.inf
         self._point = self._sums = None  # the point of the last evaluation, and its sums
-        self._hessian = None  # of the base of the next evaluation
+        self._before = self._hessian = None  # of the base of the next evaluation
         self._version, self._n_worse, self._gap = 0, 0, math.inf
         self._n_updates, self._begin = 0, time.perf_counter()
         self.certificate = self.message = None
@@ -94,12 +95,10 @@ class NewtonRun:
         """Make steps until the accuracy is proven, or a limit is reached; yields requests."""
         yield from self._evaluate(self._start.w, self._start.factor)
         if self._primal > self._start.max_primal:  # the subsample was misleading
-            start = self._start.at_zero()
+            start = self._start = start_at_zero(len(self._w), self.loss)
             yield from self._evaluate(start.w, start.factor)
         while not self._is_over():
-            which = self._which_sums()
-            step = yield from self._direction(which)
-            if step is None or not (yield from self._move(which, step)):
+            if not (yield from self._improve()):
                 self.message = "Newton steps do not reduce the objective any more"
                 break
         yield from self._certify_as_returned()
@@ -107,23 +106,22 @@ class NewtonRun:
         self.phases.append(
             PhaseRecord("newton", self.n_epochs, self._n_updates, self.n_accesses, seconds)
         )
-        self.converged = self.loss.is_proven(self.certificate, self._limits.eps)
+        self.converged = self._is_proven()
         self.message = None if self.converged else self.message or "rounding prevents its proof"
 
     def _evaluate(self, w, factor, base=None):
-        """Evaluate a point: a pass. Sets the point and its sums; True if they are finite."""
+        """Evaluate a point: a pass. Sets the point and its sums."""
         history = ()
         if base is not None:
             before, is_centre = base
             history = before.history + (((before.w, before.factor),) if is_centre else ())
         self._version += 1
         point = Point(self._version, factor, w, history)
-        evaluation = yield Evaluate(self.problem, point, base)
+        (evaluation,) = yield (Evaluate(self.problem, point, base),)
         hessian = None if base is None or not self._is_stored else self._hessian
         self._point, self._is_kept = point, evaluation.n_unkept == 0
         self._sums = tuple(sums.with_hessian(hessian) for sums in evaluation.sums)
         self._certify(w, evaluation)
-        return all(np.isfinite(sums.combination).all() for sums in self._sums)
 
     def _which_sums(self):
         """0: the smoothing stays; 1: it is reduced, because it causes most of the gap.
@@ -136,73 +134,83 @@ class NewtonRun:
         if self._n_updates == 0 and self._start.max_primal < math.inf:
             share = self._tuning.smoothing_share * self.loss.required_gap(self._limits.eps)
             return int(residual > share * self._primal)
-        return int(0.5 * self._sqnorm_of_gradient(0) <= residual)
+        return int(0.5 * self._sqnorm(self._point, self._sums[0]) <= residual)
 
-    def _sqnorm_of_gradient(self, which):
-        gradient = self._point.w - self._sums[which].combination
+    @staticmethod
+    def _sqnorm(point, sums):
+        """The squared norm of the gradient."""
+        gradient = point.w - sums.combination
         return float(gradient @ gradient)
 
-    def _factor(self, which):
-        return self._point.factor * (GROWTH if which else 1)
+    @staticmethod
+    def _factor(point, which):
+        return point.factor * (GROWTH if which else 1)
 
-    def _move(self, which, step):
-        """Move along a step: True if it has reduced the objective."""
-        base, factor = (self._point, bool(which)), self._factor(which)
-        self._hessian = self._sums[which].hessian
-        w, sums = self._point.w, self._sums[which]
-        slope, before = float((w - sums.combination) @ step), self._sqnorm_of_gradient(which)
-        if not slope < 0:
+    def _improve(self):
+        """Move by a Newton step: True if it has changed the weight vector."""
+        which, base = self._which_sums(), self._point
+        self._before, self._hessian = self._sums[which], self._sums[which].hessian
+        step = yield from self._direction(base, which)
+        if step is None:
             return False
         self._n_updates += 1
-        is_finite = yield from self._evaluate(w + step, factor, base)
-        trial = self._point
-        linear, square = float(w @ step), float(step @ step)
-        if is_finite and self._accepts(step, slope, before):
+        factor = self._factor(base, which)
+        yield from self._evaluate(base.w + step, factor, (base, bool(which)))
+        if self._is_proven() or self._has_improved(base):
             return True
+        t = yield from self._length(base, which, step)
+        yield from self._evaluate(base.w + t * step, factor, (base, bool(which)))
+        return bool((t * step != 0).any())
+
+    def _has_improved(self, base):
+        """True if the gradient is shorter than before, or the objective has decreased enough."""
+        step, share = self._point.w - base.w, self._tuning.step_reduction
+        slope = float((base.w - self._before.combination) @ step)
+        slope_there = float((self._point.w - self._sums[0].combination) @ step)
+        is_shorter = self._sqnorm(self._point, self._sums[0]) <= share * self._sqnorm(base, self._before)
+        return is_shorter or (slope < 0 and slope_there <= share * abs(slope))
+
+    def _length(self, base, which, step):
+        """The length of a step to the point of the last evaluation, by a line search."""
+        trial, sums = self._point, self._before
+        linear, square = float(base.w @ step), float(step @ step)
+        slope = float((base.w - sums.combination) @ step)
         t, low, high = 0.5, 0.0, 1.0
         for _ in range(MAX_LENGTHS):
-            first, second = yield Slopes(self.problem, base[0], trial, which, t)
+            ((first, second),) = yield (Slopes(self.problem, base, trial, which, t),)
             derivative = linear + t * square - first
-            if abs(derivative) <= SLOPE_REDUCTION * abs(slope):
+            if not abs(derivative) > SLOPE_REDUCTION * abs(slope):
                 break
             t, low, high = next_length(t, low, high, derivative, square + second)
-        return (yield from self._evaluate(w + t * step, factor, base)) and bool((t * step != 0).any())
-
-    def _accepts(self, step, slope, before):
-        """True if a step of full length is accepted: from what its end has shown."""
-        slope_there = float((self._point.w - self._sums[0].combination) @ step)
-        if self._n_worse > 1:  # as exact as any line search
-            return abs(slope_there) <= SLOPE_REDUCTION * abs(slope)
-        share = self._tuning.step_reduction
-        return slope_there <= share * abs(slope) or self._sqnorm_of_gradient(0) <= share * before
+        return t
 
     # ----------------------------------------------------------------------------------- directions
 
-    def _direction(self, which):
+    def _direction(self, base, which):
         """The search direction: ndarray of float64; None if rounding prevents it."""
+        sums, factor = self._before, self._factor(base, which)
         if not self._is_stored:
-            return (yield from self._conjugate_gradients(which))
-        sums = self._sums[which]
-        matrix = self._factor(which) * sums.hessian
+            return (yield from self._conjugate_gradients(base, which))
+        matrix = factor * sums.hessian
         np.einsum("ii->i", matrix)[:] += 1
         try:
-            factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return None
-        step = cho_solve(factor, sums.combination - self._point.w, check_finite=False)
+        step = cho_solve(cholesky, sums.combination - base.w, check_finite=False)
         return step if np.isfinite(step).all() else None
 
-    def _conjugate_gradients(self, which):
+    def _conjugate_gradients(self, base, which):
         """The direction by conjugate gradients, preconditioned by the diagonal."""
-        sums, factor, tuning = self._sums[which], self._factor(which), self._tuning
-        residual = sums.combination - self._point.w
+        sums, factor, tuning = self._before, self._factor(base, which), self._tuning
+        residual = sums.combination - base.w
         scale = 1 / (1 + factor * sums.hessian)
         limit = tuning.residual * math.sqrt(float(residual @ residual))
         solution, scaled = np.zeros(len(residual)), scale * residual
         direction, inner = scaled, float(residual @ scaled)
         for _ in range(tuning.max_products):
             reads = not self._is_kept
-            (image,) = yield Multiply(self.problem, self._point, which, direction, reads)
+            ((image,),) = yield (Multiply(self.problem, base, which, direction, reads),)
             image = direction + factor * image
             length = inner / float(direction @ image)
             if not math.isfinite(length):
@@ -219,7 +227,7 @@ class NewtonRun:
     # ---------------------------------------------------------------------------------- certificates
 
     def _certify(self, w, evaluation):
-        """Record what an evaluation proves."""
+        """Record what a pass has proven."""
         with np.errstate(over="ignore", invalid="ignore"):
             primal = 0.5 * float(w @ w) + evaluation.loss
             for sums in evaluation.sums:
@@ -230,11 +238,10 @@ class NewtonRun:
         gap = self.certificate.gap
         self._n_worse = 0 if gap < self._gap else self._n_worse + 1
         self._gap = min(gap, self._gap)
-        epoch = Epoch(
-            self.n_epochs, self._n_updates, evaluation.n_positive, self.certificate, "newton"
-        )
+        n_positive = evaluation.n_positive
+        epoch = Epoch(self.n_epochs, self._n_updates, n_positive, self.certificate, "newton")
         self.history.append(epoch)
-        self._limits.report(self, evaluation.n_positive)
+        self._limits.report(self, n_positive)
 
     def _dual_value(self, sums):
         """The dual value of the best feasible multiple of dual variables: float; -inf without any."""
@@ -254,7 +261,7 @@ class NewtonRun:
             return
         error = unit_of(summary.n_features) * 2 * math.sqrt(primal * summary.max_sqnorm)
         if summary.mean_loss.max_sensitivity(summary.n_samples, error, primal) > NEGLIGIBLE:
-            (loss,) = yield Accurate(self.problem, self._w)
+            ((loss,),) = yield (Accurate(self.problem, self._w),)
             primal = 0.5 * float(self._w @ self._w) + loss
             self.certificate = Certificate.from_bounds(primal, self._dual, self._n_updates)
 
@@ -262,7 +269,7 @@ class NewtonRun:
 
     def _is_over(self):
         """True if the accuracy is proven, or a limit is reached."""
-        if self.loss.is_proven(self.certificate, self._limits.eps):
+        if self._is_proven():
             return True
         if self.n_epochs >= self._limits.max_iter:
             self.message = f"max_iter={self._limits.max_iter} passes over the samples came first"
@@ -271,6 +278,9 @@ class NewtonRun:
         elif self._n_worse >= self._tuning.patience:
             self.message = f"{self._n_worse} passes in a row have not reduced the gap"
         return self.message is not None
+
+    def _is_proven(self):
+        return self.loss.is_proven(self.certificate, self._limits.eps)
 
     def _is_out_of_time(self):
         return time.perf_counter() >= self._limits.end

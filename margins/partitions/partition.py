@@ -304,13 +304,15 @@ class Side:
         dual = None if self.loss.is_smooth else self._dual(centre, point.factor, found)
         return State(found, dual, centre)
 
-    def keep(self, point, base, state):
-        """Keep a state, and besides it that of `base` alone."""
-        versions = {point.version} | ({base[0].version} if base is not None else set())
-        for problem, version in list(self._states):
-            if problem == self._problem and version not in versions and version != "curvature":
-                del self._states[problem, version]
+    def keep(self, point, state):
+        """Keep the state of a point."""
         self._states[self._problem, point.version] = state
+
+    def forget_before(self, version):
+        """Forget the states of points before a version, but the one of `version` itself."""
+        for problem, number in list(self._states):
+            if problem == self._problem and number != "curvature" and number < version:
+                del self._states[problem, number]
 
     def _products(self, w):
         return products(self.data, self.indices, w)

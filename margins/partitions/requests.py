@@ -98,6 +98,8 @@ class Evaluate(NamedTuple):
 
     def answer(self, partition):
         side = partition.side(self.problem)
+        if self.base is not None:
+            side.forget_before(self.base[0].version)
         centre, before = side.centre(self.base, self.point), self._free_before(partition, side)
         state, summed, frees, n_positive = side.new_state(self.point, centre), [], [], 0
         for which in range(1 if side.loss.is_smooth else 2):
@@ -109,7 +111,7 @@ class Evaluate(NamedTuple):
             frees.append(free)
             n_positive = n_positive or int(np.count_nonzero(dual))
         kept = None if partition.setting.is_stored else side.rows_of_free(frees)
-        side.keep(self.point, self.base, state._replace(kept=kept))
+        side.keep(self.point, state._replace(kept=kept))
         with np.errstate(over="ignore", invalid="ignore"):
             loss = float(side.loss.value(state.products))
         return Evaluation(loss, n_positive, int(kept is None), tuple(summed))

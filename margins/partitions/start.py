@@ -36,35 +36,22 @@ class Start(NamedTuple):
     factor : float
         The multiple of the curvature of a smoothed loss.
     max_primal : float
-        A larger objective than this over all samples shows that the subsample was misleading.
-    first_factor : float
-        The factor of a start at zero.
+        A larger objective than this over all samples shows that the subsample was misleading; inf for a
+        start at zero.
     """
 
     w: np.ndarray
     factor: float
-    max_primal: float
-    first_factor: float
-
-    def at_zero(self):
-        """The start at zero: Start."""
-        return start_at_zero(len(self.w), self.first_factor)
+    max_primal: float = math.inf
 
 
-def start_at_zero(n_weights, first_factor):
-    """The start at w = 0.
-
-    Parameters
-    ----------
-    n_weights : int
-    first_factor : float
-        1 for a loss that is smooth itself.
-    """
-    return Start(np.zeros(n_weights), first_factor, math.inf, first_factor)
+def start_at_zero(n_weights, loss):
+    """The start at w = 0: Start."""
+    return Start(np.zeros(n_weights), first_factor_of(loss))
 
 
 def first_factor_of(loss):
-    """The first multiple of the curvature: float."""
+    """The first multiple of the curvature: float; 1 for a loss that is smooth itself."""
     return 1.0 if loss.is_smooth else TUNING.subsample.first_factor
 
 
@@ -89,7 +76,11 @@ def together(subsamples, classes, class_weights, C):
     """The subsamples of all partitions, stacked: Together."""
     matrices = [each.X for each in subsamples]
     if len({sparse.issparse(X) for X in matrices}) == 1:
-        X = sparse.vstack(matrices, format="csr") if sparse.issparse(matrices[0]) else np.vstack(matrices)
+        X = (
+            sparse.vstack(matrices, format="csr")
+            if sparse.issparse(matrices[0])
+            else np.vstack(matrices)
+        )
     else:
         X = matrices[0]
         for other in matrices[1:]:
@@ -133,8 +124,8 @@ def start_of(subsample, positive, setting, required_gap):
         zero, all_samples = np.zeros(setting.n_weights), np.arange(m, dtype=np.int32)
         hessian = DenseHessian(data, curvature, setting.in_blocks)
         objective = Objective(data, all_samples, zero, 0.0, zero, np.zeros(m), losses, hessian)
-        objective.minimise(gap, 0.0, tuning.max_steps)
+        objective.minimise(gap, 0.0, TUNING.partitions.subsample_steps)
     if not objective.gap <= gap * objective.value:
-        return start_at_zero(setting.n_weights, factor)
+        return start_at_zero(setting.n_weights, loss)
     limit = tuning.max_objective_ratio * (objective.value + objective.gap)
-    return Start(objective.w, losses.factor, limit, factor)
+    return Start(objective.w, losses.factor, limit)

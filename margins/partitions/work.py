@@ -18,10 +18,13 @@ class Answers(NamedTuple):
         For each request the sum of their answers; None: all partitions are missing.
     missing : tuple of int
         The partitions that lacked what a request refers to.
+    places : tuple of (int, str)
+        Of each partition, the worker of a cluster that has answered.
     """
 
     sums: tuple | None
     missing: tuple = ()
+    places: tuple = ()
 
 
 def scan(key, name, index, sizes, X, y, weight=None):
@@ -45,12 +48,12 @@ def answer(setting, index, requests, X=None, y=None, weight=None):
 
 def total(parts):
     """The sum of Answers, in their order."""
-    sums, missing = None, ()
+    sums, missing, places = None, (), ()
     for part in parts:
-        missing += part.missing
+        missing, places = missing + part.missing, places + part.places
         if part.sums is not None:
             sums = part.sums if sums is None else added(sums, part.sums)
-    return Answers(sums, missing)
+    return Answers(sums, missing, places)
 
 
 def forget(key):
