@@ -13,6 +13,7 @@ from margins.partitions.newton import NewtonRun
 from margins.partitions.partition import Setting
 from margins.partitions.samples import Sizes
 from margins.partitions.start import start_at_zero, start_of, together
+from margins.partitions.vectors import finished
 from margins.solvers.costs import nonzeros_for_blocks
 from margins.tuning import TUNING
 
@@ -179,7 +180,7 @@ def run_together(executor, setting, runs):
     while pending:
         rounds = list(pending.values())
         requests = tuple(request for _, _, several in rounds for request in several)
-        answers = iter(executor.collect(setting, requests))
+        answers = iter(finished(executor.collect(setting, requests)))
         for run, steps, several in rounds:
             found = tuple(next(answers) for _ in several)
             if any(request.reads for request in several):

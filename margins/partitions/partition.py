@@ -14,6 +14,7 @@ from margins.data.binary_data import array_of_each, augmented_sqnorms, make_bina
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.partitions.samples import read_labels, read_matrix
+from margins.partitions.vectors import AllColumns, compressed
 from margins.solvers.newton._objective import combination, products
 from margins.tuning import TUNING
 
@@ -120,12 +121,15 @@ class KeptRows(NamedTuple):
 
     Attributes
     ----------
-    data : BinaryData
+    data : BinaryData or None
+        None: there are none.
+    columns : Columns or AllColumns
     curvatures : tuple of ndarrays of float64
         Of each way of smoothing: the curvature of these samples, 0 where one is not free.
     """
 
     data: Any
+    columns: Any
     curvatures: tuple
 
 
@@ -144,7 +148,10 @@ class Partition:
     def __init__(self, setting, index, kept, X=None, y=None, weight=None):
         self.setting, self._kept = setting, kept
         name = f"chunk {index} of {setting.name}"
+        self.columns = AllColumns()
         self._X = None if X is None else read_matrix(X, f"X of {name}", setting.n_features)
+        if sparse.issparse(self._X) and not setting.is_stored:
+            self._X, self.columns = compressed(self._X, setting.sqrho > 0)
         if kept.labels is None:
             if y is None:
                 raise Missing
@@ -164,7 +171,7 @@ class Partition:
 
     @property
     def X(self):
-        """The matrix; Missing if it is not read in this pass."""
+        """The matrix, over its own `columns`; Missing if it is not read in this pass."""
         if self._X is None:
             raise Missing
         return self._X
@@ -315,7 +322,7 @@ class Side:
                 del self._states[problem, number]
 
     def _products(self, w):
-        return products(self.data, self.indices, w)
+        return products(self.data, self.indices, self._partition.columns.gathered(w))
 
     def _dual(self, centre, factor, found):
         dual, free = np.empty(len(found)), np.empty(len(found), dtype=np.int8)
@@ -323,8 +330,8 @@ class Side:
         return dual
 
     def combination(self, coefficients):
-        """The sum of c_k y_k: ndarray of float64."""
-        return combination(self.data, self.indices, coefficients)
+        """The sum of c_k y_k: ndarray of float64, or Scattered."""
+        return self._partition.columns.scattered(combination(self.data, self.indices, coefficients))
 
     def rows_of_free(self, frees):
         """The samples that are free in some way of smoothing: KeptRows; None if there are too many."""
@@ -335,7 +342,7 @@ class Side:
             return None
         positive = self._partition.signs(self._problem)[chosen]
         if len(chosen) == 0:
-            return KeptRows(None, ())
+            return KeptRows(None, None, ())
         rows, sqrho = rows_of(X[chosen]), self._partition.setting.sqrho
         data = make_binary_data(rows, np.zeros(len(chosen)), positive, sqrho, 0.0, 0.0)
-        return KeptRows(data, tuple(self.curvature[chosen] * free[chosen] for free in frees))
+        return KeptRows(data, self._partition.columns, tuple(self.curvature[chosen] * free[chosen] for free in frees))

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from margins.losses._accurate import scores
 from margins.partitions.partition import Point
+from margins.partitions.vectors import Scattered, finished
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import combination, products
 
@@ -128,7 +129,8 @@ class Evaluate(NamedTuple):
         if setting.is_stored:
             hessian = DenseHessian(side.data, side.curvature, setting.in_blocks, is_double=True)
             return hessian.change(before, free)
-        return _diagonal(partition.X, side.curvature * free, setting.sqrho)
+        diagonal = _diagonal(partition.X, side.curvature * free, setting.sqrho)
+        return partition.columns.scattered(diagonal)
 
 
 class Slopes(NamedTuple):
@@ -196,13 +198,14 @@ class Multiply(NamedTuple):
         if state.kept is not None:
             data = state.kept.data
             if data is None:
-                return (np.zeros(partition.setting.n_weights),)
+                return (Scattered(partition.setting.n_weights, np.zeros(0, np.intp), np.zeros(0)),)
             curvature, indices = state.kept.curvatures[self.which], np.arange(len(data), dtype=np.int32)
+            columns = state.kept.columns
         else:
-            data, indices = side.data, side.indices
+            data, indices, columns = side.data, side.indices, partition.columns
             curvature = side.curvature * side.free(state, self.point, self.which)
-        coefficients = curvature * products(data, indices, self.vector)
-        return (combination(data, indices, coefficients),)
+        coefficients = curvature * products(data, indices, columns.gathered(self.vector))
+        return (columns.scattered(combination(data, indices, coefficients)),)
 
 
 class Accurate(NamedTuple):
@@ -224,9 +227,10 @@ class Accurate(NamedTuple):
         return self
 
     def answer(self, partition):
-        side, d = partition.side(self.problem), partition.setting.n_features
-        bias = math.sqrt(partition.setting.sqrho) * self.w[d] if len(self.w) > d else 0.0
-        high, low = scores(partition.rows, self.w[:d], bias)
+        side, d = partition.side(self.problem), partition.rows.n_features
+        w = partition.columns.gathered(self.w)
+        bias = math.sqrt(partition.setting.sqrho) * w[d] if len(w) > d else 0.0
+        high, low = scores(partition.rows, w[:d], bias)
         signs = side.data.signs
         return (side.loss.value_of_slacks((1 - signs * high) - signs * low),)
 
@@ -244,8 +248,10 @@ def _diagonal(X, curvature, sqrho):
 
 
 def added(one, other):
-    """The sum of two answers: numbers and arrays are added, tuples element by element."""
+    """The sum of two answers: numbers and vectors are added, tuples element by element."""
     if isinstance(one, tuple):
         parts = [added(a, b) for a, b in zip(one, other, strict=True)]
         return type(one)(*parts) if hasattr(one, "_fields") else tuple(parts)
+    if isinstance(one, Scattered) != isinstance(other, Scattered):  # dense and sparse chunks
+        return finished(one) + finished(other)
     return one + other
