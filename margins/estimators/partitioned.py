@@ -98,7 +98,7 @@ def fit_in_partitions(estimator, X, y, sample_weight):
         if not run.converged:
             which = "" if len(runs) == 1 else f" for class {scanned.classes.tolist()[index]!r}"
             text = not_converged(estimator, run, which)
-            warnings.warn(text, ConvergenceWarning, stacklevel=5 + FRAMES)
+            warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES)
 
 
 def by_blocks(X, function, dtype, n_columns=None):

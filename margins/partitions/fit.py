@@ -172,13 +172,14 @@ def fit_partitions(executor, request):
 
 
 def run_together(executor, setting, runs):
-    """Make the steps of all binary problems; the requests of one round share a pass."""
+    """Make the steps of all binary problems; requests that read the samples share a pass."""
     pending = {}
     for run in runs:
         steps = run.steps()
         pending[run.problem] = (run, steps, next(steps))
     while pending:
-        rounds = list(pending.values())
+        rounds = [each for each in pending.values() if not any(part.reads for part in each[2])]
+        rounds = rounds or list(pending.values())
         requests = tuple(request for _, _, several in rounds for request in several)
         answers = iter(finished(executor.collect(setting, requests)))
         for run, steps, several in rounds:

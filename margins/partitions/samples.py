@@ -113,9 +113,9 @@ def read_labels(X, y, weight, name):
     check_labels(y, f"y of {name}")
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
-        check_classification_targets(y)
         if not np.isfinite(y).all():
             raise ValueError(f"y of {name} must be finite. Got {y[~np.isfinite(y)][0]}.")
+        check_classification_targets(y)
     if len(y) != X.shape[0]:
         raise ValueError(f"y of {name} must have {X.shape[0]} labels, one for each row. Got {len(y)}.")
     classes, codes = np.unique(y, return_inverse=True)

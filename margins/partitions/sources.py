@@ -7,9 +7,9 @@ from margins.partitions.executors import ChunkExecutor, DaskExecutor
 from margins.tuning import TUNING
 
 
-def is_large_map(X):
+def is_large_map(X, min_bytes=TUNING.partitions.min_mapped_bytes):
     """True if X is a memory map that is read in chunks."""
-    return isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes > TUNING.partitions.min_mapped_bytes
+    return isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes > min_bytes
 
 
 def executor_of(name, X, y, sample_weight, n_threads):
