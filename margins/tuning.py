@@ -185,7 +185,7 @@ class PartitionTuning:
     kept_bytes: int = 1 << 28
     growth: float = 2.0
     step_reduction: float = 0.5
-    patience: int = 10
+    patience: int = 50
     residual: float = 0.1
     max_products: int = 100
 
