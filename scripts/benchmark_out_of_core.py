@@ -24,10 +24,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import real_data
+from sklearn.datasets import make_classification
 
 import margins
 from margins.data.chunks import Chunks
-from margins.datasets.generators import make_noisy_halfspace
 
 LOSSES = ("squared_hinge", "hinge")
 TASKS = ("map", "threads", "partitions", "workers")
@@ -38,7 +38,7 @@ ROWS = 1 << 16  # written at a time
 def samples(quick):
     """X, dense, and labels."""
     if quick:
-        X, y = make_noisy_halfspace(20_000, 12, noise=0.1, random_state=0)
+        X, y = make_classification(20_000, 12, flip_y=0.1, random_state=0)
         return X / np.abs(X).max(axis=0), y
     X, y = real_data.binary("covtype")[1:3]
     X, order = X.toarray(), np.random.default_rng(0).permutation(X.shape[0])
