@@ -169,8 +169,8 @@ class PartitionTuning:
     growth : float
         A smoothed loss is smoothed less by this factor.
     step_reduction : float
-        A step of full length is accepted if at its end the slope, or the squared norm of the gradient, is
-        at most this share of the one at its beginning.
+        A step of full length is accepted if at its end the slope, or the squared norm of the gradient,
+        is at most this share of the one at its beginning.
     patience : int
         Steps end after so many passes in a row that have not reduced the gap.
     residual, max_products : float, int

@@ -3,11 +3,12 @@
     MARGINS_DATA=... python scripts/benchmark_out_of_core.py [--quick] [--tasks map threads ...]
 
 All data are copies of Covertype, every feature divided by its largest value, rows in random order; with
-`--quick`, a generated set of 20,000 rows. Copies do not change the problem but for C: m copies with penalty C
-have the optimum of one with m C, so every fit is compared with one in memory, within their proven gaps.
+`--quick`, a generated set of 20,000 rows. Copies do not change the problem but for C: m copies with
+penalty C have the optimum of one with m C, so every fit is compared with one in memory, within their
+proven gaps.
 
-map         a memory map of `--copies` copies in a temporary folder, fitted by a process of its own: passes,
-            seconds, and the peak of its resident memory, pages of the map included
+map         a memory map of `--copies` copies in a temporary folder, fitted by a process of its own:
+            passes, seconds, and the peak of its resident memory, pages of the map included
 threads     an array in memory by dask's threads, and directly: seconds by the clock and of the processor
 partitions  1 to 64 partitions: objectives and gaps
 workers     4 copies on a cluster of one and of two processes: seconds, and bytes that workers send
@@ -107,9 +108,7 @@ def child(folder, loss, n_features):
     y = np.load(Path(folder) / "y.npy")
     X = np.memmap(Path(folder) / "X", dtype=np.float64, mode="r", shape=(len(y), n_features))
     before = status("VmHWM")
-    clock, processor, classifier = seconds_of(
-        lambda: classifier_of(loss).fit(Chunks.of_rows(X, y))
-    )
+    clock, processor, classifier = seconds_of(lambda: classifier_of(loss).fit(Chunks.of_rows(X, y)))
     row = outcome(classifier) | {"seconds": clock, "processor seconds": processor}
     row |= {"megabytes": X.nbytes / 1e6, "read megabytes": row["passes"] * X.nbytes / 1e6}
     row |= {"resident megabytes": status("VmHWM") / 1e6, "before": before / 1e6}

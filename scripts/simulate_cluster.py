@@ -2,12 +2,12 @@
 
     python scripts/simulate_cluster.py [--quick] [--rows 100000] [--features 54] [--workers 100]
 
-Measured here: the seconds of a partition's part of a pass; the bytes of its answer, and the seconds to read
-and add one; the seconds that the scheduler and the client of dask.distributed spend on a task that does
-nothing. Simulated: the scheduler sends tasks one after the other; each worker runs its partitions; answers
-are added in a tree whose sums have eight parts, over a network of `--gigabits`; the client adds the last ones
-and solves for the step. Printed, for each number of partitions: the seconds of a pass, the share of it in
-which workers compute, and what bounds it.
+Measured here: the seconds of a partition's part of a pass; the bytes of its answer, and the seconds to
+read and add one; the seconds that the scheduler and the client of dask.distributed spend on a task that
+does nothing. Simulated: the scheduler sends tasks one after the other; each worker runs its partitions;
+answers are added in a tree whose sums have eight parts, over a network of `--gigabits`; the client adds
+the last ones and solves for the step. Printed, for each number of partitions: the seconds of a pass, the
+share of it in which workers compute, and what bounds it.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from margins.partitions.executors import FAN_IN
 from margins.partitions.partition import Point, Setting
 from margins.partitions.requests import Evaluate
 from margins.partitions.store import STORE
-from margins.partitions.work import answer, scan, total
+from margins.partitions.work import answer, total
 
 
 class Costs(NamedTuple):
@@ -105,9 +105,7 @@ def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
     begin = time.perf_counter()
     cho_solve(cho_factor(matrix, lower=True), np.ones(n_features + 1))
     solution = time.perf_counter() - begin
-    return Costs(
-        min(times), addition, seconds_of_task(n_tasks), solution, len(sent), gigabits * 1e9 / 8
-    )
+    return Costs(min(times), addition, seconds_of_task(n_tasks), solution, len(sent), gigabits * 1e9 / 8)
 
 
 def nothing(number):
@@ -123,7 +121,10 @@ def seconds_of_task(n_tasks):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options = {"processes": False, "dashboard_address": None, "protocol": "inproc"}
-        with LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
+        with (
+            LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster,
+            Client(cluster) as client,
+        ):
             tasks = [dask.delayed(nothing, pure=False)(number) for number in range(n_tasks)]
             client.gather(client.compute(tasks[: n_tasks // 10]))
             begin = time.perf_counter()

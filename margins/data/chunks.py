@@ -90,8 +90,8 @@ class Chunks(Sequence[Any]):
         for name, array in (("y", y), ("sample_weight", weight)):
             if array is not None and array.shape[:1] != X.shape[:1]:
                 raise ValueError(
-                    f"{name} of Chunks.of_rows must have a number for each of the {X.shape[0]} rows of X. "
-                    f"Got shape {array.shape}."
+                    f"{name} of Chunks.of_rows must have a number for each of the {X.shape[0]} rows "
+                    f"of X. Got shape {array.shape}."
                 )
         size = n_rows or max(CHUNK_BYTES // max(X.shape[1] * X.dtype.itemsize, 1), 1)
         begins = range(0, X.shape[0], size)

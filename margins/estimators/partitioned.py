@@ -61,8 +61,8 @@ def takes_partitions(estimator, X):
         name, allowed = why_not
         kind = "Chunks" if isinstance(X, Chunks) else "a dask collection"
         raise ValueError(
-            f"{name} of {estimator._display_name('fit')} must be {allowed} if X is {kind}, whose samples "
-            f"are not in memory together. Got {getattr(estimator, name)!r}."
+            f"{name} of {estimator._display_name('fit')} must be {allowed} if X is {kind}, whose "
+            f"samples are not in memory together. Got {getattr(estimator, name)!r}."
         )
     return True
 

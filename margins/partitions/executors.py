@@ -11,8 +11,8 @@ import numpy as np
 
 from margins.partitions.work import Answers, answer, forget, scan, total
 
-# Answers are summed in a tree in which each sum has so many parts, so that the client of a cluster receives
-# few of them.
+# Answers are summed in a tree in which each sum has so many parts, so that the client of a cluster
+# receives few of them.
 FAN_IN = 8
 
 # Vectors of more bytes are sent to a cluster once, and not with every task.

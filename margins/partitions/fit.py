@@ -98,8 +98,8 @@ class Limits(NamedTuple):
             return
         certificate = run.certificate
         self.write(
-            f"pass {run.n_epochs + 1} (newton), problem {run.problem}: {n_positive} samples with a loss, "
-            f"proven fraction {certificate.fraction:.6g}, gap {certificate.gap:.3g}"
+            f"pass {run.n_epochs + 1} (newton), problem {run.problem}: {n_positive} samples with a "
+            f"loss, proven fraction {certificate.fraction:.6g}, gap {certificate.gap:.3g}"
         )
 
 

@@ -1,12 +1,13 @@
 """Newton steps of one binary problem whose samples are in partitions: the client's part.
 
-The problem: minimise f(w) = |w|^2 / 2 + sum_k h_k(1 - w.y_k), given sums over the samples at any w, each
-of which takes a pass. A pass yields, at once, what certifies w and what the next step needs: the loss,
-the gradient and the Hessian. So a step whose full length is accepted takes one pass; one that needs a line
-search takes another, and the search itself none, because partitions keep w.y_k at both of its ends.
+The problem: minimise f(w) = |w|^2 / 2 + sum_k h_k(1 - w.y_k), given sums over the samples at any w,
+each of which takes a pass. A pass yields, at once, what certifies w and what the next step needs: the
+loss, the gradient and the Hessian. So a step whose full length is accepted takes one pass. One that
+needs a line search takes another, and the search itself none, because partitions keep w.y_k at both of
+its ends.
 
-A loss that is not smooth is smoothed around dual variables, as in `margins.solvers.newton`. Whether those
-of w become the centre is known only after the pass, so a pass sums for either case.
+A loss that is not smooth is smoothed around dual variables, as in `margins.solvers.newton`. Whether
+those of w become the centre is known only after the pass, so a pass sums for either case.
 
 Steps are generators: they yield a request (`margins.partitions.requests`), and receive the sums. So all
 binary problems share the passes.

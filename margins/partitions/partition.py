@@ -18,7 +18,6 @@ from margins.partitions.vectors import AllColumns, compressed
 from margins.solvers.newton._objective import combination, products
 from margins.tuning import TUNING
 
-
 GROWTH = TUNING.partitions.growth
 
 
@@ -345,4 +344,5 @@ class Side:
             return KeptRows(None, None, ())
         rows, sqrho = rows_of(X[chosen]), self._partition.setting.sqrho
         data = make_binary_data(rows, np.zeros(len(chosen)), positive, sqrho, 0.0, 0.0)
-        return KeptRows(data, self._partition.columns, tuple(self.curvature[chosen] * free[chosen] for free in frees))
+        curvatures = tuple(self.curvature[chosen] * free[chosen] for free in frees)
+        return KeptRows(data, self._partition.columns, curvatures)

@@ -1,8 +1,8 @@
 """What is summed over partitions, for one binary problem: requests, and their answers.
 
-A request is sent to every partition, and `answer` computes its part of the sums there. A number that a
-partition keeps is referred to by the version of its point: `sent` is the request without the rest, which is
-needed only where that number is missing.
+A request is sent to every partition, and `answer` computes its part of the sums there. Numbers that a
+partition keeps are referred to by the version of their point: `sent` is the request without the rest,
+which is needed only where these numbers are missing.
 """
 
 import math
@@ -32,8 +32,8 @@ class Sums(NamedTuple):
     combination : ndarray of float64, shape (n,)
         The sum of alpha_k y_k.
     hessian : ndarray of float64
-        Of the sum of s_k y_k y_k^T over the free samples: the lower triangle, shape (n, n), or its change
-        since the base; or, where Hessians are not stored, the diagonal, shape (n,).
+        Of the sum of s_k y_k y_k^T over the free samples: the lower triangle, shape (n, n), or its
+        change since the base; or, where Hessians are not stored, the diagonal, shape (n,).
     """
 
     residual: float
@@ -87,7 +87,10 @@ class Evaluate(NamedTuple):
     point: Point
     base: tuple | None
 
-    reads = True
+    @property
+    def reads(self):
+        """True if the samples are read."""
+        return True
 
     @property
     def sent(self):
@@ -153,7 +156,10 @@ class Slopes(NamedTuple):
     which: int
     t: float
 
-    reads = False
+    @property
+    def reads(self):
+        """True if the samples are read."""
+        return False
 
     @property
     def sent(self):
@@ -220,7 +226,10 @@ class Accurate(NamedTuple):
     problem: int
     w: np.ndarray
 
-    reads = True
+    @property
+    def reads(self):
+        """True if the samples are read."""
+        return True
 
     @property
     def sent(self):

@@ -38,8 +38,8 @@ def executor_of(name, X, y, sample_weight, n_threads):
         for argument, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
                 raise ValueError(
-                    f"{argument} of {name} must be None if X is Chunks, whose chunks are tuples (X, y) or "
-                    f"(X, y, sample_weight). Got {type(value).__name__}."
+                    f"{argument} of {name} must be None if X is Chunks, whose chunks are tuples "
+                    f"(X, y) or (X, y, sample_weight). Got {type(value).__name__}."
                 )
         return ChunkExecutor(X, n_threads)
     if y is None:
@@ -71,8 +71,9 @@ def _like(name, argument, values, lengths, n_partitions):
         values = np.asarray(values)
         if lengths is None:
             raise ValueError(
-                f"{argument} of {name} must be a dask collection if the lengths of the partitions of X are "
-                f"unknown. Got {type(values).__name__}. Allowed: an array or series with the partitions of X."
+                f"{argument} of {name} must be a dask collection if the lengths of the partitions of "
+                f"X are unknown. Got {type(values).__name__}. Allowed: an array or series with the "
+                "partitions of X."
             )
         if values.shape[:1] != (sum(lengths),):
             raise ValueError(

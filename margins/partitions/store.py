@@ -1,7 +1,7 @@
 """What partitions keep between passes, in the process where they are.
 
-A process keeps the states of its partitions by the key of the fit and the number of the partition. None is
-irreplaceable: a missing one is computed again.
+A process keeps the states of its partitions by the key of the fit and the number of the partition. None
+is irreplaceable: a missing one is computed again.
 """
 
 import threading

@@ -56,7 +56,8 @@ class Columns:
 
     def __init__(self, columns, n_features, has_intercept):
         intercept = [n_features] if has_intercept else []
-        self._columns, self._n = np.append(columns, intercept).astype(np.intp), n_features + has_intercept
+        self._columns = np.append(columns, intercept).astype(np.intp)
+        self._n = n_features + has_intercept
 
     def gathered(self, vector):
         """The elements of a vector in these columns: ndarray."""

@@ -39,7 +39,8 @@ def test_an_array_is_fitted_as_its_chunks_are(loss, scheduler):
 def test_labels_and_weights_may_be_in_memory_or_not(kind):
     X, y, lazy_X, _ = collections()
     weight = np.arange(2000.0)
-    expected = margins.MarginClassifier(random_state=0).fit(lazy_X, da.from_array(y), da.from_array(weight))
+    lazy = da.from_array(y), da.from_array(weight)
+    expected = margins.MarginClassifier(random_state=0).fit(lazy_X, *lazy)
     if kind == "series":
         frame = pytest.importorskip("dask.dataframe").from_array(da.from_array(y, chunks=300))
         labels, weights = frame, da.from_array(weight, chunks=300)

@@ -1,4 +1,4 @@
-"""What is not allowed in fits of partitions: parameters, chunks, labels; before any work, or at the chunk."""
+"""What is not allowed in fits of partitions: parameters, before any work; chunks and labels, by name."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,8 @@ def test_parameters_that_need_all_samples_in_memory_are_rejected(parameters, nam
     def reader():
         raise AssertionError("nothing is read")
 
-    with pytest.raises(ValueError, match=f"^{name} of .*MarginClassifier.fit.* must be {allowed}.*Chunks"):
+    message = f"^{name} of .*MarginClassifier.fit.* must be {allowed}.*Chunks"
+    with pytest.raises(ValueError, match=message):
         margins.MarginClassifier(**parameters).fit(Chunks([reader]))
 
 
@@ -53,7 +54,7 @@ def broken_csr():
         ((X[30:], np.linspace(0, 1, 30)), "Unknown label type"),
         ((X[30:], Y[30:].astype("S1")), "bytes"),
         ((X[30:], np.zeros(30, int)), "either numbers or str"),
-        ((X[30:], Y[30:], -np.ones(30)), r"sample_weight of chunk 1 of .* must be in \[0, inf\). Got -1"),
+        ((X[30:], Y[30:], -np.ones(30)), r"sample_weight of chunk 1 .* must be in \[0, inf\). Got -1"),
         ((X[30:], Y[30:], np.full(30, np.nan)), "NaN"),
         ((broken_csr(), Y[30:]), "must hold columns in"),
         (X[30:], r"chunk 1 of .* must be a tuple \(X, y\)"),

@@ -1,4 +1,4 @@
-"""Fits in partitions: the same optimum as in memory, proven, whatever the partitions and their storage."""
+"""Fits in partitions: the optimum of fits in memory, proven, for any partitions and storage."""
 
 import time
 import warnings
@@ -19,7 +19,7 @@ each_loss = pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 
 
 def assert_same_optimum(partitioned, direct):
-    """Both intervals [dual, primal] hold the optimum, so neither primal value is below the other dual."""
+    """Both intervals [dual, primal] hold the optimum: neither primal value is below the other dual."""
     for one, other in zip(partitioned.certificates_, direct.certificates_, strict=True):
         assert one.dual <= other.primal * (1 + 1e-9) and other.dual <= one.primal * (1 + 1e-9)
 
@@ -228,7 +228,8 @@ def test_a_process_keeps_few_fits_that_have_ended_without_notice():
 @each_loss
 def test_max_iter_ends_a_fit_with_a_certificate(loss):
     X, y = problem(noise=1.0)
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 passes over the samples came first") as caught:
+    message = "max_iter=1 passes over the samples came first"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
         classifier = margins.MarginClassifier(
             loss=loss, eps=1e-9, C=100.0, max_iter=1, random_state=0
         ).fit(chunks_of(X, y, 3))
@@ -246,7 +247,8 @@ def test_max_time_ends_a_fit_with_a_certificate():
         return X, y
 
     with pytest.warns(ConvergenceWarning, match=r"max_time=0.5 seconds came first"):
-        classifier = margins.MarginClassifier(eps=1e-12, max_time=0.5, random_state=0).fit(Chunks([slow]))
+        classifier = margins.MarginClassifier(eps=1e-12, max_time=0.5, random_state=0)
+        classifier.fit(Chunks([slow]))
     assert classifier.certificates_[0].dual > 0 and classifier.n_iter_ < 4
 
 
