@@ -11,8 +11,8 @@ map         a memory map of `--copies` copies in a temporary folder, fitted by a
             passes, seconds, and the peak of its resident memory, pages of the map included
 threads     an array in memory by dask's threads, and directly: seconds by the clock and of the processor
 partitions  1 to 64 partitions: objectives and gaps
-workers     4 copies on a cluster of one and of two processes: seconds by the clock; of the processors, those
-            of the client and of the worker that has most of them; and megabytes that workers send
+workers     4 copies on a cluster of one and of two processes: seconds by the clock; of the processors,
+            those of the client and of the worker that has most of them; and megabytes that workers send
 """
 
 import argparse
