@@ -154,6 +154,47 @@ class SubsampleTuning:
 
 
 @dataclass(frozen=True)
+class PartitionTuning:
+    """Fits of samples in partitions.
+
+    Attributes
+    ----------
+    min_mapped_bytes : int
+        A memory map of more bytes is read in chunks.
+    subsample_share, subsample_bytes : float, int
+        The subsample that steps start from has at least this share of the samples, but at most so many
+        bytes.
+    subsample_steps : int
+        Maximum number of steps over the subsample.
+    smoothing_share : float
+        At first, it is smoothed less if smoothing causes more than this share of the required gap.
+    kept_bytes : int
+        Where Hessians are not stored, each process keeps at most so many bytes of free samples.
+    growth : float
+        A smoothed loss is smoothed less by this factor.
+    step_reduction : float
+        A step of full length is accepted if at its end the slope, or the squared norm of the gradient,
+        is at most this share of the one at its beginning.
+    patience : int
+        Steps end after so many passes in a row that have not reduced the gap.
+    residual, max_products : float, int
+        Conjugate gradients end at this relative residual, and after so many products.
+    """
+
+    min_mapped_bytes: int = 1 << 28
+    subsample_share: float = 1 / 16
+    subsample_bytes: int = 1 << 26
+    subsample_steps: int = 100
+    smoothing_share: float = 0.5
+    kept_bytes: int = 1 << 28
+    growth: float = 2.0
+    step_reduction: float = 0.5
+    patience: int = 50
+    residual: float = 0.1
+    max_products: int = 100
+
+
+@dataclass(frozen=True)
 class ConjugateTuning:
     """When conjugate passes run, and when an epoch of them ends.
 
@@ -322,6 +363,7 @@ class Tuning:
     gram: GramTuning = field(default_factory=GramTuning)
     newton: NewtonTuning = field(default_factory=NewtonTuning)
     subsample: SubsampleTuning = field(default_factory=SubsampleTuning)
+    partitions: PartitionTuning = field(default_factory=PartitionTuning)
     conjugate: ConjugateTuning = field(default_factory=ConjugateTuning)
     decomposition: DecompositionTuning = field(default_factory=DecompositionTuning)
     unlearning: UnlearningTuning = field(default_factory=UnlearningTuning)

@@ -29,6 +29,7 @@ ORDER = (
     {"losses"},
     {"certificate"},
     {"solvers"},
+    {"partitions"},  # sums over parts of the samples, by the solvers' kernels; estimators choose them
     {"registry"},
     {"estimators"},
     {"algorithms"},

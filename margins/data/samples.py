@@ -105,15 +105,28 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
                 f"sample_weight of {name} must be in [0, inf). Got {weight[worst]} for sample {worst}."
             )
     if class_weight is not None:
-        if isinstance(class_weight, str):  # "balanced"
-            totals = np.bincount(codes, weights=weight, minlength=len(classes))
-            by_class = np.divide(
-                totals.sum(), len(classes) * totals, out=np.zeros(len(classes)), where=totals > 0
-            )
-        else:
-            by_class = _weights_by_label(name, classes, class_weight)
-        weight *= by_class[codes]
+        totals = np.bincount(codes, weights=weight, minlength=len(classes))
+        weight *= class_weights_of(name, classes, class_weight, totals)[codes]
     return 1.0 if np.all(weight == 1) else weight
+
+
+def class_weights_of(name, classes, class_weight, totals):
+    """The weight of each class: ndarray of float64, shape (n_classes,); None if none is given.
+
+    Parameters
+    ----------
+    name, classes, class_weight
+        As for `sample_weights`.
+    totals : ndarray of float64, shape (n_classes,)
+        The sum of the sample weights of each class.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):  # "balanced"
+        return np.divide(
+            totals.sum(), len(classes) * totals, out=np.zeros(len(classes)), where=totals > 0
+        )
+    return _weights_by_label(name, classes, class_weight)
 
 
 def _weights_by_label(name, classes, class_weight):

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from margins._sparse import all_ones
+from margins.data.chunks import check_in_memory
 from margins.data.structure import checked
 
 DTYPES = (np.float64, np.float32)
@@ -140,7 +141,7 @@ def validate_points(estimator, X):
     return _converted(X, given, name)
 
 
-def validate_matrix(X, name):
+def validate_matrix(X, name, is_finite=False):
     """X, validated, of no estimator.
 
     Parameters
@@ -148,6 +149,8 @@ def validate_matrix(X, name):
     X : array-like or sparse matrix, shape (m, d)
     name : str
         What errors about its structure call it.
+    is_finite : bool
+        True: its numbers are known to be finite.
 
     Returns
     -------
@@ -158,8 +161,9 @@ def validate_matrix(X, name):
     ValueError
         If X is not allowed.
     """
-    X = _checked(X, name)
-    return _converted(check_array(X, accept_sparse="csr", dtype=DTYPES), X, name)
+    given = _checked(X, name)
+    X = check_array(given, accept_sparse="csr", dtype=DTYPES, ensure_all_finite=not is_finite)
+    return _converted(X, given, name)
 
 
 def check_labels(y, name):
@@ -187,6 +191,7 @@ def check_labels(y, name):
 
 
 def _checked(X, name):
+    check_in_memory(X, name)
     return checked(X, name) if sparse.issparse(X) else X
 
 

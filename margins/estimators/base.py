@@ -167,7 +167,9 @@ class BaseMarginClassifier(
         raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
 
     @with_callbacks
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train, and compute certificates.
 
         Parameters

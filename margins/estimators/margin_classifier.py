@@ -8,6 +8,7 @@ from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_o
 from margins.data.validation import validate_samples
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import positive_codes
+from margins.estimators.partitioned import PartitionsMixin
 from margins.estimators.warm_start import DualWarmStartMixin
 from margins.kernels import LINEAR
 from margins.kernels.gram import gram_rows
@@ -21,7 +22,7 @@ from margins.solvers.explanation import Explanation
 from margins.tuning import TUNING
 
 
-class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
+class MarginClassifier(PartitionsMixin, DualWarmStartMixin, BaseMarginClassifier):
     """Linear and kernel classification with a proof, by the fastest solver.
 
     Solves the problems of `LinearSVC` and `SVC`, squared hinge loss, hinge loss and hard margin, to an

@@ -38,9 +38,10 @@ cdef int MAX_DERIVATIVES = 30
 
 # Samples with U_k |y_k|^2 above so many times the median have a wider smoothing.
 cdef double MAX_CURVATURE_RATIO = 100
+max_curvature_ratio = MAX_CURVATURE_RATIO   # for callers in Python
 
 
-def smoothing_curvature(upper not None, sqnorms not None):
+def smoothing_curvature(upper not None, sqnorms not None, median=None):
     """The curvature of every sample's smoothed loss, of which sigma_k is a multiple.
 
     It is U_k: then alpha_k goes from 0 to U_k over the same slack for all samples. For samples much longer
@@ -51,6 +52,8 @@ def smoothing_curvature(upper not None, sqnorms not None):
     ----------
     upper, sqnorms : ndarrays of float64, shape (m,)
         U_k and |y_k|^2.
+    median : float, optional
+        That of U_k |y_k|^2 over the samples with U_k > 0, if these are a part of all samples.
 
     Returns
     -------
@@ -66,10 +69,12 @@ def smoothing_curvature(upper not None, sqnorms not None):
             product = C[k] * square[k]
             n_positive += product > 0
             n_large += MAX_CURVATURE_RATIO * product >= largest
-    if 2 * n_large > n_positive:  # the median is among them
+    if median is None and 2 * n_large > n_positive:  # the median is among them
         return upper
     products = upper * sqnorms
-    largest_allowed = MAX_CURVATURE_RATIO * np.median(products[products > 0])
+    if median is None:
+        median = np.median(products[products > 0])
+    largest_allowed = MAX_CURVATURE_RATIO * median
     return upper * np.sqrt(largest_allowed / np.maximum(products, largest_allowed))
 
 
@@ -86,6 +91,45 @@ cdef inline double _clipped(double alpha, double upper) noexcept nogil:
 
 cdef inline double _one_if(bint condition) noexcept nogil:
     return 1.0 if condition else 0.0
+
+
+cdef inline double _next_length(
+    double t, double* low, double* high, double derivative, double curvature
+) noexcept nogil:
+    """The next step length of a line search: Newton's, within what brackets the minimum.
+
+    Given the two derivatives at t. `low` and `high` bracket the minimum, and get closer.
+    """
+    if derivative > 0:
+        high[0] = t
+    else:
+        low[0] = t
+    if not curvature > 0:  # the squares of a very short step underflow
+        return t
+    t -= derivative / curvature
+    if not low[0] < t < high[0]:
+        t = 0.5 * (low[0] + high[0]) if high[0] < INFINITY else 2 * low[0]
+    return t
+
+
+def next_length(double t, double low, double high, double derivative, double curvature):
+    """The next step length of a line search whose derivatives are sums over parts of the data.
+
+    Parameters
+    ----------
+    t : float
+        The step length,
+    derivative, curvature : float
+        and the two derivatives there.
+    low, high : float
+        What brackets the minimum; 0 and inf at first.
+
+    Returns
+    -------
+    t, low, high : float
+    """
+    t = _next_length(t, &low, &high, derivative, curvature)
+    return t, low, high
 
 
 cdef class SmoothLoss:
@@ -200,27 +244,27 @@ cdef class SmoothLoss:
             now = linear + t * square - first
             if fabs(now) <= SLOPE_REDUCTION * fabs(slope):
                 break
-            if now > 0:
-                high = t
-            else:
-                low = t
-            if not square + second > 0:  # the squares of a very short step underflow
+            if not square + second > 0:
                 break
-            t -= now / (square + second)
-            if not low < t < high:
-                t = 0.5 * (low + high) if high < INFINITY else 2 * low
+            t = _next_length(t, &low, &high, now, square + second)
         return t
 
-    # For tests.
-    def py_dual_variables(self, const double[::1] products, double[::1] dual, int8_t[::1] free):
-        cdef double total
-        return self.dual_variables(products, dual, free, &total)
+    def evaluate(self, const double[::1] products not None, double[::1] dual not None,
+                 int8_t[::1] free not None):
+        """`dual_variables`, for callers in Python: (complementarity residual, total)."""
+        cdef double total, residual
+        with nogil:
+            residual = self.dual_variables(products, dual, free, &total)
+        return residual, total
 
-    def py_derivatives(self, const double[::1] products, const double[::1] trial, double t):
+    def slopes(self, const double[::1] products not None, const double[::1] trial not None, double t):
+        """`derivatives`, for callers in Python: (first, second)."""
         cdef double first, second
-        self.derivatives(products, trial, t, &first, &second)
+        with nogil:
+            self.derivatives(products, trial, t, &first, &second)
         return first, second
 
+    # For tests.
     def py_line_search(self, const double[::1] products, const double[::1] trial, double linear,
                        double square, double slope):
         return self.line_search(products, trial, linear, square, slope)

@@ -122,11 +122,11 @@ def _is_negligible(loss, data, primal):
         return False
     # Twice the primal value is at least |w|^2, so |w| + |bias| / rho is at most twice its root.
     size = 2 * math.sqrt(primal)
-    largest = _unit_of(data.rows.n_features) * size * math.sqrt(data.max_sqnorm)
+    largest = unit_of(data.rows.n_features) * size * math.sqrt(data.max_sqnorm)
     return not loss.max_sensitivity(len(data), largest, primal) > NEGLIGIBLE
 
 
-def _unit_of(n_terms):
+def unit_of(n_terms):
     """The rounding of a sum of products, relative to the lengths of the two vectors."""
     return (math.sqrt(n_terms) + 8) * UNIT
 
@@ -180,7 +180,7 @@ def _rounding(data, coefficients, bias, n_accesses):
         size += abs(bias) / math.sqrt(data.sqrho)
     elif data.has_free_intercept:
         size += abs(bias) / math.sqrt(float(np.mean(data.ordinary_sqnorms)) or 1.0)
-    return _unit_of(n_terms) * size
+    return unit_of(n_terms) * size
 
 
 def _point(loss, model, scale):

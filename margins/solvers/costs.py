@@ -57,11 +57,8 @@ class Costs:
     @property
     def adds_in_blocks(self):
         """True if samples are dense enough to be added to a stored Hessian in blocks."""
-        n, cost = self._n, self.tuning.cost
-        if n <= cost.min_block_features:
-            return False
-        enough = self._m * math.sqrt(n * (cost.dense_square * n + cost.dense_linear))
-        return self._rows.has_nonzeros(int(enough) + 1)
+        enough = nonzeros_for_blocks(self._n, self._m, self.tuning.cost)
+        return enough < math.inf and self._rows.has_nonzeros(enough)
 
     @property
     def product_passes(self):
@@ -150,6 +147,24 @@ class Costs:
         line = getattr(prediction, f"{solver}_bounded" if loss.has_upper_bounds else solver)
         gap = loss.required_gap(eps)
         return line.base + line.slope * max(math.log10(1 / gap), 0.0) if gap > 0 else math.inf
+
+
+def nonzeros_for_blocks(n_weights, n_samples, cost=TUNING.cost):
+    """The least number of non-zeros with which samples are added to a Hessian in dense blocks.
+
+    Parameters
+    ----------
+    n_weights, n_samples : int
+    cost : margins.tuning.CostTuning, optional
+
+    Returns
+    -------
+    int, or inf with few features
+    """
+    if n_weights <= cost.min_block_features:
+        return math.inf
+    dense = n_weights * (cost.dense_square * n_weights + cost.dense_linear)
+    return int(n_samples * math.sqrt(dense)) + 1
 
 
 def rows_per_chunk(rows, tuning=TUNING.permutation):

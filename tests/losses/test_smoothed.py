@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sample_problems import data_of
 
-from margins.losses._smoothed import SmoothLoss, smoothing_curvature
+from margins.losses._smoothed import SmoothLoss, next_length, smoothing_curvature
 from margins.solvers.newton._objective import combination, products
 
 each_bound = pytest.mark.parametrize("bounded", [False, True])
@@ -46,7 +46,7 @@ def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
 
     dual, free = np.empty(m), np.empty(m, dtype=np.int8)
     p = products(data, everyone, w)
-    distance = losses.py_dual_variables(p, dual, free)
+    distance, _ = losses.evaluate(p, dual, free)
     upper = C if bounded else math.inf
     assert_allclose(dual, np.clip(centre + sigma * (1 - p), 0, upper), rtol=1e-13)
     assert_array_equal(free, (dual > 0) & (dual < upper))
@@ -58,7 +58,7 @@ def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
     assert_allclose(gradient, differences, rtol=1e-6, atol=1e-5)
     ahead = products(data, everyone, w + step)
     for t in (0.0, 0.4, 1.0, 2.5):
-        pull, curvature = losses.py_derivatives(p, ahead, t)
+        pull, curvature = losses.slopes(p, ahead, t)
         at = w + t * step
         now = (at - r) @ step - pull
         assert now == pytest.approx((f(at + h * step) - f(at - h * step)) / (2 * h), rel=1e-6, abs=1e-4)
@@ -72,9 +72,9 @@ def test_dual_variables_at_a_bound_are_there_exactly_however_wide_the_slack(slac
     C, one = np.array([3.0, 3.0]), np.ones(2)
     losses = SmoothLoss(0.5 * C, C, C, 2.0**40, True)
     products, dual, free = np.array([-slack, slack]), np.empty(2), np.empty(2, dtype=np.int8)
-    pull, curvature = losses.py_derivatives(products, products + one, 0.0)
+    pull, curvature = losses.slopes(products, products + one, 0.0)
     assert (pull, curvature) == (C[0] * ((1 - slack) + slack), 0)
-    distance = losses.py_dual_variables(products, dual, free)
+    distance, _ = losses.evaluate(products, dual, free)
     assert dual.tolist() == [3, 0] and free.tolist() == [0, 0] and distance == 0
 
 
@@ -97,7 +97,7 @@ def test_line_search_ends_where_the_slope_is_flat(bounded):
         p, ahead = products(data, everyone, w), products(data, everyone, w + step)
         linear, square = (w - r) @ step, step @ step
         t = losses.py_line_search(p, ahead, linear, square, gradient @ step)
-        pull, _ = losses.py_derivatives(p, ahead, t)
+        pull, _ = losses.slopes(p, ahead, t)
         assert abs(linear + t * square - pull) <= 0.1 * abs(gradient @ step) * (1 + 1e-9)
         assert t > 0
 
@@ -128,7 +128,38 @@ def test_a_smooth_loss_with_upper_bounds_has_no_residual_and_its_conjugate_in_th
     C = rng.random(m) + 0.2
     losses = SmoothLoss(np.zeros(m), 4 * C, 2 * C, 1.0, False)
     p, dual, free = rng.normal(size=m) * 3, np.empty(m), np.empty(m, dtype=np.int8)
-    assert losses.py_dual_variables(p, dual, free) == 0
+    assert losses.evaluate(p, dual, free)[0] == 0
     assert_allclose(dual, np.clip(2 * C * (1 - p), 0, 4 * C), rtol=1e-13)
     assert_array_equal(free, (p < 1) & (p > -1))
     assert free.any() and (dual == 4 * C).any() and (dual == 0).any()
+
+
+@pytest.mark.parametrize("n_parts", [1, 3])
+def test_a_line_search_over_sums_of_parts_ends_where_the_one_over_all_samples_does(n_parts):
+    Y, data, C, centre, steep, rng = pieces(True, 300)
+    everyone, factor = np.arange(300, dtype=np.int32), 1.7
+    losses = SmoothLoss(centre, C, steep, factor, True)
+    r, w = rng.normal(size=(2, Y.shape[1]))
+    step = 10 * (r - w + np.clip(centre + factor * steep * (1 - Y @ w), 0, C) @ Y)
+    p, ahead = products(data, everyone, w), products(data, everyone, w + step)
+    linear, square = (w - r) @ step, step @ step
+    parts = [
+        (SmoothLoss(centre[part], C[part], steep[part], factor, True), p[part], ahead[part])
+        for part in np.array_split(everyone, n_parts)
+    ]
+
+    def derivatives(t):
+        first, second = np.sum([part.slopes(at, then, t) for part, at, then in parts], axis=0)
+        return linear + t * square - first, square + second
+
+    slope, t, low, high = derivatives(0.0)[0], 1.0, 0.0, math.inf
+    while abs(derivatives(t)[0]) > 0.1 * abs(slope):
+        t, low, high = next_length(t, low, high, *derivatives(t))
+        assert low < t < high
+    assert t == pytest.approx(losses.py_line_search(p, ahead, linear, square, slope), rel=1e-9)
+
+
+def test_the_median_of_a_part_may_be_given():
+    C, sqnorms = np.ones(4), np.array([1.0, 1.0, 1.0, 400.0])
+    assert smoothing_curvature(C, sqnorms)[-1] == 0.5
+    assert_allclose(smoothing_curvature(C[2:], sqnorms[2:], median=1.0), [1.0, 0.5])

@@ -38,6 +38,8 @@ cdef class DenseHessian(Hessian):
         s_k > 0.
     in_blocks : bool
         True: samples are added as dense rows, in blocks, by BLAS.
+    is_double : bool
+        True: these blocks are multiplied in double precision from the beginning.
 
     Attributes
     ----------
@@ -45,12 +47,13 @@ cdef class DenseHessian(Hessian):
         1 for the samples in the sum.
     """
 
-    def __init__(self, BinaryData data not None, const double[::1] curvature, bint in_blocks=False):
+    def __init__(self, BinaryData data not None, const double[::1] curvature, bint in_blocks=False,
+                 bint is_double=False):
         cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sqrho > 0)
         Hessian.__init__(self, data, curvature)
         self.sum = np.zeros((n, n + 1))
         if in_blocks:
-            self.block = DenseBlock(n, m, is_double=False)
+            self.block = DenseBlock(n, m, is_double=is_double)
 
     @property
     def is_double(self):
@@ -98,6 +101,26 @@ cdef class DenseHessian(Hessian):
                     self.is_included[k] = joining
                     self._add(k, 1 if joining else -1)
             self.block.flush(1 if joining else -1, self.sum)
+
+    def change(self, const int8_t[::1] before not None, const int8_t[::1] after not None):
+        """The lower triangle of the sum over some samples minus that over others: ndarray, shape (n, n).
+
+        Parameters
+        ----------
+        before, after : ndarrays of int8, shape (m,)
+            1 for the samples that are subtracted, and for those that are added.
+        """
+        cdef Py_ssize_t k
+        cdef bint joining
+        with nogil:
+            self.sum[:, :] = 0
+            for joining in range(2):
+                for k in range(before.shape[0]):
+                    if after[k] == joining and before[k] != joining:
+                        self._add(k, 1 if joining else -1)
+                if self.block is not None:
+                    self.block.flush(1 if joining else -1, self.sum)
+        return self.matrix
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil:
         """Add sign times s_k y_k y_k^T to the sum; with dense samples, when their block is full."""

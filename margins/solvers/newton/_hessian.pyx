@@ -55,9 +55,10 @@ cdef class Hessian:
         """Solve in place, possibly inexactly; 0 if rounding prevents a solution, otherwise 1."""
         return 0
 
-    # For tests.
+    # For callers in Python.
     def py_update(self, const int32_t[::1] working_set, const int8_t[::1] free):
-        self.update(working_set, free)
+        with nogil:
+            self.update(working_set, free)
 
     def py_solve(self, double factor, double[::1] vector):
         return bool(self.solve(factor, vector))

@@ -71,7 +71,7 @@ cdef void _add_combination(
     cdef double* v = &out[0]
     cdef double c, label_sum = 0
     for i in range(working_set.shape[0]):
-        if dual[i] > 0:
+        if dual[i] != 0:
             k = working_set[i]
             c = dual[i] * data.labels[k]
             axpy(data.rows, k, c, v)

@@ -1,0 +1,287 @@
+"""Newton steps of one binary problem whose samples are in partitions: the client's part.
+
+The problem: minimise f(w) = |w|^2 / 2 + sum_k h_k(1 - w.y_k), given sums over the samples at any w,
+each of which takes a pass. A pass yields, at once, what certifies w and what the next step needs: the
+loss, the gradient and the Hessian. So a step whose full length is accepted takes one pass. One that
+needs a line search takes another, and the search itself none, because partitions keep w.y_k at both of
+its ends.
+
+A loss that is not smooth is smoothed around dual variables, as in `margins.solvers.newton`. Whether
+those of w become the centre is known only after the pass, so a pass sums for either case.
+
+Steps are generators: they yield a request (`margins.partitions.requests`), and receive the sums. So all
+binary problems share the passes.
+
+**Source**: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale
+linear SVMs; Yan & Li (2020), An efficient augmented Lagrangian method for support vector machine.
+"""
+
+import math
+import time
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from margins.certificate import Certificate
+from margins.losses._smoothed import next_length
+from margins.losses.rounding import NEGLIGIBLE, unit_of
+from margins.partitions.partition import GROWTH, Point
+from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
+from margins.partitions.start import start_at_zero
+from margins.solvers.base import PhaseRecord, PrimalPoint
+from margins.solvers.history import Epoch
+from margins.tuning import TUNING
+
+# A line search ends when the slope is this share of the one at its start, or after so many lengths.
+SLOPE_REDUCTION = 0.1
+MAX_LENGTHS = 30
+
+
+class NewtonRun:
+    """The fit of one binary problem.
+
+    Parameters
+    ----------
+    problem : int
+        Its number.
+    summary : margins.partitions.fit.Summary
+    limits : margins.partitions.fit.Limits
+    is_stored : bool
+        True: Hessians are stored.
+    start : margins.partitions.start.Start
+        The first weight vector.
+    tuning : margins.tuning.PartitionTuning, optional
+
+    Attributes
+    ----------
+    certificate : Certificate
+    hypothesis : PrimalPoint
+    history : list of Epoch
+    phases : list of PhaseRecord
+    n_epochs, n_accesses : int
+        Passes over the samples, after the one that has checked them, and samples read in all of them.
+    converged : bool
+    message : str or None
+        Why it ended without the proof.
+    """
+
+    # As `margins.estimators.fitted` reads a run of samples in memory.
+    primal_scale, theta, keep_dual = 1.0, 0.0, False
+
+    def __init__(self, problem, summary, limits, is_stored, start, tuning=TUNING.partitions):
+        self.problem, self.data, self.loss, self._limits = problem, summary, summary.loss, limits
+        self._is_stored, self._start, self._tuning = is_stored, start, tuning
+        self._w, self._primal, self._dual = start.w, math.inf, -math.inf
+        self._point = self._sums = None  # the point of the last evaluation, and its sums
+        self._before = self._hessian = None  # of the base of the next evaluation
+        self._version, self._n_worse, self._gap = 0, 0, math.inf
+        self._n_updates, self._begin = 0, time.perf_counter()
+        self.certificate = self.message = None
+        self.history, self.phases = [], []
+        self.n_epochs, self.n_accesses = 0, summary.n_samples
+        self.converged = False
+
+    @property
+    def hypothesis(self):
+        return PrimalPoint(self._w, None, math.sqrt(self.data.sqrho), None)
+
+    def count_pass(self):
+        """Count a pass over the samples in which this problem has taken part."""
+        self.n_epochs += 1
+        self.n_accesses += self.data.n_samples
+
+    # ---------------------------------------------------------------------------------------- steps
+
+    def steps(self):
+        """Make steps until the accuracy is proven, or a limit is reached; yields requests."""
+        yield from self._evaluate(self._start.w, self._start.factor)
+        if self._primal > self._start.max_primal:  # the subsample was misleading
+            start = self._start = start_at_zero(len(self._w), self.loss)
+            yield from self._evaluate(start.w, start.factor)
+        while not self._is_over():
+            if not (yield from self._improve()):
+                self.message = "Newton steps do not reduce the objective any more"
+                break
+        yield from self._certify_as_returned()
+        seconds = time.perf_counter() - self._begin
+        self.phases.append(
+            PhaseRecord("newton", self.n_epochs, self._n_updates, self.n_accesses, seconds)
+        )
+        self.converged = self._is_proven()
+        self.message = None if self.converged else self.message or "rounding prevents its proof"
+
+    def _evaluate(self, w, factor, base=None):
+        """Evaluate a point: a pass. Sets the point and its sums."""
+        history = ()
+        if base is not None:
+            before, is_centre = base
+            history = before.history + (((before.w, before.factor),) if is_centre else ())
+        self._version += 1
+        point = Point(self._version, factor, w, history)
+        (evaluation,) = yield (Evaluate(self.problem, point, base),)
+        hessian = None if base is None or not self._is_stored else self._hessian
+        self._point, self._is_kept = point, evaluation.n_unkept == 0
+        self._sums = tuple(sums.with_hessian(hessian) for sums in evaluation.sums)
+        self._certify(w, evaluation)
+
+    def _which_sums(self):
+        """0: the smoothing stays; 1: it is reduced, because it causes most of the gap.
+
+        Or, at first, because the accuracy could not be proven with it.
+        """
+        if len(self._sums) == 1:
+            return 0
+        residual = self._sums[0].residual
+        if self._n_updates == 0 and self._start.max_primal < math.inf:
+            share = self._tuning.smoothing_share * self.loss.required_gap(self._limits.eps)
+            return int(residual > share * self._primal)
+        return int(0.5 * self._sqnorm(self._point, self._sums[0]) <= residual)
+
+    @staticmethod
+    def _sqnorm(point, sums):
+        """The squared norm of the gradient."""
+        gradient = point.w - sums.combination
+        return float(gradient @ gradient)
+
+    @staticmethod
+    def _factor(point, which):
+        return point.factor * (GROWTH if which else 1)
+
+    def _improve(self):
+        """Move by a Newton step: True if it has changed the weight vector."""
+        which, base = self._which_sums(), self._point
+        self._before, self._hessian = self._sums[which], self._sums[which].hessian
+        step = yield from self._direction(base, which)
+        if step is None:
+            return False
+        self._n_updates += 1
+        factor = self._factor(base, which)
+        yield from self._evaluate(base.w + step, factor, (base, bool(which)))
+        if self._is_proven() or self._has_improved(base):
+            return True
+        t = yield from self._length(base, which, step)
+        yield from self._evaluate(base.w + t * step, factor, (base, bool(which)))
+        return bool((t * step != 0).any())
+
+    def _has_improved(self, base):
+        """True if the gradient is shorter than before, or the objective has decreased enough."""
+        step, share = self._point.w - base.w, self._tuning.step_reduction
+        slope = float((base.w - self._before.combination) @ step)
+        slope_there = float((self._point.w - self._sums[0].combination) @ step)
+        is_shorter = self._sqnorm(self._point, self._sums[0]) <= share * self._sqnorm(base, self._before)
+        return is_shorter or (slope < 0 and slope_there <= share * abs(slope))
+
+    def _length(self, base, which, step):
+        """The length of a step to the point of the last evaluation, by a line search."""
+        trial, sums = self._point, self._before
+        linear, square = float(base.w @ step), float(step @ step)
+        slope = float((base.w - sums.combination) @ step)
+        t, low, high = 0.5, 0.0, 1.0
+        for _ in range(MAX_LENGTHS):
+            ((first, second),) = yield (Slopes(self.problem, base, trial, which, t),)
+            derivative = linear + t * square - first
+            if not abs(derivative) > SLOPE_REDUCTION * abs(slope):
+                break
+            t, low, high = next_length(t, low, high, derivative, square + second)
+        return t
+
+    # ----------------------------------------------------------------------------------- directions
+
+    def _direction(self, base, which):
+        """The search direction: ndarray of float64; None if rounding prevents it."""
+        sums, factor = self._before, self._factor(base, which)
+        if not self._is_stored:
+            return (yield from self._conjugate_gradients(base, which))
+        matrix = factor * sums.hessian
+        np.einsum("ii->i", matrix)[:] += 1
+        try:
+            cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
+        step = cho_solve(cholesky, sums.combination - base.w, check_finite=False)
+        return step if np.isfinite(step).all() else None
+
+    def _conjugate_gradients(self, base, which):
+        """The direction by conjugate gradients, preconditioned by the diagonal."""
+        sums, factor, tuning = self._before, self._factor(base, which), self._tuning
+        residual = sums.combination - base.w
+        scale = 1 / (1 + factor * sums.hessian)
+        limit = tuning.residual * math.sqrt(float(residual @ residual))
+        solution, scaled = np.zeros(len(residual)), scale * residual
+        direction, inner = scaled, float(residual @ scaled)
+        for _ in range(tuning.max_products):
+            reads = not self._is_kept
+            ((image,),) = yield (Multiply(self.problem, base, which, direction, reads),)
+            image = direction + factor * image
+            length = inner / float(direction @ image)
+            if not math.isfinite(length):
+                return None
+            solution += length * direction
+            residual = residual - length * image
+            if math.sqrt(float(residual @ residual)) <= limit or self._is_out_of_time():
+                break
+            scaled = scale * residual
+            before, inner = inner, float(residual @ scaled)
+            direction = scaled + (inner / before) * direction
+        return solution
+
+    # ---------------------------------------------------------------------------------- certificates
+
+    def _certify(self, w, evaluation):
+        """Record what a pass has proven."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            primal = 0.5 * float(w @ w) + evaluation.loss
+            for sums in evaluation.sums:
+                self._dual = max(self._dual, self._dual_value(sums))
+        if primal < self._primal:
+            self._primal, self._w = primal, w
+        self.certificate = Certificate.from_bounds(self._primal, self._dual, self._n_updates)
+        gap = self.certificate.gap
+        self._n_worse = 0 if gap < self._gap else self._n_worse + 1
+        self._gap = min(gap, self._gap)
+        n_positive = evaluation.n_positive
+        epoch = Epoch(self.n_epochs, self._n_updates, n_positive, self.certificate, "newton")
+        self.history.append(epoch)
+        self._limits.report(self, n_positive)
+
+    def _dual_value(self, sums):
+        """The dual value of the best feasible multiple of dual variables: float; -inf without any."""
+        square = float(sums.combination @ sums.combination) + 2 * (sums.dual_sum - sums.value)
+        if not (sums.dual_sum > 0 and 0 < square < math.inf):
+            return -math.inf
+        scale = sums.dual_sum / square
+        if self.loss.has_upper_bounds:
+            scale = min(scale, 1.0)
+        return scale * sums.dual_sum - 0.5 * scale * scale * square
+
+    def _certify_as_returned(self):
+        """Where rounding may matter, state the primal value of the weights by products in twice the
+        working precision."""
+        summary, primal = self.data, self._primal
+        if not 0 < primal < math.inf:
+            return
+        error = unit_of(summary.n_features) * 2 * math.sqrt(primal * summary.max_sqnorm)
+        if summary.mean_loss.max_sensitivity(summary.n_samples, error, primal) > NEGLIGIBLE:
+            ((loss,),) = yield (Accurate(self.problem, self._w),)
+            primal = 0.5 * float(self._w @ self._w) + loss
+            self.certificate = Certificate.from_bounds(primal, self._dual, self._n_updates)
+
+    # ---------------------------------------------------------------------------------------- limits
+
+    def _is_over(self):
+        """True if the accuracy is proven, or a limit is reached."""
+        if self._is_proven():
+            return True
+        if self.n_epochs >= self._limits.max_iter:
+            self.message = f"max_iter={self._limits.max_iter} passes over the samples came first"
+        elif self._is_out_of_time():
+            self.message = f"max_time={self._limits.max_time:g} seconds came first"
+        elif self._n_worse >= self._tuning.patience:
+            self.message = f"{self._n_worse} passes in a row have not reduced the gap"
+        return self.message is not None
+
+    def _is_proven(self):
+        return self.loss.is_proven(self.certificate, self._limits.eps)
+
+    def _is_out_of_time(self):
+        return time.perf_counter() >= self._limits.end

@@ -1,0 +1,174 @@
+"""One partition: its samples read and checked, what is counted in it, and a random part of it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, _get_feature_names
+
+from margins.data.binary_data import augmented_sqnorms, rows_of
+from margins.data.validation import check_labels, validate_matrix
+from margins.tuning import TUNING
+
+
+class Labels(NamedTuple):
+    """The labels and weights of a partition, as it keeps them.
+
+    Attributes
+    ----------
+    classes : ndarray
+        The distinct labels, sorted.
+    codes : ndarray of int, shape (m,)
+        ``classes[codes]`` are the labels.
+    weight : ndarray of float64, shape (m,), or None
+    """
+
+    classes: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray | None
+
+
+class Subsample(NamedTuple):
+    """A random part of the samples of a partition.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix
+    labels : ndarray
+    weight : ndarray of float64
+        Sample weights, times the number of samples that each represents.
+    """
+
+    X: object
+    labels: np.ndarray
+    weight: np.ndarray
+
+
+class Counts(NamedTuple):
+    """What is counted in a partition.
+
+    Attributes
+    ----------
+    n_samples, n_features, n_stored : int
+        The last: stored elements.
+    classes : ndarray
+    totals : ndarray of float64
+        The sum of the sample weights of each class;
+    lightest, heaviest : ndarrays of float64
+        the smallest one that is not 0, inf without any, and the largest.
+    max_sqnorm, median_sqnorm : float
+        Of |x_k|^2, times the sample weight the second.
+    feature_names : ndarray of str or None
+    subsample : Subsample or None
+    """
+
+    n_samples: int
+    n_features: int
+    n_stored: int
+    classes: np.ndarray
+    totals: np.ndarray
+    lightest: np.ndarray
+    heaviest: np.ndarray
+    max_sqnorm: float
+    median_sqnorm: float
+    feature_names: np.ndarray | None
+    subsample: Subsample | None
+
+
+class Sizes(NamedTuple):
+    """How large a subsample is drawn of each partition.
+
+    Attributes
+    ----------
+    seed : int
+    n_partitions : int
+    """
+
+    seed: int
+    n_partitions: int
+
+
+def read_matrix(X, name, n_features=None):
+    """X of a partition, checked.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix
+    name : str
+        What errors call it.
+    n_features : int, optional
+        As all partitions have; given if the partition has been read before: then its numbers are known
+        to be finite.
+    """
+    X = validate_matrix(X, name, is_finite=n_features is not None)
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"{name} must have {n_features} features, as other chunks. Got {X.shape[1]}.")
+    return X
+
+
+def read_labels(X, y, weight, name):
+    """The labels and weights of a partition, checked: Labels."""
+    check_labels(y, f"y of {name}")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all():
+            raise ValueError(f"y of {name} must be finite. Got {y[~np.isfinite(y)][0]}.")
+        check_classification_targets(y)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"y of {name} must have {X.shape[0]} labels, one for each row. Got {len(y)}.")
+    classes, codes = np.unique(y, return_inverse=True)
+    if weight is not None:
+        weight = _check_sample_weight(np.asarray(weight).ravel(), X, dtype=np.float64)
+        worst = int(np.argmin(weight))
+        if weight[worst] < 0:
+            raise ValueError(
+                f"sample_weight of {name} must be in [0, inf). Got {weight[worst]} for row {worst}."
+            )
+    return Labels(classes, codes.astype(np.min_scalar_type(max(len(classes) - 1, 1))), weight)
+
+
+def count(X, y, weight, name, index, sizes):
+    """Read a partition for the first time: (Counts, Labels)."""
+    names = _get_feature_names(X) if hasattr(X, "columns") else None
+    X = read_matrix(X, name)
+    labels = read_labels(X, y, weight, name)
+    rows = rows_of(X)
+    sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)
+    each = np.ones(X.shape[0]) if labels.weight is None else labels.weight
+    n_classes = len(labels.classes)
+    lightest, heaviest = np.full(n_classes, np.inf), np.zeros(n_classes)
+    for code in range(n_classes):
+        positive = each[(labels.codes == code) & (each > 0)]
+        if len(positive):
+            lightest[code], heaviest[code] = positive.min(), positive.max()
+    counts = Counts(
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        n_stored=int(rows.n_stored),
+        classes=labels.classes,
+        totals=np.bincount(labels.codes, weights=each, minlength=n_classes),
+        lightest=lightest,
+        heaviest=heaviest,
+        max_sqnorm=float(sqnorms.max()),
+        median_sqnorm=float(np.median(each * sqnorms)),
+        feature_names=names,
+        subsample=_subsample(X, labels, each, index, sizes),
+    )
+    return counts, labels
+
+
+def _subsample(X, labels, each, index, sizes):
+    """A random part of a partition: Subsample; None if it would take too much memory."""
+    tuning, partitions = TUNING.subsample, TUNING.partitions
+    m, d = X.shape
+    least = -(-max(tuning.per_feature * d, tuning.min_size) // sizes.n_partitions)
+    bytes_of_row = max(12 * X.nnz / m if sparse.issparse(X) else X.itemsize * d, 1)
+    most = int(partitions.subsample_bytes / (bytes_of_row * sizes.n_partitions))
+    if most < min(least, m):
+        return None
+    size = min(max(least, int(partitions.subsample_share * m)), most, m)
+    rng = np.random.default_rng([sizes.seed, index])
+    chosen = np.sort(rng.choice(m, size, replace=False, shuffle=False))
+    return Subsample(X[chosen], labels.classes[labels.codes[chosen]], each[chosen] * (m / size))

@@ -1,0 +1,131 @@
+"""Where the steps of a binary problem start: at the optimum over a subsample, or at zero.
+
+The optimum over a hundred samples per feature, each with the penalties of all that it represents, is
+close to that over all samples. It is found in memory, and saves the first passes.
+
+**Source**: White (1982), Maximum likelihood estimation of misspecified models.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from margins.data.binary_data import (
+    array_of_each,
+    augmented_sqnorms,
+    make_binary_data,
+    rows_of,
+    stack_rows,
+)
+from margins.linalg.threads import one_thread
+from margins.losses import loss_of
+from margins.losses._smoothed import SmoothLoss, smoothing_curvature
+from margins.solvers.newton._dense_hessian import DenseHessian
+from margins.solvers.newton._objective import Objective
+from margins.tuning import TUNING
+
+
+class Start(NamedTuple):
+    """The first weight vector.
+
+    Attributes
+    ----------
+    w : ndarray of float64, shape (n,)
+    factor : float
+        The multiple of the curvature of a smoothed loss.
+    max_primal : float
+        A larger objective than this over all samples shows that the subsample was misleading; inf for a
+        start at zero.
+    """
+
+    w: np.ndarray
+    factor: float
+    max_primal: float = math.inf
+
+
+def start_at_zero(n_weights, loss):
+    """The start at w = 0: Start."""
+    return Start(np.zeros(n_weights), first_factor_of(loss))
+
+
+def first_factor_of(loss):
+    """The first multiple of the curvature: float; 1 for a loss that is smooth itself."""
+    return 1.0 if loss.is_smooth else TUNING.subsample.first_factor
+
+
+class Together(NamedTuple):
+    """The subsamples of all partitions.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix
+    codes : ndarray of int
+        Indices of classes.
+    C : ndarray of float64
+        The penalties of all samples that each represents.
+    """
+
+    X: object
+    codes: np.ndarray
+    C: np.ndarray
+
+
+def together(subsamples, classes, class_weights, C):
+    """The subsamples of all partitions, stacked: Together."""
+    matrices = [each.X for each in subsamples]
+    if len({sparse.issparse(X) for X in matrices}) == 1:
+        X = (
+            sparse.vstack(matrices, format="csr")
+            if sparse.issparse(matrices[0])
+            else np.vstack(matrices)
+        )
+    else:
+        X = matrices[0]
+        for other in matrices[1:]:
+            X = stack_rows(X, other)
+    codes = np.searchsorted(classes, np.concatenate([each.labels for each in subsamples]))
+    weight = np.concatenate([each.weight for each in subsamples])
+    if class_weights is not None:
+        weight = weight * class_weights[codes]
+    kept = np.flatnonzero(weight)
+    return Together(X[kept], codes[kept], C * weight[kept])
+
+
+def start_of(subsample, positive, setting, required_gap):
+    """The start of a binary problem at the optimum over the subsample.
+
+    Parameters
+    ----------
+    subsample : Together
+    positive : int
+        The class.
+    setting : margins.partitions.partition.Setting
+    required_gap : float
+
+    Returns
+    -------
+    Start
+        At zero, if the steps over the subsample do not converge soon.
+    """
+    tuning, m = TUNING.subsample, len(subsample.codes)
+    loss, rows = loss_of(setting.loss, subsample.C), rows_of(subsample.X)
+    sqnorms = augmented_sqnorms(rows.sqnorms(), setting.sqrho, False)
+    data = make_binary_data(rows, sqnorms, subsample.codes == positive, setting.sqrho, 0.0, 0.0)
+    upper = array_of_each(loss.upper, m)
+    is_smoothed = not loss.is_smooth
+    curvature = smoothing_curvature(upper, sqnorms) if is_smoothed else array_of_each(1 / loss.diag, m)
+    centre = 0.5 * upper if is_smoothed else np.zeros(m)
+    factor = first_factor_of(loss)
+    gap = max(tuning.gap, TUNING.newton.gap_share * required_gap)
+    with one_thread:
+        losses = SmoothLoss(centre, upper, curvature, factor, is_smoothed)
+        zero, all_samples = np.zeros(setting.n_weights), np.arange(m, dtype=np.int32)
+        hessian = DenseHessian(data, curvature, setting.in_blocks)
+        objective = Objective(data, all_samples, zero, 0.0, zero, np.zeros(m), losses, hessian)
+        objective.minimise(gap, 0.0, TUNING.partitions.subsample_steps)
+    if not objective.gap <= gap * objective.value:
+        return start_at_zero(setting.n_weights, loss)
+    limit = tuning.max_objective_ratio * (objective.value + objective.gap)
+    return Start(objective.w, losses.factor, limit)

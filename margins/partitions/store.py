@@ -1,0 +1,56 @@
+"""What partitions keep between passes, in the process where they are.
+
+A process keeps the states of its partitions by the key of the fit and the number of the partition. None
+is irreplaceable: a missing one is computed again.
+"""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from margins.partitions.samples import Labels
+
+# States of so many fits at most are kept by a process, for those that have ended without notice.
+MAX_FITS = 8
+
+
+@dataclass
+class Kept:
+    """What a partition keeps.
+
+    Attributes
+    ----------
+    labels : Labels or None
+    states : dict
+        {(binary problem, version of its weight vector): State}.
+    """
+
+    labels: Labels | None = None
+    states: dict = field(default_factory=dict)
+
+
+class Store:
+    """The partitions of a process."""
+
+    def __init__(self):
+        self._lock, self._fits = threading.Lock(), OrderedDict()
+
+    def of(self, key, index):
+        """What partition `index` of a fit keeps: Kept."""
+        with self._lock:
+            partitions = self._fits.setdefault(key, {})
+            self._fits.move_to_end(key)
+            while len(self._fits) > MAX_FITS:
+                self._fits.popitem(last=False)
+            return partitions.setdefault(index, Kept())
+
+    def forget(self, key):
+        """Forget the partitions of a fit."""
+        with self._lock:
+            self._fits.pop(key, None)
+
+    def __len__(self):
+        return len(self._fits)
+
+
+STORE = Store()

@@ -1,0 +1,276 @@
+"""Fits of samples that are not in memory: passes, memory and time, against fits in memory.
+
+    MARGINS_DATA=... python scripts/benchmark_out_of_core.py [--quick] [--tasks map threads ...]
+
+All data are copies of Covertype, every feature divided by its largest value, rows in random order; with
+`--quick`, a generated set of 20,000 rows. Copies do not change the problem but for C: m copies with
+penalty C have the optimum of one with m C, so every fit is compared with one in memory, within their
+proven gaps.
+
+map         a memory map of `--copies` copies in a temporary folder, fitted by a process of its own:
+            passes, seconds, and the peak of its resident memory, pages of the map included
+threads     an array in memory by dask's threads, and directly: seconds by the clock and of the processor
+partitions  1 to 64 partitions: objectives and gaps
+workers     4 copies on a cluster of one and of two processes: seconds by the clock; of the processors,
+            those of the client and of the worker that has most of them; and megabytes that workers send
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import real_data
+from sklearn.datasets import make_classification
+
+import margins
+from margins.data.chunks import Chunks
+
+LOSSES = ("squared_hinge", "hinge")
+TASKS = ("map", "threads", "partitions", "workers")
+EPS = 1e-3
+ROWS = 1 << 16  # written at a time
+
+
+def samples(quick):
+    """X, dense, and labels."""
+    if quick:
+        X, y = make_classification(20_000, 12, flip_y=0.1, random_state=0)
+        return X / np.abs(X).max(axis=0), y
+    X, y = real_data.binary("covtype")[1:3]
+    X, order = X.toarray(), np.random.default_rng(0).permutation(X.shape[0])
+    return X[order] / np.maximum(np.abs(X).max(axis=0), 1e-300), np.asarray(y)[order]
+
+
+def seconds_of(fit):
+    """Seconds by the clock and of the processor, and what was fitted."""
+    clock, processor = time.perf_counter(), time.process_time()
+    classifier = fit()
+    return time.perf_counter() - clock, time.process_time() - processor, classifier
+
+
+def classifier_of(loss, C=1.0, **options):
+    return margins.MarginClassifier(loss=loss, C=C, eps=EPS, random_state=0, **options)
+
+
+def agree(one, other):
+    """True if the intervals that two certificates prove, [dual, primal], have a number in common."""
+    return bool(one["dual"] <= other["primal"] and other["dual"] <= one["primal"])
+
+
+def outcome(classifier):
+    """The proof of a fit: dict."""
+    certificate = classifier.certificates_[0]
+    return {
+        "primal": certificate.primal,
+        "dual": certificate.dual,
+        "gap": certificate.gap,
+        "passes": classifier.n_iter_ + 1,
+        "converged": bool(classifier.converged_),
+    }
+
+
+# --------------------------------------------------------------------------------------------- tasks
+
+
+def of_map(X, y, arguments):
+    """Fits of a memory map: yields dict."""
+    with TemporaryDirectory(dir=arguments.folder) as folder:
+        write(folder, X, y, arguments.copies)
+        for loss in LOSSES:
+            child = json.dumps({"folder": folder, "loss": loss, "n_features": X.shape[1]})
+            command = [sys.executable, __file__, "--child", child]
+            row = json.loads(subprocess.check_output(command, text=True).splitlines()[-1])
+            direct = outcome(classifier_of(loss, float(arguments.copies)).fit(X, y))
+            row |= {"loss": loss, "rows": arguments.copies * len(y), "agrees": agree(row, direct)}
+            row["direct primal"] = direct["primal"]
+            yield row
+
+
+def write(folder, X, y, copies):
+    """Write copies of the samples."""
+    shape = copies * X.shape[0], X.shape[1]
+    mapped = np.memmap(Path(folder) / "X", dtype=np.float64, mode="w+", shape=shape)
+    for copy in range(copies):
+        for begin in range(0, len(X), ROWS):
+            rows = X[begin : begin + ROWS]
+            mapped[copy * len(X) + begin : copy * len(X) + begin + len(rows)] = rows
+    mapped.flush()
+    np.save(Path(folder) / "y.npy", np.tile(y, copies))
+
+
+def child(folder, loss, n_features):
+    """One fit of a memory map, in a process of its own: prints its outcome."""
+    y = np.load(Path(folder) / "y.npy")
+    X = np.memmap(Path(folder) / "X", dtype=np.float64, mode="r", shape=(len(y), n_features))
+    before = status("VmHWM")
+    clock, processor, classifier = seconds_of(lambda: classifier_of(loss).fit(Chunks.of_rows(X, y)))
+    row = outcome(classifier) | {"seconds": clock, "processor seconds": processor}
+    row |= {"megabytes": X.nbytes / 1e6, "read megabytes": row["passes"] * X.nbytes / 1e6}
+    row |= {"resident megabytes": status("VmHWM") / 1e6, "before": before / 1e6}
+    print(json.dumps(row))
+
+
+def status(name):
+    """A number of bytes of this process's status; nan where there is none."""
+    path = Path("/proc/self/status")
+    lines = path.read_text(encoding="ascii").splitlines() if path.exists() else []
+    sizes = [1024 * int(line.split()[1]) for line in lines if line.startswith(name + ":")]
+    return sizes[0] if sizes else float("nan")
+
+
+def by_threads(X, y, arguments):
+    """Fits by dask's threads and in memory, in turn: yields dict."""
+    import dask.array as da
+
+    rows = -(-len(y) // arguments.partitions)
+    lazy_X, lazy_y = da.from_array(X, chunks=(rows, -1)), da.from_array(y, chunks=rows)
+    for loss in LOSSES:
+        times = {"direct": [], "dask": []}
+        for turn in range(arguments.repeats + 1):
+            direct = seconds_of(lambda: classifier_of(loss).fit(X, y))  # noqa: B023
+            by_dask = seconds_of(lambda: classifier_of(loss).fit(lazy_X, lazy_y))  # noqa: B023
+            if turn > 0:
+                times["direct"].append(direct[:2])
+                times["dask"].append(by_dask[:2])
+        one, other = outcome(direct[2]), outcome(by_dask[2])
+        best = {name: np.min(each, axis=0).tolist() for name, each in times.items()}
+        row = {"loss": loss, "seconds": best, "passes": other["passes"], "agrees": agree(one, other)}
+        row["ratio"] = [a / b for a, b in zip(best["dask"], best["direct"], strict=True)]
+        yield row
+
+
+def by_partitions(X, y, arguments):
+    """Fits in 1 to 64 partitions: yields dict."""
+    for loss in LOSSES:
+        found = []
+        for n in (1, 4, 16, 64):
+            chunks = Chunks.of_rows(X, y, n_rows=-(-len(y) // n))
+            found.append(outcome(classifier_of(loss).fit(chunks)))
+        primal = [each["primal"] for each in found]
+        gaps = [each["primal"] - each["dual"] for each in found]
+        yield {
+            "loss": loss,
+            "passes": [each["passes"] for each in found],
+            "difference": (max(primal) - min(primal)) / min(primal),
+            "gap": max(each["gap"] for each in found),
+            "agrees": max(primal) - min(primal) <= max(gaps),
+        }
+
+
+def by_workers(X, y, arguments):
+    """Fits on clusters of one and of two processes: yields dict."""
+    from distributed import Client, LocalCluster
+
+    kinds = ("seconds", "processor seconds", "sent megabytes")
+    rows = {loss: {"loss": loss, **{kind: {} for kind in kinds}} for loss in LOSSES}
+    with TemporaryDirectory(dir=arguments.folder) as folder:
+        write(folder, X, y, 4)
+        for n in (1, 2):
+            options = {"threads_per_worker": 1, "dashboard_address": None}
+            with LocalCluster(n_workers=n, **options) as cluster, Client(cluster) as client:
+                lazy_X, lazy_y = persisted(folder, 4 * len(y), X.shape[1], arguments.partitions)
+                for loss in LOSSES:
+                    times = []
+                    for _ in range(arguments.repeats):
+                        before, sent = client.run(time.process_time), client.run(bytes_sent)
+                        fit = seconds_of(lambda: classifier_of(loss).fit(lazy_X, lazy_y))  # noqa: B023
+                        after, sent_then = client.run(time.process_time), client.run(bytes_sent)
+                        of_workers = [after[worker] - before[worker] for worker in before]
+                        times.append((fit[0], fit[1] + max(of_workers), fit[1]))
+                    rows[loss]["seconds"][n], rows[loss]["processor seconds"][n], client_seconds = (
+                        np.min(times, axis=0).tolist()
+                    )
+                    rows[loss]["client seconds"] = client_seconds
+                    rows[loss]["sent megabytes"][n] = (
+                        sum(sent_then.values()) / 1e6 - sum(sent.values()) / 1e6
+                    )
+                    rows[loss] |= outcome(fit[2])
+    for row in rows.values():
+        for kind in ("seconds", "processor seconds"):
+            row[f"speed-up in {kind}"] = row[kind][1] / row[kind][2]
+        yield row
+
+
+def persisted(folder, m, d, n_partitions):
+    """The samples of a file, loaded by the workers of the current client: arrays of dask."""
+    import dask
+    import dask.array as da
+    from distributed import wait
+
+    size = -(-m // n_partitions)
+    bounds = [(begin, min(begin + size, m)) for begin in range(0, m, size)]
+    read_X, read_y = dask.delayed(rows_of_file), dask.delayed(labels_of_file)
+    X = [da.from_delayed(read_X(folder, m, d, *each), (each[1] - each[0], d), float) for each in bounds]
+    y = [da.from_delayed(read_y(folder, *each), (each[1] - each[0],), float) for each in bounds]
+    lazy = da.concatenate(X).persist(), da.concatenate(y).persist()
+    wait(lazy)
+    return lazy
+
+
+def rows_of_file(folder, m, d, begin, end):
+    mapped = np.memmap(Path(folder) / "X", dtype=np.float64, mode="r", shape=(m, d))
+    return np.array(mapped[begin:end])
+
+
+def labels_of_file(folder, begin, end):
+    return np.load(Path(folder) / "y.npy")[begin:end].astype(float)
+
+
+def bytes_sent(dask_worker):
+    return dask_worker.transfer_outgoing_bytes_total
+
+
+# --------------------------------------------------------------------------------------------- main
+
+
+def command_line():
+    """The options: argparse.ArgumentParser."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK")
+    parser.add_argument("--copies", type=int, default=16, metavar="N", help="default: %(default)s")
+    parser.add_argument("--partitions", type=int, default=12, metavar="N", help="default: %(default)s")
+    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="default: %(default)s")
+    parser.add_argument("--folder", help="of temporary files")
+    parser.add_argument("--quick", action="store_true", help="a generated set of 20,000 rows")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    return parser
+
+
+def main(argv=None):
+    """Print a line for every fit: dict of lists of dict."""
+    arguments = command_line().parse_args(argv)
+    if arguments.child:
+        return child(**json.loads(arguments.child))
+    if arguments.quick:
+        arguments.copies, arguments.repeats = min(arguments.copies, 3), 1
+    X, y = samples(arguments.quick)
+    functions = {
+        "map": of_map,
+        "threads": by_threads,
+        "partitions": by_partitions,
+        "workers": by_workers,
+    }
+    results = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of dask, about ports and sizes of graphs
+        for task in arguments.tasks:
+            results[task] = []
+            for row in functions[task](X, y, arguments):
+                results[task].append(row)
+                print(task, json.dumps(row), flush=True)
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return results
+
+
+if __name__ == "__main__":
+    main()

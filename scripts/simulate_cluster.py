@@ -1,0 +1,218 @@
+"""How long a pass takes with up to 1,000 partitions: measured costs of one, extended by a simulation.
+
+    python scripts/simulate_cluster.py [--quick] [--rows 100000] [--features 54] [--workers 100]
+
+Measured here, in seconds of the processor: a partition's part of the longest pass, in which all its
+samples enter the Hessian; the bytes of its answer, and what it takes to read and add one; and what
+scheduler, client and worker of dask.distributed, in one process, spend on a task that does nothing.
+Simulated: the scheduler sends tasks one after the other; each worker runs its partitions; answers are
+added in a tree whose sums have eight parts, over a network of `--gigabits`; the client adds the last
+ones and solves for the step. Printed, for each number of partitions: the seconds of a pass, the share of
+it in which workers compute, and what bounds it.
+"""
+
+import argparse
+import heapq
+import json
+import pickle
+import time
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from margins.partitions.executors import FAN_IN
+from margins.partitions.partition import Point, Setting
+from margins.partitions.requests import Evaluate
+from margins.partitions.store import STORE
+from margins.partitions.work import answer, total
+
+
+class Costs(NamedTuple):
+    """Seconds, and the bytes of an answer.
+
+    Attributes
+    ----------
+    partition, addition, task, solution : float
+        A partition's part of a pass; adding an answer that has come by the network; sending a task and
+        receiving its end; the step of the client.
+    nbytes : int
+    bandwidth : float
+        Bytes per second of the network of each process.
+    """
+
+    partition: float
+    addition: float
+    task: float
+    solution: float
+    nbytes: int
+    bandwidth: float
+
+
+class Pass(NamedTuple):
+    """A simulated pass.
+
+    Attributes
+    ----------
+    seconds : float
+    busy : float
+        The share of that time in which a worker computes, the mean over workers.
+    bound : str
+        "workers" or "client": what would take longest alone.
+    """
+
+    seconds: float
+    busy: float
+    bound: str
+
+
+def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
+    """Costs on this machine: Costs."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_features)) / np.sqrt(n_features)
+    y = np.where(X @ rng.normal(size=n_features) + 0.5 * rng.normal(size=n_rows) > 0, 1, 0)
+    setting = Setting(
+        key="simulation",
+        name="simulation",
+        n_features=n_features,
+        classes=np.array([0, 1]),
+        positive=(1,),
+        C=1.0,
+        class_weights=None,
+        loss="hinge",
+        sqrho=1.0,
+        median=None,
+        is_stored=True,
+        in_blocks=n_features > 16,
+        kept_bytes=0,
+    )
+    request = Evaluate(0, Point(1, 0.25, np.zeros(n_features + 1), ()), None)
+    try:
+        times = []
+        for _ in range(repeats):
+            begin = time.process_time()
+            answers = answer(setting, 0, (request,), X, y)
+            times.append(time.process_time() - begin)
+    finally:
+        STORE.forget(setting.key)
+    sent = pickle.dumps(answers, protocol=5)
+    begin = time.process_time()
+    for _ in range(20):
+        total([answers, pickle.loads(sent)])
+    addition = (time.process_time() - begin) / 20
+    matrix = np.eye(n_features + 1) + answers.sums[0].sums[0].hessian
+    begin = time.process_time()
+    cho_solve(cho_factor(matrix, lower=True), np.ones(n_features + 1))
+    solution = time.process_time() - begin
+    return Costs(min(times), addition, seconds_of_task(n_tasks), solution, len(sent), gigabits * 1e9 / 8)
+
+
+def nothing(number):
+    """What a task that does nothing returns."""
+    return number
+
+
+def seconds_of_task(n_tasks):
+    """Seconds that scheduler, client and worker spend on a task: float."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"processes": False, "dashboard_address": None, "protocol": "inproc"}
+        with (
+            LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster,
+            Client(cluster) as client,
+        ):
+            tasks = [dask.delayed(nothing, pure=False)(number) for number in range(n_tasks)]
+            client.gather(client.compute(tasks[: n_tasks // 10]))
+            begin = time.process_time()
+            client.gather(client.compute(tasks))
+            return (time.process_time() - begin) / n_tasks
+
+
+def simulate(costs, n_partitions, n_workers):
+    """A pass: Pass."""
+    transfer = costs.nbytes / costs.bandwidth
+    scheduler = 0.0
+    free = [(0.0, worker) for worker in range(n_workers)]
+    heapq.heapify(free)
+    busy, ends = 0.0, []
+    for _ in range(n_partitions):
+        scheduler += costs.task
+        at, worker = heapq.heappop(free)
+        end = max(at, scheduler) + costs.partition
+        busy += costs.partition
+        heapq.heappush(free, (end, worker))
+        ends.append(end)
+    while len(ends) > 1:
+        groups = [ends[begin : begin + FAN_IN] for begin in range(0, len(ends), FAN_IN)]
+        ends = []
+        for group in sorted(groups, key=max):
+            scheduler = max(scheduler, *group) + costs.task
+            at, worker = heapq.heappop(free)
+            work = len(group) * (costs.addition + transfer)
+            end = max(at, scheduler) + work
+            busy += work
+            heapq.heappush(free, (end, worker))
+            ends.append(end)
+    seconds = max(ends[0], scheduler) + transfer + costs.addition + costs.solution
+    n_tasks = n_partitions + n_partitions / (FAN_IN - 1)
+    client = n_tasks * costs.task + costs.addition + costs.solution
+    of_workers = -(-n_partitions // n_workers) * costs.partition
+    bound = "client" if client > of_workers else "workers"
+    return Pass(seconds, busy / (n_workers * seconds), bound)
+
+
+def workers_at_balance(costs):
+    """With how many workers the client and its scheduler take as long as the workers: float."""
+    return costs.partition / (costs.task * (1 + 1 / (FAN_IN - 1)))
+
+
+def command_line():
+    """The options: argparse.ArgumentParser."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=100_000, metavar="N", help="of a partition")
+    parser.add_argument("--features", type=int, nargs="+", default=[54, 500], metavar="N")
+    parser.add_argument("--workers", type=int, nargs="+", default=[2, 10, 100], metavar="N")
+    parser.add_argument("--gigabits", type=float, default=10.0, metavar="N", help="default: %(default)s")
+    parser.add_argument("--quick", action="store_true", help="2,000 rows of 10 features, 100 tasks")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    return parser
+
+
+def main(argv=None):
+    """Print a line for every number of partitions: list of dict."""
+    arguments = command_line().parse_args(argv)
+    n_tasks = 1000
+    if arguments.quick:
+        arguments.rows, arguments.features, n_tasks = 2000, [10], 100
+    rows = []
+    for n_features in arguments.features:
+        costs = measured(arguments.rows, n_features, n_tasks, arguments.gigabits)
+        print(
+            f"{arguments.rows} rows of {n_features} features: {costs.partition:.3g} s a partition, "
+            f"{costs.nbytes / 1e3:.0f} kB an answer, {1e3 * costs.addition:.2g} ms to add it, "
+            f"{1e3 * costs.task:.2g} ms a task. The client bounds a pass from "
+            f"{workers_at_balance(costs):.0f} workers on."
+        )
+        for n_workers in arguments.workers:
+            for n_partitions in (10, 30, 100, 300, 1000):
+                each = simulate(costs, n_partitions, n_workers)
+                row = {"features": n_features, "workers": n_workers, "partitions": n_partitions}
+                rows.append(row | each._asdict() | {"balance": workers_at_balance(costs)})
+                print(
+                    f"{n_partitions} partitions, {n_workers} workers: {each.seconds:.2f} s, "
+                    f"workers busy {each.busy:.0%}, bound by {each.bound}"
+                )
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return rows
+
+
+if __name__ == "__main__":
+    main()

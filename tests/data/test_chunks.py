@@ -1,0 +1,72 @@
+"""Chunks: what they may hold, rows of memory maps, and where they are no input."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+import margins
+from margins.data.chunks import Chunks, is_dask, is_in_parts
+
+
+def test_chunks_are_functions_or_the_chunks_themselves():
+    X, y = make_classification(20, random_state=0)
+    chunks = Chunks([lambda: (X[:10], y[:10]), (X[10:], y[10:])])
+    assert len(chunks) == 2
+    assert chunks[0][0] is not X and (chunks[0][0] == X[:10]).all() and (chunks[1][1] == y[10:]).all()
+    assert [len(labels) for _, labels in chunks] == [10, 10]
+
+
+def test_there_must_be_chunks_that_can_be_read_again():
+    with pytest.raises(ValueError, match="at least one chunk"):
+        Chunks([])
+    with pytest.raises(TypeError, match="items by index"):
+        Chunks(iter([]))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("mode", ["r", "r+", "c"])
+def test_rows_of_a_memory_map_are_released_and_read_again(tmp_path, mode, order):
+    path = tmp_path / "X"
+    written = np.memmap(path, dtype=np.float64, mode="w+", shape=(5000, 30), order=order)
+    written[:] = np.random.default_rng(0).normal(size=written.shape)
+    written.flush()
+    X = np.memmap(path, dtype=np.float64, mode=mode, shape=(5000, 30), order=order)
+    y = np.arange(5000)
+    if mode == "c":
+        X[:] = X + 1  # exists in memory alone
+    expected = np.array(X)
+    chunks = Chunks.of_rows(X, y, n_rows=700)
+    assert len(chunks) == 8
+    for _ in range(2):
+        for index in range(len(chunks)):
+            rows, labels = chunks[index]
+            assert (rows == expected[labels]).all() and labels[0] == 700 * index
+            del rows
+            chunks.release(index)
+
+
+def test_rows_hold_about_as_many_bytes_as_stated():
+    X, y = np.zeros((3 << 20, 4)), np.zeros(3 << 20)
+    assert len(Chunks.of_rows(X, y)) == 3
+    assert len(Chunks.of_rows(X, y, y, n_rows=1 << 20)[0]) == 3
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight"])
+def test_labels_and_weights_must_fit_the_rows(name):
+    arguments = {"y": np.zeros(10), "sample_weight": np.ones(10), name: np.zeros(9)}
+    with pytest.raises(ValueError, match=rf"{name} of Chunks.of_rows .* 10 rows of X. Got shape \(9,\)"):
+        Chunks.of_rows(np.zeros((10, 2)), **arguments)
+
+
+def test_dask_is_recognised_without_an_import():
+    assert not is_dask(np.zeros(3)) and not is_in_parts([1, 2])
+    assert is_in_parts(Chunks([(np.zeros((1, 1)), [0])]))
+    collection = type("Array", (), {"__module__": "dask.array.core"})()
+    assert is_dask(collection) and is_in_parts(collection)
+
+
+@pytest.mark.parametrize("name", ["pdm", "mpu", "perceptron", "dcd"])
+def test_algorithms_in_memory_name_what_takes_chunks(name):
+    chunks = Chunks([make_classification(20, random_state=0)])
+    with pytest.raises(ValueError, match=r"must be in memory here. Got Chunks.*MarginClassifier"):
+        margins.get(name)().fit(chunks, np.zeros(20))

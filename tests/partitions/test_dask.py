@@ -1,0 +1,214 @@
+"""Dask arrays and data frames: fits by its threads and by a cluster, lazy predictions."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from partitioned_problems import chunks_of, objective, problem, sparse_problem
+
+import margins
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+each_loss = pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+
+
+def collections(m=2000, rows=300, **options):
+    X, y = problem(m, **options)
+    return X, y, da.from_array(X, chunks=(rows, 3)), da.from_array(y, chunks=450)
+
+
+@each_loss
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_an_array_is_fitted_as_its_chunks_are(loss, scheduler):
+    X, y, lazy_X, lazy_y = collections(rows=500)
+    options = {"loss": loss, "eps": 1e-3, "random_state": 0}
+    with dask.config.set(scheduler=scheduler):
+        by_dask = margins.MarginClassifier(**options).fit(lazy_X, lazy_y)
+    by_chunks = margins.MarginClassifier(**options).fit(chunks_of(X, y, 4))
+    np.testing.assert_allclose(by_dask.coef_, by_chunks.coef_, rtol=1e-9)
+    assert by_dask.converged_ and by_dask.n_iter_ == by_chunks.n_iter_
+    assert by_dask.certificates_[0].primal == pytest.approx(objective(by_dask, X, y), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "column", "series"])
+def test_labels_and_weights_may_be_in_memory_or_not(kind):
+    X, y, lazy_X, _ = collections()
+    weight = np.arange(2000.0)
+    lazy = da.from_array(y), da.from_array(weight)
+    expected = margins.MarginClassifier(random_state=0).fit(lazy_X, *lazy)
+    if kind == "series":
+        frame = pytest.importorskip("dask.dataframe").from_array(da.from_array(y, chunks=300))
+        labels, weights = frame, da.from_array(weight, chunks=300)
+    else:
+        labels = {"array": y, "list": y.tolist(), "column": da.from_array(y[:, np.newaxis])}[kind]
+        weights = weight
+    found = margins.MarginClassifier(random_state=0).fit(lazy_X, labels, weights)
+    assert (found.coef_ == expected.coef_).all()
+
+
+@each_loss
+def test_a_data_frame_is_fitted_and_its_columns_are_the_features(loss):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    X, y = problem()
+    names = [f"x{j}" for j in range(X.shape[1])]
+    frame = dd.from_pandas(pd.DataFrame(X, columns=names).assign(label=y), npartitions=5)
+    features, labels = frame[names], frame["label"]
+    options = {"loss": loss, "eps": 1e-3, "random_state": 0}
+    classifier = margins.MarginClassifier(**options).fit(features, labels)
+    assert classifier.converged_ and classifier.feature_names_in_.tolist() == names
+    np.testing.assert_allclose(
+        classifier.coef_, margins.MarginClassifier(**options).fit(chunks_of(X, y, 5)).coef_, rtol=1e-6
+    )
+    predicted = classifier.predict(features)
+    assert predicted.dtype == classifier.classes_.dtype
+    assert (predicted.compute() == classifier.predict(pd.DataFrame(X, columns=names))).all()
+    assert classifier.score(features, labels) == pytest.approx((predicted.compute() == y).mean())
+    kept = frame[frame["label"] == frame["label"]]  # of unknown lengths
+    again = margins.MarginClassifier(**options).fit(kept[names].values, kept["label"])
+    np.testing.assert_allclose(again.coef_, classifier.coef_)
+    with pytest.raises(ValueError, match="must be a dask collection if the lengths .* unknown"):
+        margins.MarginClassifier().fit(features, y)
+    with pytest.raises(ValueError, match="must have the 5 partitions of X. Got 2"):
+        margins.MarginClassifier().fit(features, labels.repartition(npartitions=2))
+    with pytest.raises(ValueError, match="columns of the first one"):
+        order = [names, names[::-1]]
+        swapped = [dask.delayed(pd.DataFrame(X, columns=each)) for each in order]
+        whole = dd.from_delayed(swapped, meta=pd.DataFrame(X[:1], columns=names), verify_meta=False)
+        margins.MarginClassifier().fit(whole, dd.concat([labels.repartition(npartitions=1)] * 2))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predictions_are_lazy_and_the_score_is_a_number(n_classes):
+    X, y, lazy_X, lazy_y = collections(n_classes=n_classes)
+    classifier = margins.MarginClassifier(random_state=0).fit(X, y)
+    scores, predicted = classifier.decision_function(lazy_X), classifier.predict(lazy_X)
+    assert isinstance(scores, da.Array) and isinstance(predicted, da.Array)
+    assert scores.shape == ((2000,) if n_classes == 2 else (2000, 3)) and scores.dtype == np.float64
+    np.testing.assert_allclose(scores.compute(), classifier.decision_function(X))
+    assert (predicted.compute() == classifier.predict(X)).all()
+    assert classifier.score(lazy_X, lazy_y) == pytest.approx(classifier.score(X, y))
+    weight = np.arange(2000.0)
+    expected = classifier.score(X, y, weight)
+    assert classifier.score(lazy_X, lazy_y, weight) == pytest.approx(expected)
+
+
+def test_a_classifier_of_a_kernel_predicts_lazily_too():
+    X, y, lazy_X, _ = collections(m=300)
+    classifier = margins.MarginClassifier(kernel="rbf", random_state=0).fit(X, y)
+    assert (classifier.predict(lazy_X).compute() == classifier.predict(X)).all()
+
+
+def test_what_does_not_fit_is_an_error():
+    X, y, lazy_X, lazy_y = collections()
+    with pytest.raises(ValueError, match="number for each of the 2000 rows of X"):
+        margins.MarginClassifier().fit(lazy_X, y[:-1])
+    with pytest.raises(ValueError, match="number for each of the 2000 rows of X. Got 1999"):
+        margins.MarginClassifier().fit(lazy_X, lazy_y[:-1])
+    with pytest.raises(ValueError, match="y of .* must hold a label"):
+        margins.MarginClassifier().fit(lazy_X)
+    with pytest.raises(ValueError, match="X of .* must have 2 dimensions. Got 1"):
+        margins.MarginClassifier().fit(lazy_y, lazy_y)
+    with pytest.raises(ValueError, match="C of .* must be finite numbers if X is a dask collection"):
+        margins.MarginClassifier(C=np.inf).fit(lazy_X, lazy_y)
+    with pytest.raises(ValueError, match="must be in memory here. Got a Array of dask|an Array of dask"):
+        margins.get("pdm")().fit(lazy_X, lazy_y)
+
+
+def test_dask_is_imported_by_its_collections_alone():
+    code = (
+        "import sys, numpy as np, margins\n"
+        "from margins.data.chunks import Chunks\n"
+        "X = np.random.default_rng(0).normal(size=(50, 3)); y = X[:, 0] > 0\n"
+        "margins.MarginClassifier().fit(X, y)\n"
+        "margins.MarginClassifier().fit(Chunks([(X, y), (X, y)])).predict(X)\n"
+        "assert not {'dask', 'distributed'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    options = {"threads_per_worker": 1, "dashboard_address": None, "protocol": "tcp"}
+    with (
+        distributed.LocalCluster(n_workers=2, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def bytes_sent(dask_worker):
+    return dask_worker.transfer_outgoing_bytes_total
+
+
+def forget_nothing():
+    from margins.partitions.store import STORE
+
+    return len(STORE)
+
+
+@pytest.mark.slow
+@each_loss
+@pytest.mark.filterwarnings("ignore")
+def test_samples_stay_where_a_cluster_has_loaded_them(loss, cluster):
+    from distributed import wait
+
+    X, y = problem(m=40_000, d=40)
+    lazy_X = da.from_array(X, chunks=(2500, -1)).persist()
+    lazy_y = da.from_array(y, chunks=2500).persist()
+    wait([lazy_X, lazy_y])
+    before = sum(cluster.run(bytes_sent).values())
+    options = {"loss": loss, "eps": 1e-3, "random_state": 0}
+    classifier = margins.MarginClassifier(**options).fit(lazy_X, lazy_y)
+    moved = sum(cluster.run(bytes_sent).values()) - before
+    # A pass moves Hessians of 13 kB, and the scan the subsample: 1/16 of X.
+    assert moved < 0.25 * X.nbytes
+    expected = margins.MarginClassifier(**options).fit(chunks_of(X, y, 16))
+    np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-6)
+    assert set(cluster.run(forget_nothing).values()) == {0}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_fits_many_features(cluster):
+    X, y = sparse_problem()
+    parts = [dask.delayed(X[begin : begin + 100]) for begin in range(0, 400, 100)]
+    lazy_X = da.concatenate([da.from_delayed(part, (100, 5000), dtype=float) for part in parts])
+    classifier = margins.MarginClassifier(loss="hinge", eps=1e-3, random_state=0).fit(lazy_X, y)
+    expected = margins.MarginClassifier(loss="hinge", eps=1e-3, random_state=0).fit(chunks_of(X, y, 4))
+    assert classifier.converged_
+    np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.slow
+@each_loss
+@pytest.mark.parametrize("is_persisted", [True, False])
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_that_is_killed_does_not_change_the_result(loss, is_persisted, cluster, monkeypatch):
+    from margins.partitions import executors
+
+    X, y = problem(m=20_000, d=20)
+    lazy_X, lazy_y = da.from_array(X, chunks=(2000, -1)), da.from_array(y, chunks=2000)
+    if is_persisted:
+        lazy_X, lazy_y = lazy_X.persist(), lazy_y.persist()
+    options = {"loss": loss, "C": 10.0, "eps": 1e-4, "random_state": 0}
+    expected = margins.MarginClassifier(**options).fit(chunks_of(X, y, 10))
+    collect, n_rounds = executors.DaskExecutor.collect, []
+
+    def collect_and_kill(self, setting, requests):
+        n_rounds.append(1)
+        if len(n_rounds) == 2:
+            os.kill(next(iter(cluster.run(os.getpid).values())), signal.SIGKILL)
+        return collect(self, setting, requests)
+
+    monkeypatch.setattr(executors.DaskExecutor, "collect", collect_and_kill)
+    classifier = margins.MarginClassifier(**options).fit(lazy_X, lazy_y)
+    assert len(n_rounds) > 2
+    np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-6)
+    assert classifier.converged_ and classifier.n_iter_ == expected.n_iter_
+    cluster.wait_for_workers(2)
