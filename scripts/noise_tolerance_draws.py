@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from noise_tolerance_data import NOISE, all_artificial, artificial, data, joined, part_of, permuted
 from noise_tolerance_report import relations
-from noise_tolerance_studies import AVERAGINGS, OFF, Studies, classifier, sizes_of
+from noise_tolerance_studies import AVERAGINGS, OFF, SVM_C, SVM_SQUARES, Studies, classifier, sizes_of
 from noise_tolerance_tables import (
     ADULT_RUN,
     COLUMNS,
@@ -26,6 +26,7 @@ from noise_tolerance_tables import (
 )
 from sklearn.model_selection import KFold
 
+import margins
 from margins.model_selection import parameter_search
 
 
@@ -42,15 +43,23 @@ class Reading:
     shuffle : str
         When the samples are permuted again: see `shuffle` of the classifier.
     folds : splitter
+    lambda_of_eta : bool
+        True: lambda is in units of eta, as an update is, so that one of a sample counts as 1 + lambda
+        of them in its own score. False: lambda |x|^2 is added to a score whose updates are of size eta.
     """
 
     generate: Callable = artificial
     prepare: Callable = lambda X, y: (X, y)
     shuffle: str = "never"
     folds: object = KFold(FOLDS)
+    lambda_of_eta: bool = False
 
 
 READING = Reading()
+SVM_COLUMNS = ("svm-l1", "svm-l2")
+IN_FILE_ORDER = "in the order of the file"
+SVM_GRIDS = {"hinge": SVM_C, "squared_hinge": tuple(1 / (2 * square) for square in SVM_SQUARES)}
+SVM_EPS, SVM_EPOCHS = 1e-3, 2000
 SHARE = 0.2  # of the training set, held out to choose the parameters of Table 7
 
 
@@ -70,13 +79,15 @@ class Accuracies:
     Parameters
     ----------
     table : margins.model_selection.study.Table
-        Of a study over `settings_of` some columns and all averagings.
+        Of a study over these settings and, for each, all averagings.
+    settings : list of dict
     """
 
-    def __init__(self, table):
+    def __init__(self, table, settings):
+        pairs = itertools.product(settings, AVERAGINGS)
         self._scores = {
-            self._key(setting["averaging"], setting): 100 * scores
-            for setting, scores in zip(table.settings, table.scores["accuracy"], strict=True)
+            self._key(averaging, setting): 100 * scores
+            for (setting, averaging), scores in zip(pairs, table.scores["accuracy"], strict=True)
         }
 
     @staticmethod
@@ -122,16 +133,20 @@ class Draws:
         """The cells of `columns` for a seed: dict of float, by "column, averaging"."""
         kinds = {2: self._counted, 3: self._searched, 4: self._searched, 5: self._by_size}
         kinds |= {6: self._doubly_validated, 7: self._optimized}
-        return {key: float(value) for key, value in kinds[table](name, seed, columns).items()}
+        drawn = self._svm if columns == SVM_COLUMNS else kinds[table]
+        return {key: float(value) for key, value in drawn(name, seed, columns).items()}
 
     def _accuracies(self, run, columns, X, y, folds):
+        settings = settings_of(columns)
+        unit = run["eta"] if self._reading.lambda_of_eta else 1.0
         grid = [
-            {"averaging": list(AVERAGINGS)} | {key: [value] for key, value in setting.items()}
-            for setting in settings_of(columns)
+            {"averaging": list(AVERAGINGS)}
+            | {key: [value * (unit if key == "lam" else 1)] for key, value in setting.items()}
+            for setting in settings
         ]
         model = classifier("last", run).set_params(shuffle=self._reading.shuffle)
         study = parameter_search(model, grid, X, y, cv=folds, **self._studies.common)
-        return Accuracies(study.tables[0])
+        return Accuracies(study.tables[0], settings)
 
     def _searched(self, name, seed, columns):
         """Tables 3 and 4."""
@@ -155,6 +170,23 @@ class Draws:
                 setting = inner.chosen(column, averaging, inactive=True)
                 values.append(outer.of(averaging, setting)[number])
         return {", ".join(pair): np.mean(values) for pair, values in scores.items()}
+
+    def _svm(self, name, seed, columns):
+        """Table 6, the SVM: accuracies, and half-widths of their T intervals."""
+        name, order = name.split(", ")
+        X, y = data(name) if order == IN_FILE_ORDER else permuted(*data(name), seed)
+        scaling = float(np.sqrt(np.mean(np.sum(X**2, axis=1))))
+        found = {}
+        for column, (loss, weights) in zip(columns, SVM_GRIDS.items(), strict=True):
+            model = margins.MarginClassifier(
+                loss=loss, intercept_scaling=scaling, eps=SVM_EPS, max_iter=SVM_EPOCHS
+            )
+            study = parameter_search(
+                model, {"C": list(weights)}, X, y, cv=self._studies.folds, **self._studies.common
+            )
+            low, high = study.interval()
+            found |= {column: 100 * study.mean(), f"{column}, +-": 50 * (high - low)}
+        return found
 
     def _optimized(self, name, seed, columns):
         """Table 7, the linear kernel."""

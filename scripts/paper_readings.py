@@ -25,7 +25,7 @@ from sklearn.model_selection import StratifiedKFold
 
 DRAWS = 8
 N_SAMPLES, LARGEST = 600, 10
-REAL = ("promoters", "bupa", "wpbc", "sonar", "wdbc", "crx")
+REAL = tuple(name for name in TABLE_3 if name not in ("usps", "mnist"))
 NOISY = tuple(f"{NOISE}{noise:g}" for noise in (0.0, 0.1, 0.25))
 
 
@@ -88,6 +88,7 @@ OF_ALL = {
     "samples permuted before every epoch": Reading(shuffle="epochs"),
     "folds with equal shares of the classes": Reading(folds=StratifiedKFold(FOLDS)),
     "the classes exchanged": Reading(prepare=swapped),
+    "lambda in units of eta": Reading(lambda_of_eta=True),
 }
 OF_REAL = {"features scaled to [0, 1]": Reading(prepare=in_unit_range)}
 OF_NOISY = {
