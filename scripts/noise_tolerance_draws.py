@@ -52,7 +52,7 @@ class Reading:
     prepare: Callable = lambda X, y: (X, y)
     shuffle: str = "never"
     folds: object = KFold(FOLDS)
-    lambda_of_eta: bool = False
+    lambda_of_eta: bool = True
 
 
 READING = Reading()

@@ -32,9 +32,9 @@ class Cell:
     ----------
     table : int
     row : tuple of str
-        The data set, and the column of the table.
+        The data set, and the column or relation of the table.
     part : str
-        The averaging or the relation.
+        The averaging, or "data sets".
     paper : float
     block, name : str
         Where our draws are kept.
@@ -62,14 +62,15 @@ def cells_of(table):
 
 def parts_of(table):
     """What the columns of a page's table are: tuple of str."""
-    return RELATIONS if table == 2 else AVERAGINGS
+    return ("data sets",) if table == 2 else AVERAGINGS
 
 
 def _relations():
     for noise, counts in TABLE_2.items():
         block = f"2: {NOISE}{noise:g}"
         for relation, count in zip(RELATIONS, counts, strict=True):
-            yield Cell(2, (f"{NOISE}{noise:g}", "nothing"), relation, count, block, relation, COUNTED)
+            row = f"{NOISE}{noise:g}", relation
+            yield Cell(2, row, "data sets", count, block, relation, COUNTED)
 
 
 def _of(table, data, columns, accuracies):

@@ -1,19 +1,28 @@
-"""The tables of the papers on maximum margins, as `reproduce_*` measure them."""
+"""The tables of the papers on maximum margins, as `reproduce_*` measure them.
+
+Papers have their numbers in docs/algorithms.md: [1] soft margin, [2] maximum margin, [3] weight
+shrinking, of whose table only what the text says of the times is known.
+"""
 
 import math
 
 import reporting
 import reproduce_maximum_margin
 import reproduce_soft_margin
+from paper_verdicts import APART, WITHIN
 
-SCRIPTS = {"000": reproduce_soft_margin, "004": reproduce_maximum_margin}
+SCRIPTS = {"1": reproduce_soft_margin, "2": reproduce_maximum_margin}
 DATA = {"a9a": "Adult", "w8a": "Web", "covtype": "Covertype"}
 KEPT = ("algorithm", "margin", "n_updates", "J", "gap", "fraction", "seconds", "ratio", "tol", "mark")
 DIGITS = 6
+TOLERANCE = 0.01
+COMPETITOR = {"1": "LinearSVC", "2": reproduce_maximum_margin.PAPER_SVC}
 
 
-def compared(paper, name, arguments):
+def measured(paper, name, max_iter, repeats=1):
     """Both tables of a paper for one data set: list of rows, each a dict with the paper's numbers."""
+    options = ["--max-iter", str(max_iter), "--repeats", str(repeats)]
+    arguments = reporting.command_line("").parse_args(options)
     result = SCRIPTS[paper].reproduce(name, arguments, reporting.Progress(0))
     return [
         {"table": table, **{key: rounded(row[key]) for key in KEPT if key in row}}
@@ -30,7 +39,86 @@ def rounded(value):
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 
-def arguments_of(max_iter, repeats=1, seed=0):
-    """What `reproduce` reads of a command line: argparse.Namespace."""
-    options = ["--max-iter", str(max_iter), "--repeats", str(repeats), "--seed", str(seed)]
-    return reporting.command_line("").parse_args(options)
+def tables(comparisons):
+    """What is reported: list of (title, titles of columns, rows of str)."""
+    found = []
+    for paper in SCRIPTS:
+        for table in (1, 2):
+            found.append(_figures(comparisons, paper, table))
+    return [*found, _shrinking(comparisons)]
+
+
+def _rows(comparisons, paper, table):
+    """Pairs of a data set and one of its rows."""
+    return [
+        (name, row)
+        for name in DATA
+        for row in comparisons.get(f"[{paper}]: {name}", ())
+        if row["table"] == table
+    ]
+
+
+def _figures(comparisons, paper, table):
+    """Objectives or margins, updates, and seconds in units of the competitor's."""
+    keys = {"1": [("J", 1.0, 6)], "2": [("margin", 1e4, 4)]}[paper]
+    if (paper, table) == ("2", 1):
+        keys = [*keys, ("n_updates", 1e-6, 4)]
+    labels = {"J": "objective", "margin": "1e4 margin", "n_updates": "1e-6 updates"}
+    titles = ["data", "algorithm"]
+    for key, _, _ in keys:
+        titles += [f"{labels[key]}: paper", "ours", "verdict"]
+    titles += ["time: paper", "ours"]
+    lines = []
+    for name, row in _rows(comparisons, paper, table):
+        if not row["paper"]:
+            continue
+        line = [DATA[name], row["algorithm"]]
+        for key, factor, digits in keys:
+            line += _triple(row["paper"].get(key), row.get(key), factor, digits)
+        competitor = _seconds(comparisons, paper, name, COMPETITOR[paper], table)
+        line += [_number(row["paper"].get("ratio"), 2), _number(_over(row["seconds"], competitor), 2)]
+        lines.append(line)
+    return f"[{paper}], Table {table}", titles, lines
+
+
+def _triple(paper, ours, factor, digits):
+    """The paper's figure, ours, and whether they differ by less than 1 %."""
+    if paper is None:
+        return ["", "" if ours is None else f"{factor * ours:.{digits}g}", ""]
+    difference = ours / paper - 1
+    word = WITHIN if abs(difference) <= TOLERANCE else f"**{APART}**"
+    texts = (f"{factor * value:.{digits}g}" for value in (paper, ours))
+    return [*texts, f"{word}, {100 * difference:+.2f} %"]
+
+
+def _seconds(comparisons, paper, name, algorithm, table):
+    """Of an algorithm, in the table or, if it is not there, in the paper's other one: float or None."""
+    for place in (table, 3 - table):
+        for data, row in _rows(comparisons, paper, place):
+            if (data, row["algorithm"]) == (name, algorithm):
+                return row["seconds"]
+    return None
+
+
+def _over(seconds, unit):
+    return seconds / unit if seconds is not None and unit else None
+
+
+def _number(value, digits):
+    return "" if value is None else reporting.number(value, digits)
+
+
+def _shrinking(comparisons):
+    """[3]: the seconds of its two algorithms in units of others'."""
+    others = ("pdm", "mpu", COMPETITOR["2"])
+    titles = ["data", "algorithm", "1e4 margin", *(f"time / {other}" for other in others)]
+    lines = []
+    for name, row in _rows(comparisons, "2", 2):
+        if row["algorithm"] not in ("mpcs", "mpvs"):
+            continue
+        ratios = [
+            _number(_over(row["seconds"], _seconds(comparisons, "2", name, other, 2)), 2)
+            for other in others
+        ]
+        lines.append([DATA[name], row["algorithm"], f"{1e4 * row['margin']:.4g}", *ratios])
+    return "[3], what its text says of Table 1", titles, lines

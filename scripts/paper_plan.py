@@ -86,11 +86,15 @@ class Block:
         terms = samples * features * models * run["max_iter"] * factors.get(self.table, FOLDS)
         return SECONDS_PER_TERM * terms
 
+    def seconds(self, results):
+        """Processor seconds of a draw, measured if there is one: float."""
+        known = results.seconds(self.key, self.group)
+        return statistics.fmean(known) if known else self.guessed_seconds()
+
     def seconds_left(self, results):
         """Of the draws that a file does not hold yet: float."""
-        known = results.seconds(self.key, self.group)
-        each = statistics.fmean(known) if known else self.guessed_seconds()
-        return each * max(self.n_draws - len(known), 0)
+        n_left = self.n_draws - len(results.seconds(self.key, self.group))
+        return max(n_left, 0) * self.seconds(results)
 
 
 def blocks_of(tables, names=None, n_draws=None):

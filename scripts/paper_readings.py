@@ -88,7 +88,7 @@ OF_ALL = {
     "samples permuted before every epoch": Reading(shuffle="epochs"),
     "folds with equal shares of the classes": Reading(folds=StratifiedKFold(FOLDS)),
     "the classes exchanged": Reading(prepare=swapped),
-    "lambda in units of eta": Reading(lambda_of_eta=True),
+    "lambda not in units of eta": Reading(lambda_of_eta=False),
 }
 OF_REAL = {"features scaled to [0, 1]": Reading(prepare=in_unit_range)}
 OF_NOISY = {
@@ -101,7 +101,7 @@ OF_NOISY = {
 
 
 def explained(reading, names, n_draws):
-    """Cells within, cells, and the mean of |paper - mean| / spread: list."""
+    """Cells within, cells, the mean of |paper - mean|, and that in units of the spread: list."""
     draws, verdicts = Draws(reading=reading), []
     for name in names:
         noisy = name.startswith(NOISE)
@@ -116,7 +116,8 @@ def explained(reading, names, n_draws):
     # Scores as large as a spread of 0 would give are cut off.
     scores = [min(abs(verdict.score or 0.0), 10.0) for verdict in verdicts]
     within = sum(verdict.word == WITHIN for verdict in verdicts)
-    return [within, len(verdicts), round(statistics.fmean(scores), 2)]
+    points = statistics.fmean(abs(verdict.paper - verdict.mean) for verdict in verdicts)
+    return [within, len(verdicts), round(points, 2), round(statistics.fmean(scores), 2)]
 
 
 def main(argv=None):
