@@ -37,8 +37,8 @@ training and test set.""",
     4: """The same for random data sets of 50 features and margin 0.05. The paper has one data set for
 each noise, so a row deviates as a whole: where noise flips a quarter of the labels, draws differ by
 several percent.""",
-    5: """Ours draw the training sets at random from each fold's; the paper does not say how its were. Its
-adult has 105 features, some of them numbers; the file has 123, all of them 0 or 1.""",
+    5: """Ours draw the training sets at random from each fold's; the paper does not say how its were.
+Its adult has 105 features, some of them numbers; the file has 123, all of them 0 or 1.""",
     6: "Parameters are chosen by an inner cross-validation, inactive values included.",
     7: """Parameters are chosen on a fifth of the training set held out (the paper does not say how large
 its part was). A draw is a permutation of the training set.""",
@@ -46,36 +46,35 @@ its part was). A draw is a permutation of the training set.""",
 
 SVM = """### The SVM of Table 6
 
-The best of its grid, selected on the test folds, with half of the 95 % T interval over the folds. The paper's seem to
-come from folds of the files as they are, some of them sorted by class: on sonar they explain an accuracy below that
-of any perceptron, and everywhere the width of the intervals. "overlaps": the two intervals have a point in common.
-Ours is `MarginClassifier`, not SVMlight; its intercept is penalised, with `intercept_scaling` the root of the mean of
-abs(x)^2."""
+The best of its grid, selected on the test folds, with half of the 95 % T interval over the folds.
+The paper's seem to come from folds of the files as they are, some of them sorted by class: on sonar
+they explain an accuracy below that of any perceptron, and everywhere the width of the intervals.
+"overlaps": the two intervals have a point in common. Ours is `MarginClassifier`, not SVMlight; its
+intercept is penalised, with `intercept_scaling` the root of the mean of abs(x)^2."""
 
 READINGS = """### What the paper leaves open
 
-Cells of the columns "nothing", "tau", "lambda" and "alpha" that are within, the mean distance of
+Cells of the columns "nothing", "tau", "lambda" and "alpha" that are within, and the mean distance of
 the paper's figures from the mean of our draws, in percent and in spreads, under each reading
-(`scripts/paper_readings.py`). Several differ by less than chance explains. Two do not:
+(`scripts/paper_readings.py`).
 
-- **lambda is in units of eta.** A sample that has been added once counts 1 + lambda times in its
-  own score; an update adds eta abs(x)^2 to it, so the offset is eta lambda abs(x)^2. Figure 2 adds
-  lambda abs(x)^2 to the score; with eta = 0.1 that is ten times as much, the last hypothesis, the
-  longest survivor and the votes become equal, as they are not in the paper, and the lambda columns
-  of noise 0, wdbc, wpbc, bupa and sonar are 2 to 4 percent too low. Our parameter `lam` is Figure
-  2's: the tables set it to eta times the paper's value. (crx alone fits Figure 2 better.)
+- **lambda is in units of eta.** A sample that has been added once counts 1 + lambda times in its own
+  score; an update adds eta abs(x)^2 to it, so the offset is eta lambda abs(x)^2. Figure 2 adds
+  lambda abs(x)^2 to the score. With eta = 0.1 that is ten times as much: the last hypothesis, the
+  longest survivor and the votes become equal, as they are not in the paper, and on noise 0, wdbc,
+  wpbc and sonar the lambda column is too low. Our parameter `lam` is Figure 2's; the tables set it to
+  eta times the paper's value. On crx alone Figure 2 is nearer to the paper.
 - **Features are not scaled.** Scaled to [0, 1], a third of the cells is apart.
-
-Whether noise is added before or after the margin's filter cannot matter: it does not depend on the
-sample. Samples that are discarded and not replaced leave fewer; the counts show no difference."""
+- Whether labels are flipped before or after the margin's filter cannot matter, for the flips do not
+  depend on the sample, unless discarded samples are not replaced.
+- The others differ by a few cells, in Table 4 by less than another set of draws would."""
 
 MAXIMUM_MARGIN = """## [1], [2], [3]: maximum margins
 
 By the algorithms' own rules. *Within*: objective, margin or updates differ from the paper's by 1 %
 at most; updates depend on the order of the samples, and the paper has one. "time" is in units of
-LinearSVC's, in the paper of DCD's: [1] at equal accuracy, [2] at `tol=0.01` as in the paper.
-Margins of fits that end when `eps` is proven need not be those of the paper: each reaches at least
-99 % of the maximum margin.
+LinearSVC's, in the paper of DCD's: [1] at equal accuracy, [2] at `tol=0.01` as in the paper. A fit
+that ends when `eps` is proven need not have the paper's margin: it has at least 99 % of the maximum.
 
-Of [3] Table 1 the copy that we have lost the figures. Its text says that both algorithms take
-comparable times, less than pdm, and those of DCD and mpu or at most about twice as long."""
+Of [3] Table 1 the figures are lost in the copy that we have. Its text says that both algorithms take
+comparable times, less than pdm, and at most about twice those of DCD and mpu."""
