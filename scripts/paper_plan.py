@@ -91,10 +91,13 @@ class Block:
         known = results.seconds(self.key, self.group)
         return statistics.fmean(known) if known else self.guessed_seconds()
 
+    def draws_left(self, results):
+        """How many a file does not hold yet: int."""
+        return max(self.n_draws - len(results.seconds(self.key, self.group)), 0)
+
     def seconds_left(self, results):
         """Of the draws that a file does not hold yet: float."""
-        n_left = self.n_draws - len(results.seconds(self.key, self.group))
-        return max(n_left, 0) * self.seconds(results)
+        return self.draws_left(results) * self.seconds(results)
 
 
 def blocks_of(tables, names=None, n_draws=None):

@@ -51,7 +51,7 @@ def draw(blocks, results, draws, end, say):
         # The paper's runs have a fixed number of epochs.
         warnings.simplefilter("ignore", ConvergenceWarning)
         while time.monotonic() < end:
-            left = [block for block in blocks if block.seconds_left(results) > 0]
+            left = [block for block in blocks if block.draws_left(results)]
             if not left:
                 break
             block = min(left, key=lambda block: block.seconds_left(results))
