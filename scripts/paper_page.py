@@ -38,10 +38,21 @@ def overview(results):
     """How many cells of every table have which verdict: str."""
     rows = []
     for table in TABLES:
-        words = [verdict.word for verdict in verdicts_of(table, results)]
+        verdicts = verdicts_of(table, results)
+        words = [verdict.word for verdict in verdicts]
         counts = [str(words.count(word)) for word in (WITHIN, APART, ONE_DRAW, NOT_RUN)]
-        rows.append([TITLES[table], str(len(words)), *counts])
-    return markdown(["table", "cells", WITHIN, APART, ONE_DRAW, NOT_RUN], rows)
+        rows.append([TITLES[table], str(len(words)), *counts, draws_of(verdicts)])
+    return markdown(["table", "cells", WITHIN, APART, ONE_DRAW, NOT_RUN, "draws"], rows)
+
+
+def draws_of(verdicts):
+    """How many draws the cells have that were run: str."""
+    numbers = sorted({len(verdict.values) for verdict in verdicts} - {0})
+    return (
+        " to ".join(str(number) for number in dict.fromkeys([numbers[0], numbers[-1]]))
+        if numbers
+        else ""
+    )
 
 
 def cells_table(table, results):

@@ -210,6 +210,9 @@ def test_readings_of_the_artificial_data_differ_in_what_they_say():
     assert positive == sorted(positive, reverse=True) and positive[1] == y.mean()
     assert paper_readings.halfspace(0.0, 0, sign=-1)[1].mean() > positive[0]
     assert paper_readings.halfspace(0.0, 0, by_attribute=True)[0].shape == (600, 50)
+    with_missing = np.array([[1.0, 0.5], [1.5, 0.25], [2.0, 3.0]])
+    zeros, _ = paper_readings.missing_as_zero(with_missing, y)
+    assert zeros.tolist() == [[1, 0.5], [0, 0.25], [2, 3]]
     swapped = paper_readings.swapped(X, y)[1]
     assert np.array_equal(swapped, -y)
 
