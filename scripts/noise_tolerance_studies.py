@@ -1,13 +1,14 @@
 """The studies behind Khardon & Wachman's tables: estimator, grid and folds of every column.
 
 As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
-folds are cut, and processed in that order. A column names the parameters that are chosen; the others are
-switched off.
+folds are cut, and processed in that order. A column names the parameters that are chosen; the others
+are switched off. Figure 2 of the paper adds lambda |x|^2 to a score; its tables are those of eta lambda
+|x|^2 (docs/papers.md), so `lam` is eta times the paper's value.
 """
 
 import numpy as np
 from noise_tolerance_data import joined
-from noise_tolerance_tables import COLUMNS, GRIDS, SIZES
+from noise_tolerance_tables import COLUMNS, DEFAULT_RUN, GRIDS, SIZES
 from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
 
@@ -28,13 +29,22 @@ def classifier(averaging, run):
     return margins.get("pam")(**OFF, averaging=averaging, shuffle="never", **run)
 
 
-def grid_of(column, inactive):
-    """What a column searches: dict, or Stages. Without `inactive`, only values that have an effect."""
+def grid_of(column, inactive, eta=1.0):
+    """What a column searches: dict, or Stages. Without `inactive`, only values that have an effect.
+
+    The paper's lambda is in units of eta, our `lam` is not: see docs/papers.md.
+    """
+    units = dict.fromkeys(GRIDS, 1) | {"lam": eta}
     stages = [
-        {name: list(GRIDS[name] if inactive else GRIDS[name][1:]) for name in names}
+        {name: [value * units[name] for value in GRIDS[name][0 if inactive else 1 :]] for name in names}
         for names in COLUMNS[column]
     ]
     return Stages(*stages) if len(stages) > 1 else (stages or [{}])[0]
+
+
+def eta_of(run):
+    """The eta of a run: float."""
+    return run.get("eta", DEFAULT_RUN["eta"])
 
 
 class HoldOut:
@@ -70,12 +80,12 @@ class Studies:
 
     def search(self, data, column, averaging, run):
         """Tables 3 and 4: the best of the active values, selected on the test folds: Study."""
-        grid = grid_of(column, inactive=False)
+        grid = grid_of(column, inactive=False, eta=eta_of(run))
         return parameter_search(classifier(averaging, run), grid, *data, cv=self.folds, **self.common)
 
     def double(self, data, column, averaging, run):
         """Table 6, double cross-validation: Study."""
-        grid = grid_of(column, inactive=True)
+        grid = grid_of(column, inactive=True, eta=eta_of(run))
         return double_cross_validation(
             classifier(averaging, run), grid, *data, outer=self.folds, inner=self.folds, **self.common
         )
@@ -85,7 +95,8 @@ class Studies:
         n_train, n_test = len(train[1]), len(test[1])
         data = joined(train[0], test[0]), np.concatenate([train[1], test[1]])
         split = [(np.arange(n_train), np.arange(n_train, n_train + n_test))]
-        model, grid = classifier(averaging, run), grid_of(column, inactive=True)
+        model = classifier(averaging, run)
+        grid = grid_of(column, inactive=True, eta=eta_of(run))
         if share is None:
             return parameter_search(model, grid, *data, cv=split, **self.common)
         return double_cross_validation(

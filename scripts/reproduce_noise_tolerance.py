@@ -33,6 +33,9 @@ test set. The paper says of its kernel only "degree 4"; gamma = coef0 = 1 is our
 Figure 3, accuracy against tau on artificial data; Figure 4, Table 5 as learning curves. The paper's
 figures are not among what we have of it: these show what its text says of them.
 
+The paper's lambda is in units of eta: `lam` is eta times its value. docs/papers.md says why, what other
+readings give, and how draws spread: scripts/paper_tables.py.
+
 As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
 folds are cut, and processed in that order. --repeats draws more such permutations (or data sets).
 """
