@@ -266,7 +266,7 @@ class Kernel:
 
 
 def _without_zeros(X):
-    """The rows of an array as CSR, if most of its elements are 0: Rows or None. Sums of both are equal."""
+    """The rows of an array as CSR, if most of it is 0: Rows or None. Sums of both are equal."""
     if np.count_nonzero(X) > MOSTLY_ZEROS * X.size:
         return None
     return rows_of(sparse.csr_array(X))
