@@ -258,8 +258,9 @@ class Engine:
     def _outer_folds(self, chosen, bar):
         """Train on whole outer training sets with what the searches chose: list of Fold."""
         first = len(self.splits) - len(self.outer)
+        route = "lockstep" if self.lockstep is True else "alone"  # there is nothing along C
         tasks = [
-            Task(first + number, seeded_settings([setting], self.seed), "alone")
+            Task(first + number, seeded_settings([setting], self.seed), route)
             for number, setting in enumerate(chosen)
         ]
         return [

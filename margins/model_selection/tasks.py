@@ -10,12 +10,12 @@ from joblib import parallel_config
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 
 from margins.data.structure import sealed
 from margins.estimators.base import BaseMarginClassifier
-from margins.model_selection.folds import part_of
+from margins.model_selection.folds import part_of, rows_of
 
 # Tasks of a search, at least, if it has so many fits: enough for the load balance of many threads. They
 # do not depend on the number of threads, because the cache must not. Batched training is more efficient
@@ -166,7 +166,7 @@ def _in_lockstep(shared, task, current):
     train, test = shared.splits[task.split]
     X, y = shared.X, shared.y
     weight = part_of(shared.sample_weight, train)
-    X_train, X_test = (sealed(_safe_indexing(X, rows), X) for rows in (train, test))
+    X_train, X_test = (sealed(rows_of(X, rows), X) for rows in (train, test))
     begin = time.perf_counter()
     trained = scores_in_lockstep(
         shared.estimator, task.settings, X_train, y[train], X_test, sample_weight=weight
