@@ -85,7 +85,7 @@ class Declared:
         names: list[str] | None = cls.__dict__.get("_param_names")
         if names is None:
             names = super()._get_param_names()  # type: ignore[misc]
-            cls._param_names = names
+            type.__setattr__(cls, "_param_names", names)
         return names
 
     def _display_name(self, method: str | None = None) -> str:

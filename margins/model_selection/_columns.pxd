@@ -151,4 +151,3 @@ cdef inline int64_t compare_with_self_score(
         )
         any_wrong |= wrong[i]
     return any_wrong
-

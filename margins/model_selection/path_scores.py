@@ -37,7 +37,7 @@ class _FoldPath:
         self.classes = training_set.estimator.classes_
         self.codes = positive_codes(len(self.classes))
         self.scores = np.empty((n_cs, len(test), len(self.codes)))
-        self.fits: list[list] = [[None] * len(self.codes) for _ in range(n_cs)]
+        self.fits = [[None] * len(self.codes) for _ in range(n_cs)]
         self.runs = [[None] * len(self.codes) for _ in range(n_cs)] if keeps_models else None
 
     def train(self, problem, seed, Cs, test_rows):
@@ -102,8 +102,8 @@ def scores_along_c(training_set, X, y, folds, Cs, scoring, sample_weight=None, n
     """
     keeps_models = scoring.reason_against_lockstep is not None
     paths = []
-    for train, test in folds:
-        part = training_set.part(train, sample_weight)
+    for rows, test in folds:
+        part = training_set.part(rows, sample_weight)
         paths.append(_FoldPath(part, test, len(Cs), keeps_models))
     features = training_set.rows if training_set.features is None else training_set.features
     test_rows = [None if training_set.is_kernel else features.part(test) for _, test in folds]

@@ -39,7 +39,6 @@ from margins.solvers.newton._objective import (
 )
 from margins.tuning import TUNING
 
-
 # A working set of more than this share of the samples is extended to all: copies of it would cost more.
 MOST = 0.9
 
@@ -153,7 +152,11 @@ class NewtonSolver(Solver):
         """
         self.w, self.margins = start.w, start.margins
         self._band = self._tuning.start_band * start.band
-        self.curvature, self._hessian, self._first_loss = start.curvature, start.hessian, start.first_loss
+        self.curvature, self._hessian, self._first_loss = (
+            start.curvature,
+            start.hessian,
+            start.first_loss,
+        )
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
             self.alpha = np.clip(self.factor * self.curvature * (1 - self.margins), 0, self.upper)
