@@ -130,15 +130,17 @@ def _share_moments(training_set, paths):
     """Sum the moments of all samples once, and subtract those of each fold's other samples."""
     if not all(path.training_set.has_moments for path in paths):
         return
-    whole = training_set.sum_moments()
     n_samples = training_set.samples.n_samples
-    for path in paths:
-        kept = path.training_set.samples.kept
-        times = np.bincount(kept, minlength=n_samples)
-        if times.max() > 1:  # a fold that repeats samples
+    times = [np.bincount(path.training_set.samples.kept, minlength=n_samples) for path in paths]
+    if max(each.max() for each in times) > 1:  # a fold repeats samples
+        for path in paths:
             path.training_set.moments = path.training_set.sum_moments()
-        else:
-            path.training_set.moments = whole - _moments_of(training_set, np.flatnonzero(times == 0))
+        return
+    others = [_moments_of(training_set, np.flatnonzero(each == 0)) for each in times]
+    is_partition = np.all(sum(times) == len(times) - 1)  # every sample is in one test set
+    whole = np.sum(others, axis=0) if is_partition else training_set.sum_moments()
+    for path, moments in zip(paths, others, strict=True):
+        path.training_set.moments = whole - moments
 
 
 def _moments_of(training_set, indices):

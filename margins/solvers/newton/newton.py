@@ -159,7 +159,10 @@ class NewtonSolver(Solver):
         )
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
-            self.alpha = np.clip(self.factor * self.curvature * (1 - self.margins), 0, self.upper)
+            alpha = 1 - self.margins  # in place from here on, because the array is large
+            alpha *= self.factor
+            alpha *= self.curvature
+            self.alpha = np.clip(alpha, 0, self.upper, out=alpha)
             return
         self.factor = self._tuning.first_factor * _first(self.upper) / _first(start.first_loss.upper)
         ratio = _first(self.upper) / _first(start.upper)
