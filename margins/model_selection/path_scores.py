@@ -7,8 +7,10 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from margins.certificate import Certificate
+from margins.data.binary_data import rows_of
 from margins.estimators.along_c import TrainingSet
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
+from margins.kernels._row_cache import inner_products
 from margins.model_selection.scoring import Decided
 
 
@@ -42,15 +44,16 @@ class _FoldPath:
 
     def train(self, problem, seed, Cs, test_rows):
         """Train one binary problem along C, and compute its scores of the test set."""
+        is_kernel = self.training_set.is_kernel
+        coefs = None if is_kernel else np.empty((len(Cs), test_rows.n_features))
 
         def visit(i, estimator, run):
             model, scale = run.hypothesis, estimator._scale(run)
-            intercept = scale * (run.data.sqrho * model.label_sum - run.theta)
-            if self.training_set.is_kernel:  # sums over the support vectors, of all samples
-                products = scale * run.weights.weights[self.test]
+            self.scores[i, :, problem] = scale * (run.data.sqrho * model.label_sum - run.theta)
+            if is_kernel:  # training has summed over the support vectors, for all samples
+                self.scores[i, :, problem] += scale * run.weights.weights[self.test]
             else:
-                products = test_rows.products(scale * model.weights)
-            self.scores[i, :, problem] = products + intercept
+                np.multiply(model.weights, scale, out=coefs[i])
             self.fits[i][problem] = FoldFit(
                 run.certificate, run.converged, run.n_epochs, run.solver_path
             )
@@ -58,6 +61,8 @@ class _FoldPath:
                 self.runs[i][problem] = run
 
         self.training_set.train(self.codes[problem], seed, Cs, visit)
+        if not is_kernel:  # one pass for all values of C
+            self.scores[:, :, problem] += inner_products(test_rows, rows_of(coefs)).T
 
     def metrics(self, scoring, X, y, Cs):
         """The metric of the test set for every C: ndarray of float64, shape (n_cs,)."""
