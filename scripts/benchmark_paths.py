@@ -1,4 +1,4 @@
-"""Selection of C by cross-validation, in one call, against scikit-learn's grid search: processor seconds.
+"""Selection of C by cross-validation in one call, against scikit-learn's grid search: processor seconds.
 
 Ours: `MarginClassifierCV`, folds along their paths, every fit to a proof of its own. Theirs:
 `GridSearchCV` of `LinearSVC`, as both come. Same data, folds, values of C and metric, one thread, and

@@ -118,9 +118,7 @@ class TrainingSet:
             codes = np.searchsorted(present, codes)
         given = None if sample_weight is None else sample_weight[train]
         caller = Caller(estimator, "fit")
-        weight = sample_weights(
-            caller, codes, codes, estimator.classes_, given, estimator.class_weight
-        )
+        weight = sample_weights(caller, codes, codes, estimator.classes_, given, estimator.class_weight)
         kept = train
         if isinstance(weight, np.ndarray) and not weight.all():
             positive = np.flatnonzero(weight)
@@ -174,13 +172,11 @@ class TrainingSet:
         return Run(self._data(loss, positive), loss, seed, options, features=self.features)
 
     def _data(self, loss, positive=None):
-        """The samples of one binary problem; None: those of no class, for what labels do not matter to."""
+        """The samples of one binary problem; None: of no class in particular."""
         if positive is None:
             positive = np.ones(len(self.samples.codes), dtype=bool)
         sqrho, is_free = self.estimator._sqrho, self.estimator._has_free_intercept
-        return make_binary_data(
-            self.rows, self.sqnorms, positive, sqrho, loss.diag, math.inf, is_free
-        )
+        return make_binary_data(self.rows, self.sqnorms, positive, sqrho, loss.diag, math.inf, is_free)
 
     def _phases(self, estimator, run, before):
         """The phases of a run, which begins from the one before: yields Phase."""

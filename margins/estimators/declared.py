@@ -81,6 +81,15 @@ class Declared:
             sections = [head, describe_parameters(cls), attributes, tail]
             cls.__doc__ = "\n\n".join(filter(None, sections))
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn inspects the constructor whenever it clones, which takes longer than a small fit.
+        names: list[str] | None = cls.__dict__.get("_param_names")
+        if names is None:
+            names = super()._get_param_names()  # type: ignore[misc]
+            type.__setattr__(cls, "_param_names", names)
+        return names
+
     def _display_name(self, method: str | None = None) -> str:
         """The registered name and the class, in messages; of a method, if one is given."""
         return display_name(self, method)

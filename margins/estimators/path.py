@@ -214,7 +214,7 @@ def _train(training_set, Cs):
     return one_vs_rest(train, seeds_of(estimator.random_state, len(positive)), n_jobs)
 
 
-def grid_of(Cs: int | ArrayLike | Sequence[float], caller: str) -> NDArray[np.float64]:
+def grid_of(Cs: int | ArrayLike | Sequence[float], caller: object) -> NDArray[np.float64]:
     """The values of C that a parameter `Cs` stands for: ndarray of float64, shape (n_cs,).
 
     Raises

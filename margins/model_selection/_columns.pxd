@@ -50,15 +50,60 @@ cdef extern from *:
             }                                                                                       \
         }
 
+    /* Add c times the row to all columns; the other arguments as above. */
+    #define MARGINS_ADD(name, pack)                                                                 \
+        static void name(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* c,   \
+                         ptrdiff_t n_columns, double* v)                                            \
+        {                                                                                           \
+            const ptrdiff_t size = sizeof(pack) / sizeof(double);                                   \
+            for (ptrdiff_t column = 0; column < n_columns; column += 2 * size) {                    \
+                const pack c0 = ((const pack*) (c + column))[0], c1 = ((const pack*) (c + column))[1];\
+                for (ptrdiff_t j = 0; j < n; j++) {                                                 \
+                    pack* p = (pack*) (v + column + offsets[j]);                                    \
+                    p[0] += c0 * x[j];                                                              \
+                    p[1] += c1 * x[j];                                                              \
+                }                                                                                   \
+            }                                                                                       \
+        }
+
+    /* Mark the columns that misclassify a sample of class own_code; 0 if none does. Without branches, so
+       that compilers vectorise it. */
+    #define MARGINS_COMPARE(name)                                                                   \
+        static int64_t name(const double* dots, const double* label_sum, const double* sqrho,       \
+                            const double* code, const double* negative, const double* positive,     \
+                            double own_code, ptrdiff_t n_columns, int64_t* wrong)                   \
+        {                                                                                           \
+            int64_t any_wrong = 0;                                                                  \
+            for (ptrdiff_t i = 0; i < n_columns; i++) {                                             \
+                const double score = dots[i] + sqrho[i] * label_sum[i];                             \
+                const double signed_score = code[i] == own_code ? score : -score;                   \
+                const double threshold = code[i] == own_code ? positive[i] : negative[i];           \
+                wrong[i] = signed_score <= threshold ? 1 : 0;                                       \
+                any_wrong |= wrong[i];                                                              \
+            }                                                                                       \
+            return any_wrong;                                                                       \
+        }
+    MARGINS_COMPARE(margins_compare2)
+    #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+    __attribute__((target("avx2"))) MARGINS_COMPARE(margins_compare4)
+    #define margins_compare (__builtin_cpu_supports("avx2") ? margins_compare4 : margins_compare2)
+    #else
+    #define margins_compare margins_compare2
+    #endif
+
     #if defined(__GNUC__) || defined(__clang__)
     typedef double margins_pack2 __attribute__((vector_size(16), aligned(8), may_alias));
     MARGINS_DOTS(margins_dots2, margins_pack2)
+    MARGINS_ADD(margins_add2, margins_pack2)
     #if defined(__x86_64__)
     typedef double margins_pack4 __attribute__((vector_size(32), aligned(8), may_alias));
     __attribute__((target("avx2"))) MARGINS_DOTS(margins_dots4, margins_pack4)
+    __attribute__((target("avx2"))) MARGINS_ADD(margins_add4, margins_pack4)
     #define margins_dots (__builtin_cpu_supports("avx2") ? margins_dots4 : margins_dots2)
+    #define margins_add (__builtin_cpu_supports("avx2") ? margins_add4 : margins_add2)
     #else
     #define margins_dots margins_dots2
+    #define margins_add margins_add2
     #endif
     #else
     static void margins_dots(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,
@@ -71,29 +116,22 @@ cdef extern from *:
             out[column] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
     }
+    MARGINS_ADD(margins_add, double)
     #endif
     """
     void products_with_columns "margins_dots"(
         const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* v, Py_ssize_t n_columns,
         double* out
     ) noexcept nogil
-
-
-cdef inline int64_t compare(
-    const double* dots, const double* label_sum, const double* sqrho, const double* code,
-    const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong
-) noexcept nogil:
-    """Mark the columns that misclassify a sample of class `own_code`; 0 if none does."""
-    cdef Py_ssize_t i
-    cdef double score
-    cdef int64_t any_wrong = 0
-    for i in range(n_columns):
-        score = dots[i] + sqrho[i] * label_sum[i]
-        wrong[i] = (score if code[i] == own_code else -score) <= (
-            positive[i] if code[i] == own_code else negative[i]
-        )
-        any_wrong |= wrong[i]
-    return any_wrong
+    # Adding 0 changes no column: no weight is ever -0.0.
+    void add_to_all "margins_add"(
+        const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* c, Py_ssize_t n_columns,
+        double* v
+    ) noexcept nogil
+    int64_t compare "margins_compare"(
+        const double* dots, const double* label_sum, const double* sqrho, const double* code,
+        const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong
+    ) noexcept nogil
 
 
 cdef inline int64_t compare_with_self_score(
@@ -101,7 +139,7 @@ cdef inline int64_t compare_with_self_score(
     const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong,
     const double* gain, double sqnorm, const int32_t* counts
 ) noexcept nogil:
-    """The same, with the lambda-trick for columns that have added the sample (`counts` times)."""
+    """As `compare`, with the lambda-trick for columns that have added the sample (`counts` times)."""
     cdef Py_ssize_t i
     cdef double score, self_score
     cdef int64_t any_wrong = 0
@@ -113,15 +151,3 @@ cdef inline int64_t compare_with_self_score(
         )
         any_wrong |= wrong[i]
     return any_wrong
-
-
-cdef inline void add_to_all(
-    const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* c, Py_ssize_t n_columns, double* v
-) noexcept nogil:
-    """Add c times the row to all columns. (Adding 0 changes none: no weight is ever -0.0.)"""
-    cdef Py_ssize_t i, j
-    cdef double* at
-    for j in range(n):
-        at = v + offsets[j]
-        for i in range(n_columns):
-            at[i] += c[i] * x[j]

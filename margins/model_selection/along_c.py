@@ -65,7 +65,7 @@ def _reason_against(estimator, settings):
         ):
             return "more than C varies"
         C = setting["C"]
-        if not isinstance(C, Real) or isinstance(C, bool) or not 0 < C < math.inf:
+        if not isinstance(C, Real) or isinstance(C, bool) or not 0 < float(C) < math.inf:
             return f"C={C!r} has no neighbours"
     params |= settings[0]
     if params["max_time"] is not None:

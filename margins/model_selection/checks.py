@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from margins.data.structure import checked_csr
 from margins.data.validation import check_labels
 from margins.model_selection.digests import digest
-from margins.model_selection.folds import part_of
+from margins.model_selection.folds import part_of, rows_of
 from margins.parameters import BOOLEAN, Interval, check, optional
 
 SEEDS = Interval(0, 2**32 - 1, integer=True)
@@ -71,8 +71,7 @@ class Data:
 
     def part(self, rows):
         """X, y and groups of some rows: a tuple."""
-        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
-        return X, self.y[rows], part_of(self.groups, rows)
+        return rows_of(self.X, rows), self.y[rows], part_of(self.groups, rows)
 
 
 def _column(values, name, caller):

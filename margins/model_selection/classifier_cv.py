@@ -129,6 +129,7 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
 
     if TYPE_CHECKING:  # no parameters
         C_: float
+        _adopted: tuple[str, ...]
         Cs_: NDArray[np.float64]
         scores_: NDArray[np.float64]
         fold_fits_: list[list[list[FoldFit]]]
@@ -176,7 +177,17 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
             self._fit(X, y, sample_weight, groups, Cs, scoring, estimator, caller)
         return self
 
-    def _fit(self, X, y, sample_weight, groups, Cs, scoring, estimator, caller):
+    def _fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        Cs: NDArray[np.float64],
+        scoring: Scoring,
+        estimator: MarginClassifier,
+        caller: Caller,
+    ) -> None:
         X, y, codes = validate_samples(self, X, y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -184,7 +195,8 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
         folds = folds_of(cv, X, y, groups, "cv", caller)
         estimator.classes_, estimator.n_features_in_ = self.classes_, self.n_features_in_
         estimator.kernel_ = kernel_of(estimator, X)
-        samples = Samples(X, codes, 1.0, np.arange(len(y)), len(y))
+        n_samples = len(codes)
+        samples = Samples(X, codes, 1.0, np.arange(n_samples), n_samples)
         order = np.argsort(Cs, kind="stable")
         found, fits = scores_along_c(
             TrainingSet(estimator, samples),
@@ -209,19 +221,19 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
             self.estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
             self._adopt(self.estimator_)
 
-    def _classifier(self, C=1.0):
+    def _classifier(self, C: float = 1.0) -> MarginClassifier:
         """The classifier of one value of C: MarginClassifier."""
         params = self.get_params(deep=False)
         names = MarginClassifier().get_params(deep=False).keys()
         return MarginClassifier(C=C, **{name: params[name] for name in params if name in names})
 
-    def _forget(self):
+    def _forget(self) -> None:
         """Delete the attributes of the last fit that this one may not set."""
         for name in [*getattr(self, "_adopted", ()), "estimator_"]:
             vars(self).pop(name, None)
         self._adopted = ()
 
-    def _adopt(self, classifier):
+    def _adopt(self, classifier: MarginClassifier) -> None:
         """Take over the fitted attributes of a classifier."""
         fitted = {
             name: value
@@ -231,7 +243,7 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
         vars(self).update(fitted)
         self._adopted = tuple(fitted)
 
-    def _warn(self):
+    def _warn(self) -> None:
         """Warn of fits in folds that have not reached their accuracy."""
         gaps = [
             problem.certificate.gap
@@ -261,7 +273,7 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
         ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
         check_is_fitted(self, "estimator_")
-        scores = self.estimator_._scores(validate_points(self, X))
+        scores: NDArray[np.float64] = self.estimator_._scores(validate_points(self, X))
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:
@@ -276,7 +288,9 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
         ndarray, shape (n_samples,)
         """
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.base import clone
 
 import margins
+from margins.model_selection import along_c, lockstep
 from margins.model_selection.builds import (
     ChangedCode,
     build_of,
@@ -155,8 +156,6 @@ class Engine:
 
     def _route(self, searches):
         """How the settings of all searches are trained, as `Task` names it."""
-        from margins.model_selection import along_c, lockstep
-
         settings = [setting for each in searches for setting in each]
         reason = self.scoring.reason_against_lockstep
         against_lockstep = reason or lockstep.reason_against(self.estimator, settings)
@@ -258,8 +257,9 @@ class Engine:
     def _outer_folds(self, chosen, bar):
         """Train on whole outer training sets with what the searches chose: list of Fold."""
         first = len(self.splits) - len(self.outer)
+        route = "lockstep" if self.lockstep is True else "alone"  # there is nothing along C
         tasks = [
-            Task(first + number, seeded_settings([setting], self.seed), "alone")
+            Task(first + number, seeded_settings([setting], self.seed), route)
             for number, setting in enumerate(chosen)
         ]
         return [

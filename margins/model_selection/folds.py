@@ -85,6 +85,11 @@ def _rows(part, n_samples, where):
     return rows.astype(np.int64) % n_samples
 
 
+def rows_of(X, rows):
+    """Some rows of an array, a sparse matrix or a data frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
 class Where:
     """A fold in messages, whose text is made only then: looking up a name takes longer than a fit."""
 

@@ -5,7 +5,6 @@ the samples, are trained together (`margins.model_selection._lockstep`). What pr
 training is done by the estimators' own methods, so that every result is bit for bit that of a fit.
 """
 
-import copy
 import math
 from collections import defaultdict
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import gen_batches
 
 from margins._update import Averaging, BinaryData, WeightVector
@@ -154,11 +152,13 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     reason = reason_against(estimator, settings)
     if reason is not None:
         raise ValueError(f"{type(estimator).__name__} cannot be trained in lockstep: {reason}.")
-    blank = clone(estimator)
-    names = blank.get_params(deep=False).keys()  # once: it takes longer than training
+    params = estimator.get_params(deep=False)  # once: it takes longer than training
+    blank = type(estimator)(**params)  # a clone would copy every parameter
+    names = params.keys()
     data, fits = None, []
     for setting in settings:
-        configured = copy.copy(blank)
+        configured = object.__new__(type(blank))
+        vars(configured).update(vars(blank))
         if setting.keys() <= names:
             vars(configured).update(setting)
         else:

@@ -7,8 +7,10 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from margins.certificate import Certificate
+from margins.data.binary_data import rows_of
 from margins.estimators.along_c import TrainingSet
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
+from margins.kernels._row_cache import inner_products
 from margins.model_selection.scoring import Decided
 
 
@@ -37,20 +39,21 @@ class _FoldPath:
         self.classes = training_set.estimator.classes_
         self.codes = positive_codes(len(self.classes))
         self.scores = np.empty((n_cs, len(test), len(self.codes)))
-        self.fits: list[list] = [[None] * len(self.codes) for _ in range(n_cs)]
+        self.fits = [[None] * len(self.codes) for _ in range(n_cs)]
         self.runs = [[None] * len(self.codes) for _ in range(n_cs)] if keeps_models else None
 
     def train(self, problem, seed, Cs, test_rows):
         """Train one binary problem along C, and compute its scores of the test set."""
+        is_kernel = self.training_set.is_kernel
+        coefs = None if is_kernel else np.empty((len(Cs), test_rows.n_features))
 
         def visit(i, estimator, run):
             model, scale = run.hypothesis, estimator._scale(run)
-            intercept = scale * (run.data.sqrho * model.label_sum - run.theta)
-            if self.training_set.is_kernel:  # sums over the support vectors, of all samples
-                products = scale * run.weights.weights[self.test]
+            self.scores[i, :, problem] = scale * (run.data.sqrho * model.label_sum - run.theta)
+            if is_kernel:  # training has summed over the support vectors, for all samples
+                self.scores[i, :, problem] += scale * run.weights.weights[self.test]
             else:
-                products = test_rows.products(scale * model.weights)
-            self.scores[i, :, problem] = products + intercept
+                np.multiply(model.weights, scale, out=coefs[i])
             self.fits[i][problem] = FoldFit(
                 run.certificate, run.converged, run.n_epochs, run.solver_path
             )
@@ -58,6 +61,8 @@ class _FoldPath:
                 self.runs[i][problem] = run
 
         self.training_set.train(self.codes[problem], seed, Cs, visit)
+        if not is_kernel:  # one pass for all values of C
+            self.scores[:, :, problem] += inner_products(test_rows, rows_of(coefs)).T
 
     def metrics(self, scoring, X, y, Cs):
         """The metric of the test set for every C: ndarray of float64, shape (n_cs,)."""
@@ -102,8 +107,8 @@ def scores_along_c(training_set, X, y, folds, Cs, scoring, sample_weight=None, n
     """
     keeps_models = scoring.reason_against_lockstep is not None
     paths = []
-    for train, test in folds:
-        part = training_set.part(train, sample_weight)
+    for rows, test in folds:
+        part = training_set.part(rows, sample_weight)
         paths.append(_FoldPath(part, test, len(Cs), keeps_models))
     features = training_set.rows if training_set.features is None else training_set.features
     test_rows = [None if training_set.is_kernel else features.part(test) for _, test in folds]
@@ -130,15 +135,17 @@ def _share_moments(training_set, paths):
     """Sum the moments of all samples once, and subtract those of each fold's other samples."""
     if not all(path.training_set.has_moments for path in paths):
         return
-    whole = training_set.sum_moments()
     n_samples = training_set.samples.n_samples
-    for path in paths:
-        kept = path.training_set.samples.kept
-        times = np.bincount(kept, minlength=n_samples)
-        if times.max() > 1:  # a fold that repeats samples
+    times = [np.bincount(path.training_set.samples.kept, minlength=n_samples) for path in paths]
+    if max(each.max() for each in times) > 1:  # a fold repeats samples
+        for path in paths:
             path.training_set.moments = path.training_set.sum_moments()
-        else:
-            path.training_set.moments = whole - _moments_of(training_set, np.flatnonzero(times == 0))
+        return
+    others = [_moments_of(training_set, np.flatnonzero(each == 0)) for each in times]
+    is_partition = np.all(sum(times) == len(times) - 1)  # every sample is in one test set
+    whole = np.sum(others, axis=0) if is_partition else training_set.sum_moments()
+    for path, moments in zip(paths, others, strict=True):
+        path.training_set.moments = whole - moments
 
 
 def _moments_of(training_set, indices):

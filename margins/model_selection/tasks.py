@@ -10,12 +10,13 @@ from joblib import parallel_config
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 
 from margins.data.structure import sealed
 from margins.estimators.base import BaseMarginClassifier
-from margins.model_selection.folds import part_of
+from margins.model_selection import along_c, lockstep
+from margins.model_selection.folds import part_of, rows_of
 
 # Tasks of a search, at least, if it has so many fits: enough for the load balance of many threads. They
 # do not depend on the number of threads, because the cache must not. Batched training is more efficient
@@ -161,22 +162,18 @@ def _one_by_one(shared, task, current):
 
 
 def _in_lockstep(shared, task, current):
-    from margins.model_selection.lockstep import scores_in_lockstep
-
     train, test = shared.splits[task.split]
     X, y = shared.X, shared.y
     weight = part_of(shared.sample_weight, train)
-    X_train, X_test = (sealed(_safe_indexing(X, rows), X) for rows in (train, test))
+    X_train, X_test = (sealed(rows_of(X, rows), X) for rows in (train, test))
     begin = time.perf_counter()
-    trained = scores_in_lockstep(
+    trained = lockstep.scores_in_lockstep(
         shared.estimator, task.settings, X_train, y[train], X_test, sample_weight=weight
     )
     return _scored(shared, trained, X_test, y[test], begin)
 
 
 def _along_c(shared, task, current):
-    from margins.model_selection.along_c import scores_along_c
-
     train, test = shared.splits[task.split]
     current[0] = task.settings[0]
     classifier = clone(shared.estimator).set_params(**clone(task.settings[0], safe=False))
@@ -186,7 +183,7 @@ def _along_c(shared, task, current):
     weight = part_of(shared.sample_weight, train)
     Cs = [setting["C"] for setting in task.settings]
     begin = time.perf_counter()
-    trained = scores_along_c(classifier, Cs, X_train, y_train, X_test, sample_weight=weight)
+    trained = along_c.scores_along_c(classifier, Cs, X_train, y_train, X_test, sample_weight=weight)
     return _scored(shared, trained, X_test, y_test, begin)
 
 

@@ -13,12 +13,14 @@ and by Cauchy and Schwarz |w.y_k - w*.y_k| <= r |y_k|. Hence
     w.y_k - r |y_k| > 1    w*.y_k > 1, where the loss is flat:     alpha*_k = 0
     w.y_k + r |y_k| < 1    w*.y_k < 1; the hinge loss has slope -U_k:  alpha*_k = U_k
 
-by the optimality condition that alpha*_k is minus a subgradient of the loss at w*.y_k. The first holds for
-every loss with h_k = 0 beyond margin 1; the second for a loss of constant slope before it, such as the hinge
-loss, and not for the squared hinge loss, whose dual variable there is 2 C_k (1 - w*.y_k).
+by the optimality condition that alpha*_k is minus a subgradient of the loss at w*.y_k. The first holds
+for every loss with h_k = 0 beyond margin 1; the second for a loss of constant slope before it, such as
+the hinge loss, and not for the squared hinge loss, whose dual variable there is 2 C_k (1 - w*.y_k).
 
-A settled sample leaves the problem: with alpha*_k = 0 it is dropped, with alpha*_k = U_k its U_k y_k is a
-constant vector. The optimum of what is left is that of all samples.
+A settled sample leaves the problem: with alpha*_k = 0 it is dropped, with alpha*_k = U_k its U_k y_k is
+a constant vector. The optimum of what is left is that of all samples.
+
+Solvers do not use it: where it settles many samples, a fit is about to end (docs/paths.md).
 
 **Source**: Shibagaki, Karasuyama, Hatano & Takeuchi (2016), Simultaneous safe screening of features and
 samples in doubly sparse modeling; Ndiaye, Fercoq, Gramfort & Salmon (2017), Gap safe screening rules for
@@ -120,6 +122,4 @@ def settled_by(run):
     """
     margins = run.primal_scale * run.products
     certificate = run.certificate
-    return settled(
-        run.loss, margins, run.data.ordinary_sqnorms, certificate.primal, certificate.dual
-    )
+    return settled(run.loss, margins, run.data.ordinary_sqnorms, certificate.primal, certificate.dual)

@@ -99,7 +99,9 @@ def test_no_finished_path_is_computed_twice(tmp_path, monkeypatch):
         parameter_search(classifier(), {"C": CS}, X, y, **options)
     assert calls == [CS, CS]
     calls.clear()
-    monkeypatch.setattr(along_c, "scores_along_c", lambda *a, **k: calls.append(1) or scores_along_c(*a, **k))
+    monkeypatch.setattr(
+        along_c, "scores_along_c", lambda *a, **k: calls.append(1) or scores_along_c(*a, **k)
+    )
     study = parameter_search(classifier(), {"C": CS}, X, y, **options)
     assert len(calls) == 2
     again = parameter_search(classifier(), {"C": CS}, X, y, **options)
@@ -164,9 +166,7 @@ def test_data_frames_take_the_routes_of_arrays(estimator):
     X, y = tumours()
     frame = pandas.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
     grid = {"C": CS} if hasattr(estimator, "eps") else {"tau": [0, 0.5], "alpha_bound": [3, 9]}
-    studies = [
-        parameter_search(estimator, grid, data, y, cv=3, random_state=0) for data in (X, frame)
-    ]
+    studies = [parameter_search(estimator, grid, data, y, cv=3, random_state=0) for data in (X, frame)]
     assert studies[0].path == studies[1].path and studies[0].lockstep == studies[1].lockstep
     assert True in (studies[1].path, studies[1].lockstep)
     assert_array_equal(studies[0].tables[0].scores["accuracy"], studies[1].tables[0].scores["accuracy"])

@@ -1,4 +1,4 @@
-"""MarginClassifierCV: the scores of fits to each fold, the C that they select, and proofs of each fold."""
+"""MarginClassifierCV: the scores of fits to each fold, the C that they select, and their proofs."""
 
 import pickle
 import warnings
@@ -111,7 +111,7 @@ def test_any_metric_scores_the_test_sets(scoring, kernel):
     grid = {"C": CS}
     search = GridSearchCV(margins.MarginClassifier(**params), grid, scoring=scoring, cv=3).fit(X, y)
     assert_allclose(found.scores_.mean(axis=0), search.cv_results_["mean_test_score"], atol=0.01)
-    assert found.C_ == search.best_params_["C"]
+    assert search.best_params_["C"] == found.C_
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -221,7 +221,10 @@ def test_fits_of_folds_that_are_not_proven_are_counted():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"Cs": []}, r"Cs of MarginClassifierCV \(MarginClassifierCV.fit\)|Cs of MarginClassifierCV.fit"),
+        (
+            {"Cs": []},
+            r"Cs of MarginClassifierCV \(MarginClassifierCV.fit\)|Cs of MarginClassifierCV.fit",
+        ),
         ({"cv": 1}, "n_splits"),
         ({"scoring": "acuracy"}, "scoring of MarginClassifierCV.fit must be"),
         ({"eps": 2}, "eps of MarginClassifierCV must be in"),

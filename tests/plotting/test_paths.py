@@ -59,7 +59,9 @@ def test_a_class_is_drawn_on_given_axes_and_again(flowers):
 
 def test_what_cannot_be_drawn_is_an_error(flowers):
     path = margins.svm_path(*flowers, CS)
-    with pytest.raises(ValueError, match=r"label of .* must be one of the classes, \['setosa'.* Got 'x'"):
+    with pytest.raises(
+        ValueError, match=r"label of .* must be one of the classes, \['setosa'.* Got 'x'"
+    ):
         CoefficientPathDisplay.from_path(path, label="x")
     with pytest.raises(ValueError, match="must be as many as features, 4. Got 1"):
         CoefficientPathDisplay.from_path(path, names=["a"])

@@ -39,7 +39,6 @@ from margins.solvers.newton._objective import (
 )
 from margins.tuning import TUNING
 
-
 # A working set of more than this share of the samples is extended to all: copies of it would cost more.
 MOST = 0.9
 
@@ -153,10 +152,17 @@ class NewtonSolver(Solver):
         """
         self.w, self.margins = start.w, start.margins
         self._band = self._tuning.start_band * start.band
-        self.curvature, self._hessian, self._first_loss = start.curvature, start.hessian, start.first_loss
+        self.curvature, self._hessian, self._first_loss = (
+            start.curvature,
+            start.hessian,
+            start.first_loss,
+        )
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
-            self.alpha = np.clip(self.factor * self.curvature * (1 - self.margins), 0, self.upper)
+            alpha = 1 - self.margins  # in place from here on, because the array is large
+            alpha *= self.factor
+            alpha *= self.curvature
+            self.alpha = np.clip(alpha, 0, self.upper, out=alpha)
             return
         self.factor = self._tuning.first_factor * _first(self.upper) / _first(start.first_loss.upper)
         ratio = _first(self.upper) / _first(start.upper)
