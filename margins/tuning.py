@@ -179,7 +179,7 @@ class PartitionTuning:
 
     min_mapped_bytes: int = 1 << 28
     subsample_share: float = 1 / 16
-    subsample_bytes: int = 1 << 24
+    subsample_bytes: int = 1 << 26
     subsample_steps: int = 100
     smoothing_share: float = 0.5
     kept_bytes: int = 1 << 28
