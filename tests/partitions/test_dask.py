@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_an_error():
         margins.MarginClassifier().fit(lazy_X)
     with pytest.raises(ValueError, match="X of .* must have 2 dimensions. Got 1"):
         margins.MarginClassifier().fit(lazy_y, lazy_y)
-    with pytest.raises(ValueError, match="C of .* must be finite numbers if X is a dask collection"):
+    with pytest.raises(ValueError, match="C of .* must be finite if X is a dask collection"):
         margins.MarginClassifier(C=np.inf).fit(lazy_X, lazy_y)
     with pytest.raises(ValueError, match="must be in memory here. Got a Array of dask|an Array of dask"):
         margins.get("pdm")().fit(lazy_X, lazy_y)
@@ -167,8 +167,8 @@ def test_samples_stay_where_a_cluster_has_loaded_them(loss, cluster):
     options = {"loss": loss, "eps": 1e-3, "random_state": 0}
     classifier = margins.MarginClassifier(**options).fit(lazy_X, lazy_y)
     moved = sum(cluster.run(bytes_sent).values()) - before
-    # A pass moves Hessians of 13 kB, and the scan the subsample, 1/16 of X. An idle worker may take over a
-    # partition, of 1/16 too; if X moved in each pass, it would be several times X.
+    # A pass moves Hessians of 13 kB, and the scan the subsample, 1/16 of X. An idle worker may take over
+    # a partition, of 1/16 too; if X moved in each pass, it would be several times X.
     assert moved < 0.6 * X.nbytes
     expected = margins.MarginClassifier(**options).fit(chunks_of(X, y, 16))
     np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-6)
