@@ -178,7 +178,8 @@ class BaseMarginClassifier(
             float32, float64 and CSR are used without a copy, in any memory layout; anything else is
             converted.
         y : array-like, shape (n_samples,)
-            Labels of any type, of at least two classes.
+            Labels of any type, of at least two classes. None only where X holds them, as
+            `margins.data.chunks.Chunks` do.
         sample_weight : array-like of float, shape (n_samples,), optional
             Multiplies C of every sample. Samples of weight 0 are left out.
 

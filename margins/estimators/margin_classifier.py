@@ -34,11 +34,16 @@ class MarginClassifier(PartitionsMixin, DualWarmStartMixin, BaseMarginClassifier
     the optimum: half of the squared distance of `coef_` from the sum of alpha_k y_k is at most the
     difference of their objectives.
 
+    Samples that are not in memory together are fitted by Newton steps made of sums over partitions
+    (`margins.partitions`): chunks, large memory maps, and arrays and data frames of dask. `n_iter_` then
+    counts passes, and there is no `dual_coef_`.
+
     **Source**: the docstrings of the solvers, in `margins.solvers`.
 
     See Also
     --------
     margins.get : The published algorithms, each by its own rules.
+    margins.data.chunks.Chunks : Samples in chunks.
 
     Examples
     --------

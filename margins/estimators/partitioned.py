@@ -26,7 +26,7 @@ class FittedSamples(NamedTuple):
 
 
 def why_not_partitioned(estimator):
-    """Why an estimator is not fitted to samples in partitions: (parameter, allowed) or None.
+    """Why an estimator is not fitted to samples in partitions: (parameter, allowed, got) or None.
 
     Parameters
     ----------
@@ -34,16 +34,15 @@ def why_not_partitioned(estimator):
     """
     kernel = estimator.kernel
     if not (isinstance(kernel, str) and kernel == LINEAR.name):
-        return "kernel", "'linear'"
+        return "kernel", "'linear'", kernel
     if math.isinf(estimator.C):
-        return "C", "finite numbers"
+        return "C", "finite", estimator.C
     if estimator.solver not in ("auto", "newton"):
-        return "solver", "'auto' and 'newton'"
+        return "solver", "'auto' or 'newton'", estimator.solver
     if estimator.warm_start:
-        return "warm_start", "False"
-    if getattr(estimator, "_skl_callbacks", None):
-        return "_skl_callbacks", "no callbacks"
-    return None
+        return "warm_start", "False", True
+    callbacks = getattr(estimator, "_skl_callbacks", None)
+    return ("set_callbacks", "without callbacks", callbacks) if callbacks else None
 
 
 def takes_partitions(estimator, X):
@@ -58,11 +57,11 @@ def takes_partitions(estimator, X):
         return is_large_map(X) and why_not_partitioned(estimator) is None
     why_not = why_not_partitioned(estimator)
     if why_not is not None:
-        name, allowed = why_not
+        name, allowed, got = why_not
         kind = "Chunks" if isinstance(X, Chunks) else "a dask collection"
         raise ValueError(
             f"{name} of {estimator._display_name('fit')} must be {allowed} if X is {kind}, whose "
-            f"samples are not in memory together. Got {getattr(estimator, name)!r}."
+            f"samples are not in memory together. Got {got!r}."
         )
     return True
 

@@ -10,6 +10,7 @@ import pytest
 from partitioned_problems import chunks_of, objective, problem, sparse_problem
 
 import margins
+from margins.partitions import executors
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -113,7 +114,7 @@ def test_what_does_not_fit_is_an_error():
         margins.MarginClassifier().fit(lazy_X)
     with pytest.raises(ValueError, match="X of .* must have 2 dimensions. Got 1"):
         margins.MarginClassifier().fit(lazy_y, lazy_y)
-    with pytest.raises(ValueError, match="C of .* must be finite numbers if X is a dask collection"):
+    with pytest.raises(ValueError, match="C of .* must be finite if X is a dask collection"):
         margins.MarginClassifier(C=np.inf).fit(lazy_X, lazy_y)
     with pytest.raises(ValueError, match="must be in memory here. Got a Array of dask|an Array of dask"):
         margins.get("pdm")().fit(lazy_X, lazy_y)
@@ -166,8 +167,9 @@ def test_samples_stay_where_a_cluster_has_loaded_them(loss, cluster):
     options = {"loss": loss, "eps": 1e-3, "random_state": 0}
     classifier = margins.MarginClassifier(**options).fit(lazy_X, lazy_y)
     moved = sum(cluster.run(bytes_sent).values()) - before
-    # A pass moves Hessians of 13 kB, and the scan the subsample: 1/16 of X.
-    assert moved < 0.25 * X.nbytes
+    # A pass moves Hessians of 13 kB, and the scan the subsample, 1/16 of X. An idle worker may take over
+    # a partition, of 1/16 too; if X moved in each pass, it would be several times X.
+    assert moved < 0.6 * X.nbytes
     expected = margins.MarginClassifier(**options).fit(chunks_of(X, y, 16))
     np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-6)
     assert set(cluster.run(forget_nothing).values()) == {0}
@@ -176,11 +178,12 @@ def test_samples_stay_where_a_cluster_has_loaded_them(loss, cluster):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_fits_many_features(cluster):
-    X, y = sparse_problem()
+    X, y = sparse_problem(d=20_000)
+    assert 8 * X.shape[1] > executors.SCATTERED_BYTES
     parts = [dask.delayed(X[begin : begin + 100]) for begin in range(0, 400, 100)]
-    lazy_X = da.concatenate([da.from_delayed(part, (100, 5000), dtype=float) for part in parts])
-    classifier = margins.MarginClassifier(loss="hinge", eps=1e-3, random_state=0).fit(lazy_X, y)
-    expected = margins.MarginClassifier(loss="hinge", eps=1e-3, random_state=0).fit(chunks_of(X, y, 4))
+    lazy_X = da.concatenate([da.from_delayed(part, (100, 20_000), dtype=float) for part in parts])
+    classifier = margins.MarginClassifier(eps=1e-3, random_state=0).fit(lazy_X, y)
+    expected = margins.MarginClassifier(eps=1e-3, random_state=0).fit(chunks_of(X, y, 4))
     assert classifier.converged_
     np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-4, atol=1e-7)
 
@@ -190,8 +193,6 @@ def test_a_cluster_fits_many_features(cluster):
 @pytest.mark.parametrize("is_persisted", [True, False])
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_is_killed_does_not_change_the_result(loss, is_persisted, cluster, monkeypatch):
-    from margins.partitions import executors
-
     X, y = problem(m=20_000, d=20)
     lazy_X, lazy_y = da.from_array(X, chunks=(2000, -1)), da.from_array(y, chunks=2000)
     if is_persisted:

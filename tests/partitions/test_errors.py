@@ -16,7 +16,7 @@ X, Y = problem(m=60)
     [
         ({"kernel": "rbf"}, "kernel", "'linear'"),
         ({"C": np.inf}, "C", "finite"),
-        ({"solver": "dcd"}, "solver", "'auto' and 'newton'"),
+        ({"solver": "dcd"}, "solver", "'auto' or 'newton'"),
         ({"warm_start": True}, "warm_start", "False"),
     ],
 )
@@ -103,3 +103,10 @@ def test_classes_are_those_of_all_chunks():
 def test_labels_in_memory_are_required_as_before():
     with pytest.raises(ValueError, match="requires y"):
         margins.MarginClassifier().fit(X)
+
+
+def test_callbacks_observe_fits_in_memory_alone():
+    classifier = margins.MarginClassifier()
+    classifier._skl_callbacks = [object()]  # as set_callbacks leaves them
+    with pytest.raises(ValueError, match="set_callbacks of .* must be without callbacks if X is Chunks"):
+        classifier.fit(chunks_of(X, Y, 2))
