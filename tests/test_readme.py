@@ -37,7 +37,7 @@ def built_in():
 
 @pytest.fixture
 def plug_in(tmp_path, monkeypatch):
-    """The package of docs/plug_in.md as an installation leaves it: a module, and metadata on the path."""
+    """The package of docs/plug_in.md as an installation leaves it: module and metadata on the path."""
     project = tomllib.loads(next(text for _, text in blocks("toml", PLUG_IN)))
     name, version = project["project"]["name"], project["project"]["version"]
     ((group, lines),) = project["project"]["entry-points"].items()

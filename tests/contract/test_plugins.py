@@ -1,7 +1,7 @@
 """Third-party plug-ins: pure and compiled packages, installed beside an installed margins.
 
 The packages are in tests/plugins; one more is that of docs/plug_in.md. All are installed into one
-temporary environment and run in other processes. Also here: the time and the imports of `import margins`.
+temporary environment and run in other processes. Also: the time and the imports of `import margins`.
 """
 
 import doctest
