@@ -30,6 +30,7 @@ SHOWN = (
     "index.html",
     "choosing.html",
     "certificates.html",
+    "command_line.html",
     "gallery/index.html",
     "algorithm_pages/pdm.html",
 )

@@ -1,4 +1,4 @@
-"""README and guide: their code runs and prints what they show, and the README's plug-in is a package."""
+"""README and documents: their code runs and prints what they show; their plug-in is a package."""
 
 import doctest
 import importlib
@@ -14,6 +14,7 @@ import pytest
 import margins
 
 ROOT = Path(__file__).parents[1]
+PLUG_IN = "docs/plug_in.md"
 
 
 def text_of(page):
@@ -36,13 +37,13 @@ def built_in():
 
 @pytest.fixture
 def plug_in(tmp_path, monkeypatch):
-    """The README's package, as an installation leaves it: its module and its metadata on the path."""
-    project = tomllib.loads(next(text for _, text in blocks("toml")))
+    """The package of docs/plug_in.md as an installation leaves it: module and metadata on the path."""
+    project = tomllib.loads(next(text for _, text in blocks("toml", PLUG_IN)))
     name, version = project["project"]["name"], project["project"]["version"]
     ((group, lines),) = project["project"]["entry-points"].items()
     ((_, value),) = lines.items()
     module = value.partition(":")[0]
-    (source,) = [text for _, text in blocks("python") if not text.startswith(">>>")]
+    (source,) = [text for _, text in blocks("python", PLUG_IN) if not text.startswith(">>>")]
     (tmp_path / f"{module}.py").write_text(source, encoding="utf-8")
     information = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
     information.mkdir()
@@ -54,7 +55,7 @@ def plug_in(tmp_path, monkeypatch):
     sys.modules.pop(module, None)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/interchange.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/interchange.md", PLUG_IN])
 def test_examples_print_what_they_show(page, plug_in):
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     examples, complaints = [], []
@@ -105,3 +106,7 @@ def test_each_command_is_one_line_and_there_is_one_of_each():
 def test_links_lead_to_files(page):
     links = re.findall(r"\]\((?!http)([^)#]+)", text_of(page))
     assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
+
+
+def test_the_readme_is_short():
+    assert len(text_of("README.md").splitlines()) <= 150

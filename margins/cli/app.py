@@ -121,7 +121,7 @@ def cli():
     """
 
 
-@cli.command()
+@cli.command(short_help="Train a classifier, and write a model file.")
 @DATA
 @MODEL
 @algorithm
@@ -137,7 +137,7 @@ def train(data, model, algorithm, parameters, read, scale, quiet, as_json):
     return train(read(data), model, algorithm, parameters, scale=scale, quiet=quiet, as_json=as_json)
 
 
-@cli.command()
+@cli.command(short_help="Write predicted labels.")
 @MODEL
 @DATA
 @click.argument("output", metavar="OUTPUT", default="-")
@@ -157,7 +157,7 @@ def predict(model, data, output, scores, trusted, read, quiet, as_json):
     )
 
 
-@cli.command()
+@cli.command(short_help="Compare predictions with labels.")
 @MODEL
 @DATA
 @trusted
@@ -171,7 +171,7 @@ def evaluate(model, data, trusted, read, quiet, as_json):
     return evaluate(read(data), model, trusted=trusted, quiet=quiet, as_json=as_json)
 
 
-@cli.command()
+@cli.command(short_help="Which solvers would run, and why.")
 @DATA
 @options_of_parameters
 @options_of_source
@@ -183,7 +183,7 @@ def explain(data, parameters, read, as_json):
     return explain(read(data), parameters, as_json=as_json)
 
 
-@cli.command()
+@cli.command(short_help="Train with a sequence of C.")
 @DATA
 @click.option("--c-min", type=float, default=1e-3, show_default=True, help="The smallest C.")
 @click.option("--c-max", type=float, default=1e3, show_default=True, help="The largest C.")
@@ -209,7 +209,7 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     )
 
 
-@cli.command()
+@cli.command(short_help="Cross-validate several algorithms.")
 @DATA
 @click.argument("algorithms", nargs=-1, metavar="ALGORITHM...")
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True)
@@ -237,7 +237,7 @@ def compare(data, algorithms, folds, scoring, seed, jobs, read, scale, quiet, as
     )
 
 
-@cli.command()
+@cli.command(short_help="Double cross-validation with a search.")
 @DATA
 @algorithm
 @click.option(
@@ -306,7 +306,7 @@ def study(
     )
 
 
-@cli.command("list")
+@cli.command("list", short_help="The algorithms that are installed.")
 @as_json
 def list_(as_json):
     """Print every algorithm: its name, its package, a summary."""
@@ -320,7 +320,7 @@ def list_(as_json):
     return 0
 
 
-@cli.command()
+@cli.command(short_help="One algorithm: rules, parameters, source.")
 @click.argument("name")
 def describe(name):
     """Print an algorithm's rules, parameters with ranges, guarantees and source."""

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import re
 import sys
 
 
@@ -79,4 +80,25 @@ def live_progress(is_wanted):
         yield None
         return
     with Console(stderr=True).status("reading") as status:
-        yield lambda line: status.update(line.replace("[", r"\["))
+        gaps = {}
+        yield lambda line: status.update(_shortened(line, gaps).replace("[", r"\["))
+
+
+def _shortened(line, gaps):
+    """A line of progress as it fits a terminal, with the last gap proven.
+
+    Parameters
+    ----------
+    line : str
+        As `margins.solvers.history.progress` writes it, perhaps with a class before it.
+    gaps : dict of str
+        By class, those that lines before this one had; this one's is added.
+    """
+    found = re.match(r"(.*?)epoch (\d+) .*?(?:, gap (\S+))?$", line)
+    if found is None:
+        return line
+    which, epoch, gap = found.groups()
+    if gap is not None:
+        gaps[which] = gap
+    proven = f"gap {gaps[which]} proven" if which in gaps else "nothing proven yet"
+    return f"{which}epoch {epoch}, {proven}"

@@ -22,6 +22,8 @@ from margins.persistence.checks import check_state
 
 # What a fitted classifier holds, beside arrays.
 KINDS = (BaseMarginClassifier, Kernel, Loss, tuple)
+# Of scikit-learn, what skops does not list in every version: a list of columns in a ColumnTransformer.
+ALSO_TRUSTED = ("sklearn.compose._column_transformer._RemainderColsList",)
 
 
 def dump(classifier: BaseMarginClassifier | Pipeline, file: str | os.PathLike[str] | IO[bytes]) -> None:
@@ -164,6 +166,7 @@ def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:
         raise ValueError(
             f"{label} is no model file of skops, or is damaged: {_first_line(error)}"
         ) from error
+    trusted = trusted.union(ALSO_TRUSTED)
     unknown = [name for name in names if name not in trusted and not _is_ours(name)]
     if unknown:
         raise ValueError(

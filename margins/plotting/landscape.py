@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from margins.model_selection.intervals import corrected_interval, within_range
-from margins.model_selection.study import Study
+from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, within_range
+from margins.model_selection.study import Study, Table
 from margins.plotting.places import Places
 from margins.plotting.style import (
     BAND,
@@ -281,7 +281,7 @@ def _chosen(
     return x, y
 
 
-def _interval(table, metric, index):
+def _interval(table: Table, metric: str, index: int) -> ConfidenceInterval:
     """The corrected interval of the mean score of a setting."""
     n_train = [len(train) for train, _ in table.splits]
     n_test = [len(test) for _, test in table.splits]

@@ -1,7 +1,7 @@
 """Third-party plug-ins: pure and compiled packages, installed beside an installed margins.
 
-The packages are in tests/plugins; one more is the README's. All are installed into one temporary
-environment and run in other processes. Also here: the time and the imports of `import margins`.
+The packages are in tests/plugins; one more is that of docs/plug_in.md. All are installed into one
+temporary environment and run in other processes. Also: the time and the imports of `import margins`.
 """
 
 import doctest
@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from test_readme import blocks
+from test_readme import PLUG_IN, blocks
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = ROOT / "tests/plugins"
@@ -119,11 +119,11 @@ class Environment:
 
 
 def write_halving(folder):
-    """The README's package, from the README."""
+    """The package of docs/plug_in.md, from there."""
     folder.mkdir()
-    (source,) = [text for _, text in blocks("python") if not text.startswith(">>>")]
+    (source,) = [text for _, text in blocks("python", PLUG_IN) if not text.startswith(">>>")]
     (folder / "halving.py").write_text(source, encoding="utf-8")
-    (folder / "pyproject.toml").write_text(blocks("toml")[0][1], encoding="utf-8")
+    (folder / "pyproject.toml").write_text(blocks("toml", PLUG_IN)[0][1], encoding="utf-8")
 
 
 def write_other_headers(folder):
@@ -463,7 +463,7 @@ def test_functions_of_the_docs_are_those_that_are_installed_here():
 
 def test_every_plug_in_depends_on_the_distribution_not_on_the_other_project_named_margins():
     projects = [tomllib.loads((PLUGINS / name / "pyproject.toml").read_text()) for name in PACKAGES]
-    projects += [tomllib.loads(text) for _, text in blocks("toml")]
+    projects += [tomllib.loads(text) for _, text in blocks("toml", PLUG_IN)]
     assert len(projects) > 8
     for project in projects:
         assert project["project"]["name"].startswith("margins-")
