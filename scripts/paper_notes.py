@@ -55,8 +55,9 @@ intercept is penalised, with `intercept_scaling` the root of the mean of abs(x)^
 READINGS = """### What the paper leaves open
 
 Cells of the columns "nothing", "tau", "lambda" and "alpha" that are within, and the mean distance of
-the paper's figures from the mean of our draws, in percent and in spreads, under each reading
-(`scripts/paper_readings.py`).
+the paper's figures from the mean of our draws in units of their spread, under Figure 2 and under
+readings that differ from it in one respect (`scripts/paper_readings.py`). The tables above are drawn
+with the second.
 
 - **lambda is in units of eta.** A sample that has been added once counts 1 + lambda times in its own
   score; an update adds eta abs(x)^2 to it, so the offset is eta lambda abs(x)^2. Figure 2 adds

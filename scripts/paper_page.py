@@ -107,11 +107,11 @@ def svm_table(results):
 def readings_table(results):
     """How many cells every reading explains: str."""
     rows = [
-        [table, what, str(draws), f"{within} of {cells}", f"{points:.2f}", f"{score:.2f}"]
+        [table, what, str(draws), f"{within} of {cells}", f"{score:.2f}"]
         for table, readings in results.readings.items()
-        for what, (draws, within, cells, points, score) in readings.items()
+        for what, (draws, within, cells, score) in readings.items()
     ]
-    return markdown(["table", "reading", "draws", "within", "mean distance, %", "in spreads"], rows)
+    return markdown(["table", "reading", "draws", "within", "mean distance in spreads"], rows)
 
 
 def comparison_tables(results):
