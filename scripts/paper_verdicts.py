@@ -78,6 +78,13 @@ class Verdict:
         return WITHIN if inside else APART
 
 
+def together(verdicts):
+    """The mean of cells that share their draws, as one figure: Verdict."""
+    n_draws = min(len(verdict.values) for verdict in verdicts)
+    values = [statistics.fmean(verdict.values[draw] for verdict in verdicts) for draw in range(n_draws)]
+    return Verdict(statistics.fmean(verdict.paper for verdict in verdicts), values)
+
+
 def summary(verdicts):
     """How many cells are within, and how ours differ from the paper's: str."""
     run = [verdict for verdict in verdicts if len(verdict.values) > 1]

@@ -20,7 +20,7 @@ from noise_tolerance_draws import Draws, Reading, settings_of
 from noise_tolerance_studies import AVERAGINGS, Studies
 from paper_plan import Block, blocks_of
 from paper_results import Results
-from paper_verdicts import APART, NOT_RUN, ONE_DRAW, WITHIN, Verdict, summary
+from paper_verdicts import APART, NOT_RUN, ONE_DRAW, WITHIN, Verdict, summary, together
 from sklearn.model_selection import KFold
 
 SAMPLED = 10  # cells in a run
@@ -100,6 +100,11 @@ def test_draws_that_all_agree_hold_their_own_figure_alone():
     assert Verdict(95.4, [95.43, 95.43]).word == WITHIN
     assert Verdict(95.5, [95.43, 95.43]).word == APART
     assert Verdict(95.5, [95.43, 95.43]).score is None
+
+
+def test_cells_that_share_their_draws_have_a_verdict_together():
+    verdict = together([Verdict(70.0, [60.0, 62.0, 64.0]), Verdict(80.0, [70.0, 76.0])])
+    assert verdict.paper == 75 and verdict.values == [65, 69]
 
 
 def test_without_draws_nothing_is_judged():
