@@ -17,8 +17,8 @@ random data set. "ours" is the mean of several draws and their standard deviatio
 single figure has. A cell is *within* if the paper's figure could be one more draw: if it lies in
 the 95 % interval of one more draw, mean ± t s sqrt(1 + 1/n), or between the smallest and the
 largest of ours. So of a hundred cells about five are apart even if all is as in the paper, and
-cells of one data set are apart together, for they share its draw. The figures of few draws have
-wide intervals. *One draw*: no spread is known. *Not run*: no draw was made."""
+cells of one data set are apart together, for they share its draw. *Few draws*: fewer than
+four, which give no interval to speak of. *Not run*: no draw was made."""
 
 TITLES = {
     2: "[4], Table 2: relations on artificial data",

@@ -6,7 +6,7 @@ import paper_comparisons
 from noise_tolerance_draws import IN_FILE_ORDER
 from paper_cells import cells_of, parts_of, svm_cells
 from paper_notes import HEAD, INTRODUCTIONS, MAXIMUM_MARGIN, READINGS, SVM, TITLES
-from paper_verdicts import APART, NOT_RUN, ONE_DRAW, WITHIN, Verdict, summary, together
+from paper_verdicts import APART, FEW_DRAWS, NOT_RUN, WITHIN, Verdict, summary, together
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
 TABLES = (2, 3, 4, 5, 6, 7)
@@ -43,9 +43,9 @@ def overview(results):
     for table in TABLES:
         verdicts = verdicts_of(table, results)
         words = [verdict.word for verdict in verdicts]
-        counts = [str(words.count(word)) for word in (WITHIN, APART, ONE_DRAW, NOT_RUN)]
+        counts = [str(words.count(word)) for word in (WITHIN, APART, FEW_DRAWS, NOT_RUN)]
         rows.append([TITLES[table], str(len(words)), *counts, draws_of(verdicts)])
-    return markdown(["table", "cells", WITHIN, APART, ONE_DRAW, NOT_RUN, "draws"], rows)
+    return markdown(["table", "cells", WITHIN, APART, FEW_DRAWS, NOT_RUN, "draws"], rows)
 
 
 def draws_of(verdicts):

@@ -34,7 +34,7 @@ def command_line():
     option("--papers", nargs="+", choices=PAPERS, default=PAPERS, help="numbers of docs/algorithms.md")
     option("--tables", nargs="+", type=int, choices=TABLES, default=TABLES, help="of paper 4")
     option("--datasets", nargs="+", metavar="NAME", help="by file or paper (default: all present)")
-    option("--draws", type=int, metavar="N", help="of every block of paper 4 (default: as planned)")
+    option("--draws", type=int, metavar="N", help="at most, of each block of paper 4")
     option("--minutes", type=float, default=float("inf"), help="default: no limit")
     option("--n-jobs", type=int, default=1, metavar="N", help="threads; -1: all CPUs")
     option("--cache", type=Path, metavar="DIR", help="where parts of a draw are kept")
