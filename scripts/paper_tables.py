@@ -80,7 +80,11 @@ def estimate(blocks, results):
     """Processor minutes that are left, and those that all blocks take together: str."""
     rows = [
         [
-            *(block.key, block.group, str(len(results.seconds(block.key, block.group)))),
+            *(
+                block.key,
+                str(len(block.columns) or ""),
+                str(len(results.seconds(block.key, block.group))),
+            ),
             *(str(block.n_draws), f"{block.seconds(results):.1f}"),
             f"{block.seconds_left(results) / 60:.1f}",
         ]
