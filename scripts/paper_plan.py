@@ -80,7 +80,7 @@ class Block:
             return SVM_SECONDS
         name = self.name.split(",")[0]
         samples, features, problems = SIZES.get(name, ARTIFICIAL_SIZE)
-        models = len(settings_of(self.columns)) * problems
+        models = len(settings_of(self.columns or ("tau",))) * problems
         runs = {2: DEFAULT_RUN, 5: ADULT_RUN, 7: OPTIMIZATION_RUNS.get(name)}
         run = runs.get(self.table) or SEARCH_RUNS.get(name, DEFAULT_RUN)
         # Table 2: 30 sets with five times as many features; Table 5: sizes that add up to a fold.

@@ -70,7 +70,8 @@ def compare(papers, names, results, max_iter, end, say):
     for name in (name for name in present if names is None or name in names):
         for paper in (paper for paper in paper_comparisons.SCRIPTS if paper in papers):
             key = f"[{paper}]: {name}"
-            if key not in results.comparisons and time.monotonic() < end:
+            known = paper_comparisons.is_complete(results.comparisons.get(key, ()))
+            if not known and time.monotonic() < end:
                 results.comparisons[key] = paper_comparisons.measured(paper, name, max_iter)
                 results.save()
                 say(key)
