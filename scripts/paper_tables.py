@@ -34,7 +34,7 @@ def command_line():
     option("--papers", nargs="+", choices=PAPERS, default=PAPERS, help="numbers of docs/algorithms.md")
     option("--tables", nargs="+", type=int, choices=TABLES, default=TABLES, help="of paper 4")
     option("--datasets", nargs="+", metavar="NAME", help="by file or paper (default: all present)")
-    option("--draws", type=int, metavar="N", help="of every block of paper 4 (default: as planned)")
+    option("--draws", type=int, metavar="N", help="at most, of each block of paper 4")
     option("--minutes", type=float, default=float("inf"), help="default: no limit")
     option("--n-jobs", type=int, default=1, metavar="N", help="threads; -1: all CPUs")
     option("--cache", type=Path, metavar="DIR", help="where parts of a draw are kept")
@@ -70,7 +70,8 @@ def compare(papers, names, results, max_iter, end, say):
     for name in (name for name in present if names is None or name in names):
         for paper in (paper for paper in paper_comparisons.SCRIPTS if paper in papers):
             key = f"[{paper}]: {name}"
-            if key not in results.comparisons and time.monotonic() < end:
+            known = paper_comparisons.is_complete(results.comparisons.get(key, ()))
+            if not known and time.monotonic() < end:
                 results.comparisons[key] = paper_comparisons.measured(paper, name, max_iter)
                 results.save()
                 say(key)
@@ -80,7 +81,11 @@ def estimate(blocks, results):
     """Processor minutes that are left, and those that all blocks take together: str."""
     rows = [
         [
-            *(block.key, block.group, str(len(results.seconds(block.key, block.group)))),
+            *(
+                block.key,
+                str(len(block.columns) or ""),
+                str(len(results.seconds(block.key, block.group))),
+            ),
             *(str(block.n_draws), f"{block.seconds(results):.1f}"),
             f"{block.seconds_left(results) / 60:.1f}",
         ]

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from scipy.special import stdtrit
 
 ROUNDING = 0.05  # half a unit of the last digit that the paper prints, in percent
-NOT_RUN, ONE_DRAW, WITHIN, APART = "not run", "one draw", "within", "apart"
+NOT_RUN, FEW_DRAWS, WITHIN, APART = "not run", "few draws", "within", "apart"
+LEAST = 4  # draws: of fewer the interval holds almost anything
 
 
 @dataclass(frozen=True)
@@ -71,28 +72,39 @@ class Verdict:
         """One of the four words: str."""
         if not self.values:
             return NOT_RUN
-        if len(self.values) == 1:
-            return ONE_DRAW
+        if len(self.values) < LEAST:
+            return FEW_DRAWS
         low, high = min(self.values) - self.rounding, max(self.values) + self.rounding
         inside = low <= self.paper <= high or abs(self.paper - self.mean) <= self.half_width
         return WITHIN if inside else APART
 
 
+def together(verdicts):
+    """The mean of cells that share their draws, as one figure: Verdict."""
+    n_draws = min(len(verdict.values) for verdict in verdicts)
+    values = [statistics.fmean(verdict.values[draw] for verdict in verdicts) for draw in range(n_draws)]
+    return Verdict(statistics.fmean(verdict.paper for verdict in verdicts), values)
+
+
+def difference(verdicts):
+    """The mean of ours - paper: float."""
+    return statistics.fmean(verdict.mean - verdict.paper for verdict in verdicts)
+
+
 def summary(verdicts):
     """How many cells are within, and how ours differ from the paper's: str."""
-    run = [verdict for verdict in verdicts if len(verdict.values) > 1]
-    single = sum(verdict.word == ONE_DRAW for verdict in verdicts)
+    judged = [verdict for verdict in verdicts if verdict.word in (WITHIN, APART)]
+    few = [verdict for verdict in verdicts if verdict.word == FEW_DRAWS]
     missing = sum(verdict.word == NOT_RUN for verdict in verdicts)
     said = []
-    if run:
-        within = sum(verdict.word == WITHIN for verdict in run)
-        mean = statistics.fmean(verdict.mean - verdict.paper for verdict in run)
+    if judged:
+        within = sum(verdict.word == WITHIN for verdict in judged)
         said.append(
-            f"{within} of {len(run)} cells within ({100 * within / len(run):.0f} %); ours - paper is "
-            f"{mean:+.2f} on average"
+            f"{within} of {len(judged)} cells within ({100 * within / len(judged):.0f} %); ours - paper "
+            f"is {difference(judged):+.2f} on average"
         )
-    if single:
-        said.append(f"{single} with one draw")
+    if few:
+        said.append(f"{len(few)} of few draws; ours - paper is {difference(few):+.2f} on average")
     if missing:
         said.append(f"{missing} not run")
     return "; ".join(said) + "."

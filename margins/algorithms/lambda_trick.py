@@ -11,6 +11,10 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
     it is added, so that noisy samples soon cause no more updates. Predictions have no offset. The trick
     approximates the 2-norm soft margin, which is a finite C.
 
+    An update adds eta K(x, x) to the score of its sample, so that lam / eta is the offset in units of
+    updates. The offset is that of the paper's Figure 2; its tables are those of an offset of eta times
+    their lambda (docs/papers.md).
+
     **Source**: Khardon & Wachman (2007), section 2.2; Kowalczyk, Smola & Williamson (2001).
 
     See Also
