@@ -246,7 +246,7 @@ def test_an_interrupt_ends_it_soon(ctrl_c, problem):
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     delays = []
     try:
-        for seconds in (0.8, 1.0, 1.2):  # in whatever is then computed
+        for seconds in (0.8, 1.0, 1.2):  # whichever part runs then
             begin = time.perf_counter()
             with pytest.raises(KeyboardInterrupt):
                 signal.setitimer(signal.ITIMER_REAL, seconds)
