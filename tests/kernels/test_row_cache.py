@@ -1,4 +1,4 @@
-"""Cached rows of a kernel matrix: order of sums, storages, rows that are computed because they may be read."""
+"""Cached rows of a kernel matrix: order of sums, storages, rows that are computed in advance."""
 
 import numpy as np
 import pytest
