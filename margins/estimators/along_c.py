@@ -8,7 +8,7 @@ What does not depend on C is computed once: rows, squared norms, labels, kernel 
 y_k y_k^T in the Hessians of Newton steps. A fit begins from the last one: Newton steps from its weight
 vector, whose dual variables follow from it; the other solvers from its dual variables, multiplied with
 their upper bounds or, where there are none, as they are. All of these are feasible for any C, so every
-certificate is one of its own problem, whatever the start was worth.
+certificate is one of its own problem, wherever it began.
 """
 
 import copy
