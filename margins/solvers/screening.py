@@ -65,8 +65,8 @@ def screened(loss, margins, sqnorms, primal, dual):
     Parameters
     ----------
     loss : margins.losses.Loss
-        One that is finite. Beyond margin 1 it must be 0; samples before it are screened only if it is not
-        smooth and has upper bounds, as the hinge loss.
+        One that is finite. Beyond margin 1 it must be 0; samples before it are screened only if it is
+        not smooth and has upper bounds, as the hinge loss.
     margins : ndarray of float64, shape (m,)
         w.y_k, the intercept included.
     sqnorms : ndarray of float64, shape (m,)
