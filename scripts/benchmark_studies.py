@@ -1,10 +1,10 @@
 """Double cross-validation as one call, against scikit-learn's nested search: seconds in one run.
 
 Ours: `double_cross_validation` of the perceptron with margins over tau x alpha_bound, 49 settings, or
-tau alone, 7. Theirs: `cross_validate` of a `GridSearchCV` of `Perceptron` over as many values of alpha. Both make the same
-number of fits, 10 x 10 folds and 100 epochs (ours end earlier if an epoch makes no update; on these
-data, raw as in Khardon & Wachman (2007), none does), with the same number of threads or processes. The
-data are wdbc: from the folder that MARGINS_DATA names or, without it, from scikit-learn.
+tau alone, 7. Theirs: `cross_validate` of a `GridSearchCV` of `Perceptron` over as many values of alpha.
+Both make the same number of fits, 10 x 10 folds and 100 epochs (ours end earlier if an epoch makes no
+update; on these data, raw as in Khardon & Wachman (2007), none does), with the same number of threads or
+processes. The data are wdbc: from the folder that MARGINS_DATA names or, without it, from scikit-learn.
 
 scikit-learn's n_jobs can stand at the inner or at the outer call; at the outer one it has fewer and
 longer tasks, which is faster. Its processes are started before the clock is.

@@ -127,7 +127,8 @@ class TrainingSet:
         n_samples = len(whole.codes)
         if self.is_kernel:
             all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
-            all_codes[kept], all_weights[kept] = codes, weight
+            all_codes[kept] = codes
+            np.add.at(all_weights, kept, weight)  # a sample that a fold repeats counts as often
             samples = Samples(whole.X, all_codes, all_weights, np.arange(n_samples), n_samples)
             return TrainingSet(estimator, samples, self.rows, None, self.sqnorms)
         samples = Samples(None, codes, weight, kept, n_samples)
