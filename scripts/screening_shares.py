@@ -1,4 +1,4 @@
-"""How many samples a certificate settles along C (`margins.solvers.screening`): shares, in percent.
+"""How many samples a certificate screens along C (`margins.solvers.screening`): shares, in percent.
 
 For every C of a path, before the fit, by the solution for the C before, and after it, by its own
 certificate. Screening pays only if the shares before are large: after the fit nothing is left to do.
@@ -14,7 +14,7 @@ import margins
 from margins.data.validation import validate_samples
 from margins.estimators.along_c import TrainingSet
 from margins.kernels import LINEAR
-from margins.solvers.screening import settled, settled_by
+from margins.solvers.screening import screened, screened_by
 
 EPS = 1e-3
 
@@ -43,8 +43,8 @@ def shares(X, y, loss, Cs):
             margins_before, sqnorm, before, C = last.pop()
             primal = 0.5 * sqnorm + run.loss.value(margins_before)
             dual = best_dual(run.loss, before, fitted.C / C)
-            start = settled(run.loss, margins_before, run.data.ordinary_sqnorms, primal, dual)
-            found.append((fitted.C, start.share, settled_by(run).share))
+            start = screened(run.loss, margins_before, run.data.ordinary_sqnorms, primal, dual)
+            found.append((fitted.C, start.share, screened_by(run).share))
         products = run.primal_scale * run.products
         sqnorm = run.primal_scale**2 * run.hypothesis.ordinary_sqnorm(run.data)
         last.append((products, sqnorm, run, fitted.C))

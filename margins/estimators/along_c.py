@@ -8,7 +8,7 @@ What does not depend on C is computed once: rows, squared norms, labels, kernel 
 y_k y_k^T in the Hessians of Newton steps. A fit begins from the last one: Newton steps from its weight
 vector, whose dual variables follow from it; the other solvers from its dual variables, multiplied with
 their upper bounds or, where there are none, as they are. All of these are feasible for any C, so every
-certificate is one of its own problem, whatever the start was worth.
+certificate is one of its own problem, wherever it began.
 """
 
 import copy
@@ -127,7 +127,8 @@ class TrainingSet:
         n_samples = len(whole.codes)
         if self.is_kernel:
             all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
-            all_codes[kept], all_weights[kept] = codes, weight
+            all_codes[kept] = codes
+            np.add.at(all_weights, kept, weight)  # a sample that a fold repeats counts as often
             samples = Samples(whole.X, all_codes, all_weights, np.arange(n_samples), n_samples)
             return TrainingSet(estimator, samples, self.rows, None, self.sqnorms)
         samples = Samples(None, codes, weight, kept, n_samples)

@@ -22,9 +22,10 @@ from margins.estimators.exclusive import exclusive
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.names import Caller
 from margins.estimators.path import grid_of
+from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_of
-from margins.losses import Loss
+from margins.losses import LOSSES, Loss
 from margins.model_selection.folds import folds_of, listed
 from margins.model_selection.path_scores import FoldFit, scores_along_c
 from margins.model_selection.scoring import Scoring
@@ -195,6 +196,11 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
         folds = folds_of(cv, X, y, groups, "cv", caller)
         estimator.classes_, estimator.n_features_in_ = self.classes_, self.n_features_in_
         estimator.kernel_ = kernel_of(estimator, X)
+        if estimator.kernel_ != LINEAR and self.loss not in (*LOSSES, *LOSSES.values()):
+            raise ValueError(
+                f"loss of {caller} must be {' or '.join(map(repr, LOSSES))} with a kernel other than "
+                f"'linear': folds share its rows by penalties of 0. Got {self.loss!r}."
+            )
         n_samples = len(codes)
         samples = Samples(X, codes, 1.0, np.arange(n_samples), n_samples)
         order = np.argsort(Cs, kind="stable")

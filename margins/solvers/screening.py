@@ -17,10 +17,10 @@ by the optimality condition that alpha*_k is minus a subgradient of the loss at 
 for every loss with h_k = 0 beyond margin 1; the second for a loss of constant slope before it, such as
 the hinge loss, and not for the squared hinge loss, whose dual variable there is 2 C_k (1 - w*.y_k).
 
-A settled sample leaves the problem: with alpha*_k = 0 it is dropped, with alpha*_k = U_k its U_k y_k is
+A screened sample leaves the problem: with alpha*_k = 0 it is dropped, with alpha*_k = U_k its U_k y_k is
 a constant vector. The optimum of what is left is that of all samples.
 
-Solvers do not use it: where it settles many samples, a fit is about to end (docs/paths.md).
+Solvers do not use it: where it screens many samples, a fit is about to end (docs/paths.md).
 
 **Source**: Shibagaki, Karasuyama, Hatano & Takeuchi (2016), Simultaneous safe screening of features and
 samples in doubly sparse modeling; Ndiaye, Fercoq, Gramfort & Salmon (2017), Gap safe screening rules for
@@ -32,11 +32,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Products and bounds of certificates are exact to this share: a sample within it is not settled.
+# Products and bounds of certificates are exact to this share: a sample within it is not screened.
 ROUNDING = 1e-9
 
 
-class Settled(NamedTuple):
+class Screened(NamedTuple):
     """Samples whose dual variables at the optimum are known.
 
     Attributes
@@ -55,18 +55,18 @@ class Settled(NamedTuple):
 
     @property
     def share(self):
-        """The share of the samples that is settled: float."""
+        """The share of the samples that is screened: float."""
         return float(np.mean(self.at_zero | self.at_upper))
 
 
-def settled(loss, margins, sqnorms, primal, dual):
-    """The samples that a certificate settles.
+def screened(loss, margins, sqnorms, primal, dual):
+    """The samples that a certificate screens.
 
     Parameters
     ----------
     loss : margins.losses.Loss
-        One that is finite. Beyond margin 1 it must be 0; samples before it are settled only if it is not
-        smooth and has upper bounds, as the hinge loss.
+        One that is finite. Beyond margin 1 it must be 0; samples before it are screened only if it is
+        not smooth and has upper bounds, as the hinge loss.
     margins : ndarray of float64, shape (m,)
         w.y_k, the intercept included.
     sqnorms : ndarray of float64, shape (m,)
@@ -78,7 +78,7 @@ def settled(loss, margins, sqnorms, primal, dual):
 
     Returns
     -------
-    Settled
+    Screened
 
     Raises
     ------
@@ -90,12 +90,12 @@ def settled(loss, margins, sqnorms, primal, dual):
     >>> import numpy as np
     >>> from margins.losses import Hinge
     >>> margins, sqnorms = np.array([1.5, 0.9, -2.0]), np.ones(3)
-    >>> found = settled(Hinge(C=1.0), margins, sqnorms, primal=3.2, dual=3.18)
+    >>> found = screened(Hinge(C=1.0), margins, sqnorms, primal=3.2, dual=3.18)
     >>> found.at_zero.tolist(), found.at_upper.tolist()
     ([True, False, False], [False, False, True])
     """
     if not loss.is_finite:
-        raise ValueError("loss of settled must be finite. Got the hard margin.")
+        raise ValueError("loss of screened must be finite. Got the hard margin.")
     excess = max(primal - dual, 0.0) + ROUNDING * abs(primal)
     radius = math.sqrt(2 * excess) if math.isfinite(excess) else math.inf
     with np.errstate(invalid="ignore"):
@@ -105,11 +105,11 @@ def settled(loss, margins, sqnorms, primal, dual):
         at_upper = margins + reach < 1
     else:
         at_upper = np.zeros(len(margins), dtype=bool)
-    return Settled(at_zero, at_upper, radius)
+    return Screened(at_zero, at_upper, radius)
 
 
-def settled_by(run):
-    """The samples that the certificate of a run settles.
+def screened_by(run):
+    """The samples that the certificate of a run screens.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def settled_by(run):
 
     Returns
     -------
-    Settled
+    Screened
     """
     margins = run.primal_scale * run.products
     certificate = run.certificate
-    return settled(run.loss, margins, run.data.ordinary_sqnorms, certificate.primal, certificate.dual)
+    return screened(run.loss, margins, run.data.ordinary_sqnorms, certificate.primal, certificate.dual)

@@ -236,7 +236,7 @@ class RunState:
             bias = math.sqrt(self.data.sqrho) * factor * weights.label_sum
             combination = np.append(combination, bias)
         self.weights.assign(self.data, np.minimum(factor * weights.dual, upper), combination)
-        self.certify(factor * before.products)
+        self._certify(factor * before.products)
         self.is_warm = self.weights.dual_sum > 0
 
     def release(self):
@@ -275,9 +275,12 @@ class RunState:
         self._forget_dual_unless(before)
         return True
 
-    def certify(self, products=None):
-        """Compute the certificate of the hypothesis as it is: one pass over all samples, unless its
-        products with them are known."""
+    def certify(self):
+        """Compute the certificate of the hypothesis as it is: one pass over all samples."""
+        self._certify()
+
+    def _certify(self, products=None):
+        """The same; no pass if the products of the hypothesis are known."""
         self.products = None  # so that memory holds only one such array at a time
         bounds, self.products = bounds_of(
             self.hypothesis,

@@ -138,6 +138,7 @@ def test_the_tables_of_the_run_name_what_algorithms_may_use():
     named = {name for cell, _ in rows("The run") for name in re.findall(r"`(\w+)", cell)}
     of_the_driver = {
         "train",
+        "release",
         "limit_time",
         "report_of_part",
         "begin_phase",
@@ -166,7 +167,7 @@ def test_parts_of_what_the_run_has_are_named_as_they_are():
 
 def test_methods_of_the_run_have_the_parameters_of_the_table():
     methods = [cell.strip("`") for cell, _ in rows("The run") if cell.endswith(")`")]
-    assert len(methods) == 10
+    assert len(methods) == 11
     for method in methods:
         name, _, parameters = method.rstrip(")").partition("(")
         expected = [parameter for parameter in parameters.split(", ") if parameter]

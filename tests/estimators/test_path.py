@@ -145,6 +145,6 @@ def test_an_integer_stands_for_the_grid_of_scikit_learn():
 
 
 @pytest.mark.parametrize("name", ["C", "warm_start", "max_time"])
-def test_parameters_that_a_path_has_no_use_for_are_refused(name):
+def test_parameters_that_a_path_has_no_use_for_are_errors(name):
     with pytest.raises(TypeError, match=f"svm_path does not take '{name}'"):
         margins.svm_path(*tumours(), 3, **{name: 1})

@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, Stra
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import margins
+from margins.losses import Hinge
 
 CS = [200.0, 0.01, 1.0]
 SETTINGS = [
@@ -118,8 +119,6 @@ def test_any_metric_scores_the_test_sets(scoring, kernel):
 def test_folds_may_overlap_repeat_and_leave_out_samples(kernel):
     X, y = tumours()
     folds = [([*range(0, 200, 2), 4, 4], range(1, 100, 2)), (np.arange(250) > 20, np.arange(20))]
-    if kernel != "linear":
-        folds[0] = (range(0, 200, 2), folds[0][1])
     params = {"eps": 1e-4, "kernel": kernel, "gamma": 0.5, "random_state": 0}
     found = margins.MarginClassifierCV(Cs=CS, cv=folds, **params).fit(X, y)
     for fold, (train, test) in enumerate(folds):
@@ -186,6 +185,27 @@ def test_no_row_is_copied_for_a_fold(monkeypatch):
 
     monkeypatch.setattr(sparse.csr_matrix, "__getitem__", refuse)
     margins.MarginClassifierCV(Cs=3, cv=3, refit=False).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_precomputed_kernel_matrix_is_split_by_rows_and_columns(loss):
+    X, y = tumours()
+    params = {"loss": loss, "eps": 1e-4, "kernel": "precomputed", "random_state": 0}
+    K = X @ X.T
+    found = margins.MarginClassifierCV(Cs=CS, cv=3, **params).fit(K, y)
+    search = GridSearchCV(margins.MarginClassifier(**params), {"C": CS}, cv=3).fit(K, y)
+    assert_allclose(found.scores_.mean(axis=0), search.cv_results_["mean_test_score"], atol=0.01)
+
+
+def test_losses_of_plug_ins_need_a_linear_kernel():
+    class Own(Hinge):
+        name = "own"
+
+    X, y = tumours()
+    found = margins.MarginClassifierCV(Cs=[1.0], cv=3, loss=Own).fit(X, y)
+    assert all(problem.converged for fold in found.fold_fits_ for [problem] in fold)
+    with pytest.raises(ValueError, match="must be 'squared_hinge' or 'hinge' with a kernel other than"):
+        margins.MarginClassifierCV(Cs=[1.0], cv=3, loss=Own, kernel="rbf").fit(X, y)
 
 
 def test_without_refit_C_is_selected_and_nothing_predicts():

@@ -39,13 +39,13 @@ def test_windows_are_those_of_one_series():
     assert np.mean(y == 1) == pytest.approx(0.1, abs=0.01)
 
 
-def test_unknown_names_are_refused(capsys):
+def test_unknown_names_are_errors(capsys):
     with pytest.raises(SystemExit):
         script.main(["nothing"])
     assert "names must be of a9a, windows" in capsys.readouterr().err
 
 
-def test_shares_of_settled_samples_are_shares(capsys):
+def test_shares_of_screened_samples_are_shares(capsys):
     report = screening_shares.main(["--quick", "--n-cs", "4"])
     assert set(report) == {("windows", "squared_hinge"), ("windows", "hinge")}
     for rows in report.values():

@@ -1,4 +1,4 @@
-"""Screening: no sample is ever settled wrongly, and near the optimum most are settled."""
+"""Screening: no sample is ever screened wrongly, and near the optimum most are screened."""
 
 import dataclasses
 import math
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from margins.losses import HardMargin, Hinge, SquaredHinge
-from margins.solvers.screening import ROUNDING, settled
+from margins.solvers.screening import ROUNDING, screened
 
 # Of dual variables of the optimum, relative to the largest penalty.
 SLACK = 1e-5
@@ -56,7 +56,7 @@ def optimum(data, C, loss):
     distance=st.sampled_from([0.0, 1e-4, 1e-2, 0.3]),
     seed=st.integers(0, 99),
 )
-def test_no_sample_is_settled_wrongly(problem, loss, distance, seed):
+def test_no_sample_is_screened_wrongly(problem, loss, distance, seed):
     problem = dataclasses.replace(problem, loss=loss)
     data, C = problem.data, problem.C_k
     alpha = optimum(data, C, loss)
@@ -68,7 +68,7 @@ def test_no_sample_is_settled_wrongly(problem, loss, distance, seed):
     if loss == "hinge":
         dual = np.minimum(dual, C)
     objects = {"squared_hinge": SquaredHinge, "hinge": Hinge}
-    found = settled(
+    found = screened(
         objects[loss](C),
         data @ w,
         np.sum(data**2, axis=1),
@@ -86,25 +86,25 @@ def test_no_sample_is_settled_wrongly(problem, loss, distance, seed):
     assert np.all(margins[found.at_upper] <= 1 + SLACK)
 
 
-def test_at_the_optimum_all_samples_off_the_margin_are_settled():
+def test_at_the_optimum_all_samples_off_the_margin_are_screened():
     X, y = np.array([[-3.0], [-1.0], [1.0], [4.0]]), np.array([-1, -1, 1, 1])
     data, C = X * y[:, None], np.full(4, 0.1)
     alpha = optimum(data, C, "hinge")
     w = alpha @ data
     primal = 0.5 * w @ w + C @ np.maximum(1 - data @ w, 0)
-    found = settled(Hinge(C), data @ w, np.sum(data**2, axis=1), primal, primal)
+    found = screened(Hinge(C), data @ w, np.sum(data**2, axis=1), primal, primal)
     off = np.abs(data @ w - 1) > 1e-3
     np.testing.assert_array_equal(found.at_zero | found.at_upper, off)
     assert found.share == off.mean() and found.at_upper.any()
     assert found.radius == pytest.approx(math.sqrt(2 * ROUNDING * primal))
 
 
-def test_without_a_proof_nothing_is_settled():
+def test_without_a_proof_nothing_is_screened():
     margins, sqnorms = np.array([-5.0, 5.0]), np.ones(2)
     for primal, dual in ((math.inf, 0.0), (100.0, 0.0)):
-        assert settled(Hinge(1.0), margins, sqnorms, primal, dual).share == 0
+        assert screened(Hinge(1.0), margins, sqnorms, primal, dual).share == 0
 
 
 def test_the_hard_margin_has_no_ball():
     with pytest.raises(ValueError, match="must be finite. Got the hard margin"):
-        settled(HardMargin(), np.ones(1), np.ones(1), 1.0, 1.0)
+        screened(HardMargin(), np.ones(1), np.ones(1), 1.0, 1.0)
