@@ -160,8 +160,8 @@ class MarginClassifier(PartitionsMixin, DualWarmStartMixin, BaseMarginClassifier
         self._check_parameters()
         if takes_partitions(self, X):
             raise ValueError(
-                f"X of {self._display_name('explain')} must be in memory. Got a {type(X).__name__}, which "
-                "fit reads in partitions, by Newton steps; there is nothing to choose."
+                f"X of {self._display_name('explain')} must be in memory. Got a {type(X).__name__}, "
+                "which fit reads in partitions, by Newton steps; there is nothing to choose."
             )
         # On a clone, so that fitted attributes are neither set nor lost.
         copied = type(self)(**self.get_params(deep=False))

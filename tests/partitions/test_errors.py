@@ -106,7 +106,7 @@ def test_labels_in_memory_are_required_as_before():
 
 
 def test_there_is_no_plan_to_explain():
-    with pytest.raises(ValueError, match="X of .*explain.* must be in memory. Got a Chunks, which fit reads"):
+    with pytest.raises(ValueError, match="X of .*explain.* must be in memory. Got a Chunks"):
         margins.MarginClassifier().explain(chunks_of(X, Y, 2), None)
 
 
