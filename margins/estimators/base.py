@@ -167,9 +167,7 @@ class BaseMarginClassifier(
         raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
 
     @with_callbacks
-    def fit(
-        self, X: MatrixLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train, and compute certificates.
 
         Parameters
@@ -178,8 +176,7 @@ class BaseMarginClassifier(
             float32, float64 and CSR are used without a copy, in any memory layout; anything else is
             converted.
         y : array-like, shape (n_samples,)
-            Labels of any type, of at least two classes. None only where X holds them, as
-            `margins.data.chunks.Chunks` do.
+            Labels of any type, of at least two classes.
         sample_weight : array-like of float, shape (n_samples,), optional
             Multiplies C of every sample. Samples of weight 0 are left out.
 
@@ -355,6 +352,8 @@ class BaseMarginClassifier(
         """The rows that a run accesses: of X, or of its kernel matrix."""
         return self.kernel_.rows(X, self.cache_size)
 
+    # Frames between `fit` and its caller, where warnings are placed.
+    _frames = 0
     # True: a zero row is no error, also without intercept and slack terms.
     _takes_zero_rows = False
     # The threshold of the first hypothesis, in units of updates.
@@ -417,7 +416,7 @@ class BaseMarginClassifier(
             if not run.converged:
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 text = not_converged(self, run, which)
-                warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES)
+                warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES + self._frames)
 
 
 class restored_on_error:

@@ -8,7 +8,7 @@ from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_o
 from margins.data.validation import validate_samples
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import positive_codes
-from margins.estimators.partitioned import PartitionsMixin
+from margins.estimators.partitioned import PartitionsMixin, takes_partitions
 from margins.estimators.warm_start import DualWarmStartMixin
 from margins.kernels import LINEAR
 from margins.kernels.gram import gram_rows
@@ -159,6 +159,11 @@ class MarginClassifier(PartitionsMixin, DualWarmStartMixin, BaseMarginClassifier
         'unlearning + newton + conjugate'
         """
         self._check_parameters()
+        if takes_partitions(self, X):
+            raise ValueError(
+                f"X of {self._display_name('explain')} must be in memory. Got a {type(X).__name__}, "
+                "which fit reads in partitions, by Newton steps; there is nothing to choose."
+            )
         # On a clone, so that fitted attributes are neither set nor lost.
         copied = type(self)(**self.get_params(deep=False))
         return copied._explain(X, y, sample_weight, self._is_warm)

@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,6 +17,11 @@ from margins.estimators.multiclass import seeds_of
 from margins.kernels import LINEAR
 from margins.partitions.fit import Limits, Request, fit_partitions
 from margins.partitions.sources import dask_parts, executor_of, is_large_map
+
+if TYPE_CHECKING:
+    from margins.estimators.base import BaseMarginClassifier as Fitting
+else:
+    Fitting = object  # the classifier that inherits the mixin is one
 
 
 class FittedSamples(NamedTuple):
@@ -97,7 +102,7 @@ def fit_in_partitions(estimator, X, y, sample_weight):
         if not run.converged:
             which = "" if len(runs) == 1 else f" for class {scanned.classes.tolist()[index]!r}"
             text = not_converged(estimator, run, which)
-            warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES)
+            warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES + estimator._frames)
 
 
 def by_blocks(X, function, dtype, n_columns=None):
@@ -152,8 +157,43 @@ def _right(estimator, X, y, weight=None):
     return float(weight @ is_right), float(weight.sum())
 
 
-class PartitionsMixin:
+class PartitionsMixin(Fitting):
     """Fits and predictions of samples in partitions, of a classifier that fits others in memory."""
+
+    _frames = 1
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train, and compute certificates.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, array or data frame of dask, or Chunks, (n_samples, n_features)
+            float32, float64 and CSR are used without a copy, in any memory layout; anything else is
+            converted. Samples that are not in memory together stay where they are: see
+            `margins.data.chunks.Chunks`.
+        y : array-like, or array or series of dask, shape (n_samples,)
+            Labels of any type, of at least two classes. None only with chunks, which hold them.
+        sample_weight : like y, optional
+            Multiplies C of every sample. Samples of weight 0 are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not allowed; before any training, or, of chunks, when the one
+            that is not allowed is first read.
+        RuntimeError
+            If the estimator is in use by another thread.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ends before its accuracy is proven; it states the certificate reached.
+        """
+        return super().fit(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
         if takes_partitions(self, X):
@@ -161,7 +201,7 @@ class PartitionsMixin:
         else:
             super()._fit(X, y, sample_weight)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
 
         Parameters
@@ -181,7 +221,7 @@ class PartitionsMixin:
         scores = super().decision_function
         return by_blocks(X, scores, np.float64, None if n_problems == 1 else n_problems)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """The class with the largest score; for two classes, the second if its score is positive.
 
         Parameters
@@ -198,7 +238,7 @@ class PartitionsMixin:
         check_is_fitted(self)
         return by_blocks(X, super().predict, self.classes_.dtype)
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy: the share of the samples whose class is predicted.
 
         Parameters

@@ -105,6 +105,11 @@ def test_labels_in_memory_are_required_as_before():
         margins.MarginClassifier().fit(X)
 
 
+def test_there_is_no_plan_to_explain():
+    with pytest.raises(ValueError, match="X of .*explain.* must be in memory. Got a Chunks"):
+        margins.MarginClassifier().explain(chunks_of(X, Y, 2), None)
+
+
 def test_callbacks_observe_fits_in_memory_alone():
     classifier = margins.MarginClassifier()
     classifier._skl_callbacks = [object()]  # as set_callbacks leaves them
