@@ -9,6 +9,7 @@ call an algorithm better. Bars join those that differ by less.
 
 import warnings
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import make_classification
 
 import margins
@@ -30,7 +31,9 @@ for seed in range(12):
         for name in NAMES
     }
 ranking = rank(studies)
-RanksDisplay.from_ranking(ranking)
+_, ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
+RanksDisplay.from_ranking(ranking, ax=ax)
+plt.show()
 
 # %%
 # Friedman's test says whether the mean ranks differ by more than chance at all:
