@@ -54,6 +54,7 @@ html_title = "margins"
 html_static_path = ["_static"]
 html_css_files = ["margins.css"]
 html_show_sourcelink = False
+html_sidebars = {"*": []}  # of pages that have no others below them
 html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",

@@ -55,12 +55,35 @@ def _is_number(value):
     return type(value) in (int, float)
 
 
-def train(source, name, parameters, show=None):
-    """Train as `margins.MarginClassifier` does, without importing it.
+def serves(source, name, parameters):
+    """True if samples and parameters are of the usual kind, so that `train` may be called.
 
     Parameters
     ----------
     source : margins.cli.samples.Source
+    name : str
+        Of the algorithm.
+    parameters : dict
+    """
+    is_usual = all(key in ALLOWED and ALLOWED[key](value) for key, value in parameters.items())
+    return name == "auto" and is_usual and not source.is_table
+
+
+def read(source):
+    """The samples of a usual fit, read as its first step: margins.data.svmlight.CsrArrays."""
+    # No BLAS is called; to create its threads takes a quarter of the time of small fits.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from margins.cli.samples import read_arrays
+
+    return read_arrays(source)
+
+
+def train(arrays, name, parameters, show=None):
+    """Train as `margins.MarginClassifier` does, without importing it.
+
+    Parameters
+    ----------
+    arrays : margins.data.svmlight.CsrArrays
     name : str
         Of the algorithm.
     parameters : dict
@@ -73,30 +96,15 @@ def train(source, name, parameters, show=None):
         As `margins.cli.training` has it: the report, the contents of the model file, warnings. None: the
         classifier itself is to be used.
     """
-    is_usual = name == "auto" and all(
-        key in ALLOWED and ALLOWED[key](value) for key, value in parameters.items()
-    )
-    if not is_usual or source.is_table:
-        return None
-    # No BLAS is called; to create its threads takes a quarter of the time of small fits.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from margins.cli.samples import read_arrays
-
-    started = time.perf_counter()
-    arrays = read_arrays(source)
-    read = time.perf_counter()
     if len(arrays.values) > MOST_ELEMENTS and parameters.get("solver") != "conjugate":
         return None
+    started = time.perf_counter()
     model = fitted(arrays, {**DEFAULTS, **parameters}, show)
     if model is None:
         return None
     trained = time.perf_counter()
     contents = model.contents()
-    seconds = {
-        "reading": read - started,
-        "training": trained - read,
-        "writing": time.perf_counter() - trained,
-    }
+    seconds = {"training": trained - started, "writing": time.perf_counter() - trained}
     return model.report(name, parameters, arrays.shape, seconds), contents, []
 
 

@@ -27,16 +27,30 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
         The exit code.
     """
     from margins.cli import direct
+    from margins.cli.models import make_classifier
+    from margins.cli.samples import Samples, matrix_of, read_samples
 
     check_writable(path)
     with live_progress(not quiet) as show:
-        trained = direct.train(source, name, parameters, show) if not scale else None
+        started = time.perf_counter()
+        if not scale and direct.serves(source, name, parameters):
+            classifier, samples = None, direct.read(source)
+        else:
+            classifier = make_classifier(
+                name, parameters
+            )  # errors of parameters come before those of files
+            samples = read_samples(source)
+        reading = time.perf_counter() - started
+        trained = None if classifier is not None else direct.train(samples, name, parameters, show)
         if trained is None:
-            trained = _train(source, name, parameters, scale, show)
+            if classifier is None:
+                classifier, samples = make_classifier(name, parameters), Samples(*matrix_of(samples))
+            trained = _train(classifier, samples, source, name, parameters, scale, show)
     report, contents, messages = trained
     started = time.perf_counter()
     write_whole(path, contents)
     report["seconds"]["writing"] += time.perf_counter() - started
+    report["seconds"] = {"reading": reading, **report["seconds"]}
     report["model"] = path
     for message in messages:
         note(f"warning: {message}")
@@ -47,26 +61,18 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
     return DONE if report["converged"] else NOT_PROVEN
 
 
-def _train(source, name, parameters, scale, show):
+def _train(classifier, samples, source, name, parameters, scale, show):
     """Train by the classifier itself: its report, the contents of the model file, warnings."""
-    from margins.cli.models import classifier_of, make_classifier, model_bytes, with_columns
-    from margins.cli.samples import read_samples
+    from margins.cli.models import classifier_of, model_bytes, with_columns
 
-    classifier = make_classifier(name, parameters)
     started = time.perf_counter()
-    samples = read_samples(source)
-    read = time.perf_counter()
     if show is not None:
         show("training")
     model = with_columns(classifier, source, samples.X, scale)
     messages = fit(model, samples.X, samples.y, show)
     trained = time.perf_counter()
     contents = model_bytes(model)
-    seconds = {
-        "reading": read - started,
-        "training": trained - read,
-        "writing": time.perf_counter() - trained,
-    }
+    seconds = {"training": trained - started, "writing": time.perf_counter() - trained}
     return (
         report_of(name, parameters, classifier_of(model), samples.X.shape, seconds),
         contents,
