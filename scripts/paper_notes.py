@@ -80,8 +80,8 @@ By the algorithms' own rules. *Within*: an objective or a margin that differs fr
 at most; a number of updates, which depends on the order of the samples, that could be one more of our
 ten orders. "time" is in units of LinearSVC's, in the paper of DCD's: [1] at equal accuracy, [2] at
 `tol=0.01` as in the paper. A fit that ends when `eps` is proven need not have the paper's margin: it
-has at least 99 % of the maximum. ROMMA, Pegasos and the SVM programs of the papers are not run, nor
-the data sets that we lack.
+has at least 99 % of the maximum. Pegasos and the SVM programs of the papers are not run, nor are the
+data sets that we lack.
 
 Of [3] Table 1 the figures are lost in the copy that we have. Its text says that both algorithms take
 less time than pdm, and at most about twice that of DCD and mpu. On Web all times are milliseconds.
