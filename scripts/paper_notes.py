@@ -53,6 +53,10 @@ they explain an accuracy below that of any perceptron, and everywhere the width 
 "overlaps": the two intervals have a point in common. Ours is `MarginClassifier`, not SVMlight; its
 intercept is penalised, with `intercept_scaling` the root of the mean of abs(x)^2."""
 
+APART_CELLS = """### Cells that are apart
+
+"draws beyond": the share of our draws that are at least as distant from their mean as the paper."""
+
 READINGS = """### What the paper leaves open
 
 Cells of the columns "nothing", "tau", "lambda" and "alpha" that are within, and the mean distance of
