@@ -41,7 +41,7 @@ several percent.""",
 Its adult has 105 features, some of them numbers; the file has 123, all of them 0 or 1.""",
     6: "Parameters are chosen by an inner cross-validation, inactive values included.",
     7: """Parameters are chosen on a fifth of the training set held out (the paper does not say how large
-its part was), and the test set is that of the files, of adult too. A draw is a permutation of the
+its part was), the test set is that of the files, and adult is the binary file. A draw permutes the
 training set. The polynomial kernel is run by `reproduce_noise_tolerance.py --kernels poly` alone.""",
 }
 
