@@ -2,8 +2,8 @@
 
 As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
 folds are cut, and processed in that order. A column names the parameters that are chosen; the others
-are switched off. Figure 2 of the paper adds lambda |x|^2 to a score; its tables are those of eta lambda
-|x|^2 (docs/papers.md), so `lam` is eta times the paper's value.
+are switched off. Figure 2 of the paper adds lambda |x|^2 to a score; its tables fit eta lambda |x|^2
+better (docs/papers.md), so `lam` is eta times the paper's value.
 """
 
 import numpy as np

@@ -4,6 +4,7 @@ Papers have their numbers in docs/algorithms.md: [1] soft margin, [2] maximum ma
 shrinking, of whose table only what the text says of the times is known.
 """
 
+import itertools
 import math
 
 import reporting
@@ -99,12 +100,14 @@ def _figures(comparisons, paper, table):
     titles += [f"{label}: paper", "ours", "verdict"] if has_figures else []
     titles += ["1e-6 updates: paper", "ours", "verdict"] if has_updates else []
     titles += ["time: paper", "ours"]
-    lines = [[DATA[name], NOT_RUN] for name in DATA if f"[{paper}]: {name}" not in comparisons]
-    lines = [[*line, *[""] * (len(titles) - 2)] for line in lines]
-    for name, row in _rows(comparisons, paper, table):
-        if not row["paper"]:
+    printed = getattr(SCRIPTS[paper], f"PAPER_TABLE_{table}")
+    measured_rows = {(name, row["algorithm"]): row for name, row in _rows(comparisons, paper, table)}
+    lines = []
+    for name, algorithm in itertools.product(DATA, printed):
+        line, row = [DATA[name], algorithm], measured_rows.get((name, algorithm))
+        if row is None:
+            lines.append([*line, NOT_RUN, *[""] * (len(titles) - 3)])
             continue
-        line = [DATA[name], row["algorithm"]]
         if has_figures:
             line += _triple(row["paper"].get(key), row.get(key), factor, digits)
         if has_updates:

@@ -41,7 +41,7 @@ several percent.""",
 Its adult has 105 features, some of them numbers; the file has 123, all of them 0 or 1.""",
     6: "Parameters are chosen by an inner cross-validation, inactive values included.",
     7: """Parameters are chosen on a fifth of the training set held out (the paper does not say how large
-its part was), and the test set is that of the files, of adult too. A draw is a permutation of the
+its part was), the test set is that of the files, and adult is the binary file. A draw permutes the
 training set. The polynomial kernel is run by `reproduce_noise_tolerance.py --kernels poly` alone.""",
 }
 
@@ -52,6 +52,10 @@ The paper's seem to come from folds of the files as they are, some of them sorte
 they explain an accuracy below that of any perceptron, and everywhere the width of the intervals.
 "overlaps": the two intervals have a point in common. Ours is `MarginClassifier`, not SVMlight; its
 intercept is penalised, with `intercept_scaling` the root of the mean of abs(x)^2."""
+
+APART_CELLS = """### Cells that are apart
+
+"draws beyond": the share of our draws that are at least as distant from their mean as the paper."""
 
 READINGS = """### What the paper leaves open
 
@@ -80,8 +84,8 @@ By the algorithms' own rules. *Within*: an objective or a margin that differs fr
 at most; a number of updates, which depends on the order of the samples, that could be one more of our
 ten orders. "time" is in units of LinearSVC's, in the paper of DCD's: [1] at equal accuracy, [2] at
 `tol=0.01` as in the paper. A fit that ends when `eps` is proven need not have the paper's margin: it
-has at least 99 % of the maximum. ROMMA, Pegasos and the SVM programs of the papers are not run, nor
-the data sets that we lack.
+has at least 99 % of the maximum. Pegasos and the SVM programs of the papers are not run, nor are the
+data sets that we lack.
 
 Of [3] Table 1 the figures are lost in the copy that we have. Its text says that both algorithms take
 less time than pdm, and at most about twice that of DCD and mpu. On Web all times are milliseconds.

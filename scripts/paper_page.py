@@ -5,7 +5,7 @@ from pathlib import Path
 import paper_comparisons
 from noise_tolerance_draws import IN_FILE_ORDER
 from paper_cells import cells_of, parts_of, svm_cells
-from paper_notes import HEAD, INTRODUCTIONS, MAXIMUM_MARGIN, READINGS, SVM, TITLES
+from paper_notes import APART_CELLS, HEAD, INTRODUCTIONS, MAXIMUM_MARGIN, READINGS, SVM, TITLES
 from paper_verdicts import APART, FEW_DRAWS, NOT_RUN, WITHIN, Verdict, summary, together
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
@@ -22,6 +22,7 @@ def page(results):
         if table in BY_DATA:
             said += [f"### {TITLES[table]}, mean of the cells of a data set", data_table(table, results)]
     said += [SVM, svm_table(results)]
+    said += [APART_CELLS, apart_table(results)]
     said += [READINGS, readings_table(results)]
     said += [MAXIMUM_MARGIN, *comparison_tables(results)]
     return "\n\n".join(said) + "\n"
@@ -74,6 +75,20 @@ def cells_table(table, results):
             line += triple(verdicts.get(part))
         lines.append(line)
     return markdown(titles, lines)
+
+
+def apart_table(results):
+    """The cells that are apart, and how distant they are: str."""
+    rows = []
+    for cell in (cell for table in TABLES for cell in cells_of(table)):
+        verdict = cell.verdict(results)
+        if verdict.word == APART:
+            paper, ours, _ = triple(verdict)
+            score = "" if verdict.score is None else f"{verdict.score:+.1f}"
+            place = [str(cell.table), *cell.row, cell.part]
+            rows.append([*place, paper, ours, score, f"{100 * verdict.beyond:.0f} %"])
+    titles = ["table", "data", "column", "", "paper", "ours", "(paper - ours) / spread", "draws beyond"]
+    return markdown(titles, rows)
 
 
 def data_table(table, results):

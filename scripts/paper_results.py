@@ -26,8 +26,10 @@ class Results:
     ----------
     blocks : dict of dict
         "3: sonar" to {"cells": {cell: [value of every draw]}, "seconds": {group: [of every draw]}}.
-    comparisons : dict of dict
-        Of the papers on maximum margins: "004: a9a" to the rows of their tables.
+    comparisons : dict of list
+        Of the papers on maximum margins: "[2]: a9a" to the rows of their tables.
+    readings : dict of dict
+        Table to reading to [draws, cells within, cells, mean distance].
     """
 
     def __init__(self, path=FILE):

@@ -12,8 +12,8 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
     approximates the 2-norm soft margin, which is a finite C.
 
     An update adds eta K(x, x) to the score of its sample, so that lam / eta is the offset in units of
-    updates. The offset is that of the paper's Figure 2; its tables are those of an offset of eta times
-    their lambda (docs/papers.md).
+    updates. It is that of the paper's Figure 2. The paper's tables fit an offset of eta times their
+    lambda better (docs/papers.md).
 
     **Source**: Khardon & Wachman (2007), section 2.2; Kowalczyk, Smola & Williamson (2001).
 

@@ -252,10 +252,7 @@ def test_updates_are_judged_by_those_of_other_orders_of_the_samples():
     }
     title, titles, lines = paper_comparisons.tables({"[2]: a9a": [row]})[2]
     assert title == "[2], Table 1" and len(titles) == len(lines[0])
-    (line,) = (each for each in lines if each[1] == "pdm")
+    (line,) = (each for each in lines if each[:2] == ["Adult", "pdm"])
     assert line[2:5] == ["100", "100.9", "within, +0.90 %"]
     assert line[5:8] == ["1.04", "1.05 ± 0.058", "within, +1.0 %"]
-    assert [each[:2] for each in lines if each[1] == NOT_RUN] == [
-        ["Web", NOT_RUN],
-        ["Covertype", NOT_RUN],
-    ]
+    assert len(lines) == 12 and sum(each[2] == NOT_RUN for each in lines) == 11
