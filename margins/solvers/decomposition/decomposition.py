@@ -94,8 +94,8 @@ class DecompositionSolver(Solver):
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
         self._working_set = self._places = np.empty(0, np.int32)
         self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
-        # By how much the dual variables have been moved in all, and that when each product was exact. Those
-        # of a warm start are counted: it is not known how their products were summed.
+        # By how much the dual variables have been moved in all, and that when each product was exact.
+        # Those of a warm start are counted: it is not known how their products were summed.
         self._moved, self._moved_before = float(self._alpha.sum()), np.zeros(m)
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
