@@ -95,7 +95,8 @@ class DecompositionSolver(Solver):
         self._working_set = self._places = np.empty(0, np.int32)
         self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
         # By how much the dual variables have been moved in all, and that when each product was exact.
-        self._moved, self._moved_before = 0.0, np.zeros(m)
+        # Those of a warm start are counted: it is not known how their products were summed.
+        self._moved, self._moved_before = float(self._alpha.sum()), np.zeros(m)
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
 
