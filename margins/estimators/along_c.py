@@ -206,7 +206,10 @@ class TrainingSet:
         """
         if before.hypothesis is not before.weights or self.features is not None:
             return False
-        return self.is_kernel or not run.loss.has_upper_bounds
+        if not run.loss.has_upper_bounds:
+            return True
+        # Solvers by rules leave dual variables that are feasible only after rescaling.
+        return self.is_kernel and bool(np.all(before.weights.dual <= before.loss.upper))
 
     def _newton_start(self, run):
         """Newton steps from w = 0, where every sample counts, with the sum that their Hessian begins

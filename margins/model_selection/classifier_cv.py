@@ -3,7 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,7 +51,18 @@ def _same(name: str) -> Any:
     return dataclasses.field(default=field.default, metadata=field.metadata)
 
 
-class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
+class _Selection:
+    """The types of what a selection leaves; in a class of their own, for they are no parameters."""
+
+    C_: float
+    Cs_: NDArray[np.float64]
+    scores_: NDArray[np.float64]
+    fold_fits_: list[list[list[FoldFit]]]
+    estimator_: MarginClassifier
+    _adopted: tuple[str, ...]
+
+
+class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
     """MarginClassifier with C selected by cross-validation, all folds and values of C in one call.
 
     Every fold is trained along C, each fit from where the one before has ended, to a proof of its own;
@@ -84,7 +95,7 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> classifier = margins.MarginClassifierCV(Cs=5).fit(X / X.max(axis=0), y)
     >>> classifier.C_, classifier.scores_.shape
-    (1.0, (5, 5))
+    (100.0, (5, 5))
     >>> all(problem.converged for fold in classifier.fold_fits_ for [problem] in fold)
     True
     """
@@ -127,14 +138,6 @@ class MarginClassifierCV(ClassifierMixin, Declared, BaseEstimator):
     random_state: int | np.random.RandomState | None = _same("random_state")
     n_jobs: int | None = _same("n_jobs")
     verbose: int = _same("verbose")
-
-    if TYPE_CHECKING:  # no parameters
-        C_: float
-        _adopted: tuple[str, ...]
-        Cs_: NDArray[np.float64]
-        scores_: NDArray[np.float64]
-        fold_fits_: list[list[list[FoldFit]]]
-        estimator_: MarginClassifier
 
     def fit(
         self,

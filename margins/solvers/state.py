@@ -236,7 +236,8 @@ class RunState:
             bias = math.sqrt(self.data.sqrho) * factor * weights.label_sum
             combination = np.append(combination, bias)
         self.weights.assign(self.data, np.minimum(factor * weights.dual, upper), combination)
-        self._certify(factor * before.products)
+        products = before.products + before.theta * before.data.signs  # without the threshold
+        self._certify(factor * products)
         self.is_warm = self.weights.dual_sum > 0
 
     def release(self):

@@ -91,6 +91,17 @@ def main() -> None:
     classes(X, y)
     names(X, y)
     studies(X, y)
+    paths(X, y)
+
+
+def paths(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
+    """Paths along C, and the selection of one."""
+    path = margins.svm_path(X, y, [0.1, 1.0], loss="hinge")
+    assert_type(path.coefs, NDArray[np.float64])
+    assert_type(path.certificates, list[list[Certificate]])
+    search = margins.MarginClassifierCV(Cs=2, cv=2, scoring="balanced_accuracy").fit(X, y)
+    assert_type(search.C_, float)
+    assert_type(search.scores_, NDArray[np.float64])
 
 
 if __name__ == "__main__":

@@ -251,8 +251,9 @@ class NewtonSolver(Solver):
     def _keep_best(self, weights, scale):
         """Keep these dual variables, feasible at `scale`, if their dual value is the best so far."""
         value = scale * weights.dual_sum - 0.5 * scale * scale * weights.sqnorm
-        self._has_best = value > self._best_value and weights.dual_sum > 0
-        if self._has_best:
+        is_best = value > self._best_value and weights.dual_sum > 0
+        self._has_best = is_best and scale == 1
+        if is_best:
             self._best_value, self._best = value, (weights.dual, scale)
 
     def _end(self, run, n_accesses):
@@ -278,10 +279,10 @@ class NewtonSolver(Solver):
         working_set = working_set_of(
             self.margins, self.alpha, self.upper, self._hessian.included, self._band
         )
-        if len(working_set) > MOST * len(self.data):
-            return self._all, np.zeros(len(self.w)), 0.0
         if self.loss.is_smooth and not self.loss.has_upper_bounds:
-            return working_set, np.zeros(len(self.w)), 0.0  # the dual variables of the others are 0
+            # The dual variables of the others are 0.
+            is_most = len(working_set) > MOST * len(self.data)
+            return self._all if is_most else working_set, np.zeros(len(self.w)), 0.0
         rest = self.alpha.copy()
         rest[working_set] = 0
         value = float(rest.sum())
