@@ -123,8 +123,10 @@ def svm_table(results):
     """Table 6 for the SVM, whose folds seem to be those of the file: str."""
     rows = []
     for data, column, figure, half in svm_cells():
-        (own,) = results.values(f"6: {data}, {IN_FILE_ORDER}", column) or [None]
-        (own_half,) = results.values(f"6: {data}, {IN_FILE_ORDER}", f"{column}, +-") or [None]
+        own, own_half = (
+            next(iter(results.values(f"6: {data}, {IN_FILE_ORDER}", name)), None)
+            for name in (column, f"{column}, +-")
+        )
         drawn = results.values(f"6: {data}, svm", column)
         words = [NOT_RUN, ""]
         if own is not None:
