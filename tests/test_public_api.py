@@ -18,10 +18,12 @@ FILE = ROOT / "docs" / "public_api.txt"
 # Modules without `__all__`, and what is public of them.
 OF_OTHERS = {
     "margins.certificate": ["Certificate"],
+    "margins.data.chunks": ["Chunks"],
     "margins.estimators.base": ["BaseMarginClassifier"],
     "margins.estimators.maximum_margin": ["MaximumMarginClassifier"],
     "margins.estimators.online": ["OnlineMixin"],
     "margins.estimators.soft_margin": ["SoftMarginClassifier"],
+    "margins.estimators.path": ["SVMPath"],
     "margins.parameters": [
         "AnyOf",
         "InstanceOf",
@@ -33,6 +35,7 @@ OF_OTHERS = {
     ],
     "margins.solvers.base": ["Phase", "Solver"],
     "margins.solvers.explanation": ["Explanation"],
+    "margins.solvers.screening": ["screened"],
     "margins.solvers.schedules": ["DEEP", "SHALLOW", "UNLEARNING", "UNLEARNING_BOUNDED"],
 }
 
