@@ -35,7 +35,7 @@ def interval_of(study):
         return [100 * end for end in study.interval()]
     mean, n_samples = study.mean(), len(study.folds[0].test)
     half = NORMAL * math.sqrt(mean * (1 - mean) / n_samples)
-    return [100 * (mean - half), 100 * (mean + half)]
+    return [100 * max(mean - half, 0.0), 100 * min(mean + half, 1.0)]
 
 
 def row_of(studies, column, averaging, published=None):
