@@ -53,8 +53,9 @@ def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
         )
     predicted = model.predict(samples.X)
     unknown = sorted(set(y.tolist()) - set(classes))
+    labels = [*classes, *unknown]
     precision, recall, f1, support = metrics.precision_recall_fscore_support(
-        y, predicted, labels=model.classes_, zero_division=0.0
+        y, predicted, labels=labels, zero_division=0.0
     )
     result = {
         "n_samples": len(y),
@@ -64,10 +65,10 @@ def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
         "classes": [
             {"class": label, "precision": p, "recall": r, "f1": f, "samples": n}
             for label, p, r, f, n in zip(
-                classes, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True
+                labels, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True
             )
         ],
-        "confusion_matrix": metrics.confusion_matrix(y, predicted, labels=model.classes_).tolist(),
+        "confusion_matrix": metrics.confusion_matrix(y, predicted, labels=labels).tolist(),
         "unknown_classes": unknown,
     }
     if as_json:

@@ -126,7 +126,13 @@ def by_blocks(X, function, dtype, n_columns=None):
         X = X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
         lengths = X.chunks[0]
     columns = () if n_columns is None else (n_columns,)
-    applied = dask.delayed(function, pure=False, traverse=False)
+
+    def of_part(part):
+        if part.shape[0] == 0:
+            return np.empty((0, *columns), dtype)
+        return function(part)
+
+    applied = dask.delayed(of_part, pure=False, traverse=False)
     parts = [
         da.from_delayed(applied(part), (length, *columns), dtype=dtype)
         for part, length in zip(np.ravel(X.to_delayed()), lengths, strict=True)
@@ -137,7 +143,13 @@ def by_blocks(X, function, dtype, n_columns=None):
 def accuracy_of(estimator, X, y, sample_weight):
     """The accuracy on a dask collection or on chunks: float."""
     if isinstance(X, Chunks):
-        sums = [_right(estimator, *chunk) for chunk in X]
+        for parameter, given in (("y", y), ("sample_weight", sample_weight)):
+            if given is not None:
+                raise ValueError(
+                    f"{parameter} of {estimator._display_name('score')} must be None if X is Chunks, "
+                    f"which hold the labels and weights. Got {type(given).__name__}."
+                )
+        sums = [_right(estimator, *X[index]) for index in range(len(X))]
     else:
         import dask
 

@@ -57,7 +57,7 @@ def _is_distinct(gram, sqnorms):
     """True if products in single precision distinguish the rows."""
     if not SHORTEST**2 <= sqnorms.min() <= sqnorms.max() <= LONGEST**2:
         return False
-    with one_thread:
+    with one_thread():
         residuals = np.linalg.cholesky(gram + np.diag(RIDGE * sqnorms)).diagonal() ** 2
     return np.median(residuals / sqnorms) >= DISTINCT
 
@@ -66,7 +66,7 @@ def _products(X, dtype):
     """The inner products of all rows: ndarray of float64, shape (m, m)."""
     gram = np.zeros((X.shape[0], X.shape[0]))
     # Where a sum overflows a row is too long, which its squared norm shows.
-    with one_thread, np.errstate(over="ignore", invalid="ignore"):
+    with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         if not _add_products(X, dtype, gram):
             gram[:] = 0
             # The flag of X may be wrong: permuting columns by writing to `indices` does not reset it.

@@ -20,6 +20,8 @@ BYTES_PER_MEGABYTE = 1 << 20
 # of dense or of sparse rows: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
 DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 32, 1 << 26
+# Rows that are cached at least: a working set needs some of both directions.
+MIN_ROWS = 16
 # Half of the spacing of numbers in single and in double precision, relative to them.
 UNIT, UNIT_OF_DOUBLE = 2.0**-24, 2.0**-53
 # What a formula in single precision may round off (`Transform.single_block`): of products, relative to
@@ -77,7 +79,7 @@ class RowBlocks:
         m = X.shape[0]
         n_slots = int(cache_size * BYTES_PER_MEGABYTE / (4 * m))
         self.kernel, self.X, self.n_computed = kernel, X, 0
-        self.slots = np.empty((min(m, max(n_slots, 2)), m), np.float32)
+        self.slots = np.empty((min(m, max(n_slots, MIN_ROWS)), m), np.float32)
         self._slot_of = np.full(m, -1, np.int32)
         self._row_of = np.full(len(self.slots), -1, np.int32)
         self._last_used = np.zeros(len(self.slots), np.int64)
@@ -252,7 +254,7 @@ class FormulaBlocks(RowBlocks):
 
     def compute(self, indices, out):
         points = self._points
-        with one_thread:
+        with one_thread():
             if sparse.issparse(points):
                 out[:] = (points @ points[indices].toarray().T).T
             else:
@@ -264,7 +266,7 @@ class FormulaBlocks(RowBlocks):
         rows, columns = X[indices], X[support]
         if self._densely:
             rows, columns = rows.toarray(), columns.toarray()
-        with one_thread:
+        with one_thread():
             return self.kernel.block(rows, columns, self._sqnorms[indices], self._sqnorms[support])
 
     def rounding(self):

@@ -21,8 +21,30 @@ def _libraries():
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
+class _Context:
+    """One `with one_thread():`.
+
+    Ctrl-C may come when `__enter__` has entered and not returned, or before `__exit__` has left: the
+    context then leaves when it is deleted.
+    """
+
+    __slots__ = ("_limit",)
+
+    def __init__(self, limit):
+        self._limit = limit
+
+    def __enter__(self):
+        self._limit.enter(id(self))
+
+    def __exit__(self, *error):
+        self._limit.leave(id(self))
+
+    def __del__(self):
+        self._limit.leave(id(self))
+
+
 class _OneThread:
-    """A context in which linear algebra uses one thread.
+    """Contexts, ``with one_thread():``, in which linear algebra uses one thread.
 
     The number of BLAS threads is global, and binary problems are trained in threads: the first one to
     enter sets it, the last one to leave restores it. Contexts of threadpoolctl, which restore what each
@@ -34,7 +56,7 @@ class _OneThread:
 
     def __init__(self):
         self._begin()
-        self._users = []  # the thread of every entry
+        self._users = {}  # the thread of every context that has been entered
         self._before = []  # libraries of more than one thread, and their numbers
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
@@ -47,26 +69,32 @@ class _OneThread:
         self._condition = threading.Condition(threading.RLock())
         self._is_forking = False
 
-    def __enter__(self):
+    def __call__(self):
+        return _Context(self)
+
+    def enter(self, context):
+        """Enter a context of this thread, given by its identity."""
         thread = threading.get_ident()
         with self._condition:
-            while self._is_forking and thread not in self._users:
+            while self._is_forking and thread not in self._users.values():
                 self._condition.wait()
-            if not self._users:
+            is_first = not self._users
+            self._users[context] = thread  # at first, so that `leave` undoes what follows
+            if is_first:
                 # `ThreadpoolController.limit` would read more than these numbers, in each epoch.
                 before = [(library, library.get_num_threads()) for library in _libraries()]
                 self._before = [(library, n_threads) for library, n_threads in before if n_threads != 1]
                 for library, _ in self._before:
                     set_n_threads(library, 1)
-            self._users.append(thread)
 
-    def __exit__(self, *error):
-        thread = threading.get_ident()
+    def leave(self, context):
+        """Leave a context, in any thread. One that has been left is left as it is."""
+        if context not in self._users:
+            return
         with self._condition:
-            # A generator may be closed by another thread than the one that entered.
-            self._users.remove(thread if thread in self._users else self._users[-1])
-            self._restore_after_last()
-            self._condition.notify_all()
+            if self._users.pop(context, None) is not None:
+                self._restore_after_last()
+                self._condition.notify_all()
 
     def no_fork(self):
         """A context, reentrant and short, during which no other thread forks or enters."""
@@ -80,7 +108,7 @@ class _OneThread:
 
     def _others(self):
         thread = threading.get_ident()
-        return [user for user in self._users if user != thread]
+        return [user for user in self._users.values() if user != thread]
 
     def _before_fork(self):
         self._condition.acquire()
@@ -96,9 +124,9 @@ class _OneThread:
         self._condition.release()
 
     def _after_fork_in_child(self):
-        others = self._others()
+        thread = threading.get_ident()
         self._begin()
-        self._users = [user for user in self._users if user not in others]
+        self._users = {context: user for context, user in self._users.items() if user == thread}
         self._restore_after_last()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _get_feature_names
+from sklearn.utils.validation import _get_feature_names
 
 from margins.data.binary_data import augmented_sqnorms, rows_of
 from margins.data.validation import check_labels, validate_matrix
@@ -120,9 +120,15 @@ def read_labels(X, y, weight, name):
         raise ValueError(f"y of {name} must have {X.shape[0]} labels, one for each row. Got {len(y)}.")
     classes, codes = np.unique(y, return_inverse=True)
     if weight is not None:
-        weight = _check_sample_weight(np.asarray(weight).ravel(), X, dtype=np.float64)
-        worst = int(np.argmin(weight))
-        if weight[worst] < 0:
+        weight = np.asarray(weight, dtype=np.float64).ravel()
+        if len(weight) != X.shape[0]:
+            raise ValueError(
+                f"sample_weight of {name} must have {X.shape[0]} numbers, one for each row. "
+                f"Got {len(weight)}."
+            )
+        worst = int(np.argmin(weight))  # the first NaN, if there is one
+        if not weight[worst] >= 0 or weight.max() == np.inf:
+            worst = int(np.argmax(weight)) if weight[worst] >= 0 else worst
             raise ValueError(
                 f"sample_weight of {name} must be in [0, inf). Got {weight[worst]} for row {worst}."
             )

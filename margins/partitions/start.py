@@ -119,7 +119,7 @@ def start_of(subsample, positive, setting, required_gap):
     centre = 0.5 * upper if is_smoothed else np.zeros(m)
     factor = first_factor_of(loss)
     gap = max(tuning.gap, TUNING.newton.gap_share * required_gap)
-    with one_thread:
+    with one_thread():
         losses = SmoothLoss(centre, upper, curvature, factor, is_smoothed)
         zero, all_samples = np.zeros(setting.n_weights), np.arange(m, dtype=np.int32)
         hessian = DenseHessian(data, curvature, setting.in_blocks)

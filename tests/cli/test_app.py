@@ -279,3 +279,14 @@ def test_an_interrupted_fit_leaves_no_file(tmp_path):
 def test_numbers_that_json_does_not_have_are_null(run, train_file, tmp_path):
     result = run("train", train_file, tmp_path / "m.skops", "-C", "inf", "--max-iter", "5", "--json")
     assert json.loads(result.out)["certificates"][0]["gap"] is None and result.code == 4
+
+
+def test_classes_that_the_model_does_not_have_count_as_wrong(run, tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1 2:2\n-1 1:-1 2:0.5\n1 1:2\n-1 1:-3 2:1\n")
+    (tmp_path / "b.svm").write_text("1 1:1 2:2\n-1 1:-1 2:0.5\n7 1:2\n")
+    model = str(tmp_path / "m.skops")
+    run("train", str(tmp_path / "a.svm"), model)
+    found = json.loads(run("evaluate", model, str(tmp_path / "b.svm"), "--json").out)
+    assert found["balanced_accuracy"] == pytest.approx(2 / 3)
+    assert [each["samples"] for each in found["classes"]] == [1, 1, 1]
+    assert found["confusion_matrix"][2] == [0, 1, 0]

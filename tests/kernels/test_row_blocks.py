@@ -74,7 +74,8 @@ def test_a_cached_row_is_not_computed_again():
     assert blocks.n_computed == 10
 
 
-def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not():
+def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not(monkeypatch):
+    monkeypatch.setattr("margins.kernels.row_blocks.MIN_ROWS", 2)
     X = points()
     blocks = blocks_of(KERNELS["rbf"], X, cache_size=4 * 4 * 60 / 2**20)  # four rows
     assert len(blocks.slots) == 4
@@ -92,7 +93,8 @@ def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not():
     assert_allclose(blocks.slots[slots], KERNELS["rbf"](X[[2, 7]], X), atol=1e-5)
 
 
-def test_rows_needed_together_do_not_evict_each_other():
+def test_rows_needed_together_do_not_evict_each_other(monkeypatch):
+    monkeypatch.setattr("margins.kernels.row_blocks.MIN_ROWS", 2)
     X = points()
     blocks = blocks_of(KERNELS["rbf"], X, cache_size=4 * 4 * 60 / 2**20)
     kept = np.ones(60, bool)

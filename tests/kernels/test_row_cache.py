@@ -35,6 +35,7 @@ def test_rows_of_an_array_are_those_of_its_elements_that_are_not_zero(share):
         assert_array_equal(dense.py_row(k), compressed.py_row(k))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rows_of_near_samples_fill_a_batch(monkeypatch):
     made = []
     original = Kernel.rows

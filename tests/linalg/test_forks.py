@@ -76,7 +76,7 @@ def outcomes_while_others_fit(libraries, n_forks):
         if numbers(libraries) - {N_THREADS}:
             return WRONG_OUTSIDE
         fit()
-        with one_thread:
+        with one_thread():
             if numbers(libraries) - {1}:
                 return WRONG_INSIDE
         return WRONG_OUTSIDE if numbers(libraries) - {N_THREADS} else CORRECT
@@ -117,10 +117,11 @@ def test_a_child_forked_within_the_limit_leaves_it_as_its_parent_does(libraries)
     def in_child():
         if numbers(libraries) - {1}:
             return WRONG_INSIDE
-        one_thread.__exit__(None, None, None)
+        context.__exit__(None, None, None)
         return WRONG_OUTSIDE if numbers(libraries) - {N_THREADS} else CORRECT
 
-    with one_thread:
+    context = one_thread()
+    with context:
         assert outcome_of_child(in_child) == CORRECT
         assert numbers(libraries) <= {1}
     assert numbers(libraries) <= {N_THREADS}
@@ -131,7 +132,7 @@ def test_a_child_does_not_inherit_the_limit_of_another_thread(libraries, monkeyp
     inside, may_leave = threading.Event(), threading.Event()
 
     def stay():
-        with one_thread:
+        with one_thread():
             inside.set()
             may_leave.wait(60)
 
@@ -150,7 +151,7 @@ def test_a_fork_waits_until_other_threads_are_outside_linear_algebra(libraries):
     inside, left = threading.Event(), []
 
     def stay():
-        with one_thread:
+        with one_thread():
             inside.set()
             time.sleep(0.2)
             left.append(True)
@@ -164,8 +165,31 @@ def test_a_fork_waits_until_other_threads_are_outside_linear_algebra(libraries):
 
 def test_the_limit_ends_in_any_thread_that_leaves_it(libraries):
     # A generator that is closed by another thread than the one that ran it.
-    one_thread.__enter__()
-    thread = threading.Thread(target=one_thread.__exit__, args=(None, None, None))
+    context = one_thread()
+    context.__enter__()
+    thread = threading.Thread(target=context.__exit__, args=(None, None, None))
     thread.start()
     thread.join()
+    assert numbers(libraries) <= {N_THREADS}
+
+
+def test_a_context_that_an_interrupt_keeps_from_being_left_ends_when_it_is_deleted(libraries):
+    context = one_thread()
+    context.__enter__()
+    with one_thread():
+        pass
+    assert numbers(libraries) <= {1}
+    del context
+    assert numbers(libraries) <= {N_THREADS}
+
+
+def test_an_interrupt_while_a_context_is_entered_leaves_nothing_behind(libraries, monkeypatch):
+    def interrupted(library, n_threads):
+        set_n_threads(library, n_threads)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("margins.linalg.threads.set_n_threads", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        one_thread().__enter__()
     assert numbers(libraries) <= {N_THREADS}

@@ -23,8 +23,8 @@ def test_newton_epochs_that_overlap_share_one_limit():
     libraries = ThreadpoolController().select(user_api="blas")
     with libraries.limit(limits=2):
         before = [library["num_threads"] for library in libraries.info()]
-        with one_thread:
-            with one_thread:
+        with one_thread():
+            with one_thread():
                 pass
             assert all(library["num_threads"] == 1 for library in libraries.info())
         assert [library["num_threads"] for library in libraries.info()] == before
@@ -36,7 +36,7 @@ def test_overlapping_contexts_limit_linear_algebra_to_one_thread():
     within = []
 
     def come():
-        with one_thread:
+        with one_thread():
             within.extend(library.get_num_threads() for library in libraries)
 
     try:

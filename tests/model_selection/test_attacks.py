@@ -178,7 +178,7 @@ def test_picture_of_a_comparison_by_another_metric(plotting):
     )
     (difference,) = compare(studies, metric="roc_auc", confidence=0.5).differences
     assert display.means.tolist() == [difference.mean]
-    assert display.intervals.tolist() == [list(difference.interval)]
+    assert display.intervals.tolist() == [list(difference.corrected_interval)]
 
 
 @pytest.mark.parametrize(

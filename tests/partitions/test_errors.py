@@ -55,7 +55,7 @@ def broken_csr():
         ((X[30:], Y[30:].astype("S1")), "bytes"),
         ((X[30:], np.zeros(30, int)), "either numbers or str"),
         ((X[30:], Y[30:], -np.ones(30)), r"sample_weight of chunk 1 .* must be in \[0, inf\). Got -1"),
-        ((X[30:], Y[30:], np.full(30, np.nan)), "NaN"),
+        ((X[30:], Y[30:], np.full(30, np.nan)), "chunk 1 .* Got nan"),
         ((broken_csr(), Y[30:]), "must hold columns in"),
         (X[30:], r"chunk 1 of .* must be a tuple \(X, y\)"),
         ((1e160 * X[30:], Y[30:]), "too long"),
@@ -115,3 +115,34 @@ def test_callbacks_observe_fits_in_memory_alone():
     classifier._skl_callbacks = [object()]  # as set_callbacks leaves them
     with pytest.raises(ValueError, match="set_callbacks of .* must be without callbacks if X is Chunks"):
         classifier.fit(chunks_of(X, Y, 2))
+
+
+def test_weights_of_chunks_are_named_with_their_chunk():
+    X, y = np.ones((4, 2)), np.array([0, 1, 0, 1])
+    for weight, message in (
+        ([1, 1, 1, np.nan], r"chunk 1 of .* must be in \[0, inf\)\. Got nan for row 1"),
+        ([1, 1, np.inf, 1], r"chunk 1 of .* must be in \[0, inf\)\. Got inf for row 0"),
+        ([0, 0, 0, 0], r"Every class of .* must have a sample of positive weight"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            margins.MarginClassifier().fit(Chunks.of_rows(X, y, np.array(weight, float), n_rows=2))
+
+
+def test_labels_beside_chunks_are_rejected_by_score():
+    X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
+    chunks = Chunks.of_rows(X, y)
+    classifier = margins.MarginClassifier().fit(chunks)
+    assert classifier.score(chunks) == 1
+    for parameter in ("y", "sample_weight"):
+        with pytest.raises(ValueError, match=f"{parameter} of .* must be None if X is Chunks"):
+            classifier.score(chunks, **{parameter: y})
+
+
+def test_an_error_of_a_reader_ends_score_too():
+    def broken():
+        raise IndexError("a bug of the reader")
+
+    X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
+    classifier = margins.MarginClassifier().fit(X, y)
+    with pytest.raises(IndexError, match="a bug of the reader"):
+        classifier.score(Chunks([lambda: (X, y), broken, lambda: (X, 1 - y)]))

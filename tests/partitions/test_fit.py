@@ -302,3 +302,25 @@ def test_score_of_chunks_is_that_of_their_samples():
     assert classifier.score(chunks_of(X, y, 3)) == pytest.approx(classifier.score(X, y))
     expected = classifier.score(X, y, weight)
     assert classifier.score(chunks_of(X, y, 3, weight)) == pytest.approx(expected)
+
+
+def test_a_chunk_may_have_no_weight():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y, weight = (X[:, 0] > 0).astype(int), np.r_[np.zeros(30), np.ones(70)]
+    params = {"eps": 1e-4, "random_state": 0}
+    direct = margins.MarginClassifier(**params).fit(X, y, weight).certificates_[0]
+    found = margins.MarginClassifier(**params).fit(Chunks.of_rows(X, y, weight, n_rows=30))
+    assert found.certificates_[0].primal <= direct.primal * (1 + 2.1e-4)
+    assert found.certificates_[0].dual <= direct.primal
+
+
+def test_predictions_of_an_empty_part_are_empty():
+    dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    frame.loc[:9, "a"] = -5.0
+    classifier = margins.MarginClassifier().fit(frame, X[:, 1] > 0)
+    parts = dd.from_pandas(frame, npartitions=3)
+    parts = parts[parts.a > -4]
+    assert classifier.predict(parts).compute().shape == (20,)
+    assert classifier.decision_function(parts).compute().shape == (20,)

@@ -188,7 +188,7 @@ class NewtonSolver(Solver):
         self._keep_best(run.weights, run.dual_scale)
         working_set, fixed, fixed_value = self._working_set()
         required, n_read = self.loss.required_gap(run.eps), hessian.n_read
-        with one_thread:
+        with one_thread():
             loss = self._smooth_loss(working_set)
             objective = Objective(
                 self.data,

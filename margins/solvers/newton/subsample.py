@@ -55,7 +55,7 @@ class SubsampledNewtonSolver(NewtonSolver):
         subsample, self._size = run.orders.sample(self._size), 0
         tuning, m = self._subsample, len(self.data)
         gap = max(tuning.gap, self._tuning.gap_share * run.loss.required_gap(run.eps))
-        with one_thread:
+        with one_thread():
             objective, loss = self._subsampled(subsample)
             n_steps = objective.minimise(gap, 0.0, tuning.max_steps)
         n_accesses = n_steps * len(subsample)

@@ -173,3 +173,12 @@ def test_balancing_keeps_bounds_and_ends_the_excess(seed):
     assert (alpha >= 0).all()
     assert (alpha <= upper).all()
     assert_allclose(math.fsum(signs * alpha), before - excess, atol=1e-15 * n)
+
+
+def test_a_cache_of_less_than_a_row_is_enough():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(140, 3))
+    y = X[:, 0] + rng.normal(size=140) > 0
+    params = {"kernel": "rbf", "loss": "hinge", "penalize_intercept": False, "cache_size": 1e-4}
+    classifier = margins.MarginClassifier(**params).fit(X, y)
+    assert classifier.converged_ and classifier.certificates_[0].gap <= 0.01
