@@ -11,6 +11,8 @@ import time
 
 from threadpoolctl import ThreadpoolController
 
+from margins.linalg._context import Context
+
 # Seconds that a fork waits for other threads to leave `one_thread`: longer than most Newton epochs take.
 MAX_WAIT = 10.0
 
@@ -19,28 +21,6 @@ MAX_WAIT = 10.0
 def _libraries():
     """The BLAS libraries of this process, cached: finding them takes longer than a small fit."""
     return ThreadpoolController().select(user_api="blas").lib_controllers
-
-
-class _Context:
-    """One `with one_thread():`.
-
-    Ctrl-C may come when `__enter__` has entered and not returned, or before `__exit__` has left: the
-    context then leaves when it is deleted.
-    """
-
-    __slots__ = ("_limit",)
-
-    def __init__(self, limit):
-        self._limit = limit
-
-    def __enter__(self):
-        self._limit.enter(id(self))
-
-    def __exit__(self, *error):
-        self._limit.leave(id(self))
-
-    def __del__(self):
-        self._limit.leave(id(self))
 
 
 class _OneThread:
@@ -66,16 +46,18 @@ class _OneThread:
             )
 
     def _begin(self):
-        self._condition = threading.Condition(threading.RLock())
+        # Of a Condition, a Python class, an interrupt may skip the release; of its lock none does.
+        self._lock = threading.RLock()
+        self._condition = threading.Condition(self._lock)
         self._is_forking = False
 
     def __call__(self):
-        return _Context(self)
+        return Context(self)
 
     def enter(self, context):
         """Enter a context of this thread, given by its identity."""
         thread = threading.get_ident()
-        with self._condition:
+        with self._lock:
             while self._is_forking and thread not in self._users.values():
                 self._condition.wait()
             is_first = not self._users
@@ -88,17 +70,15 @@ class _OneThread:
                     set_n_threads(library, 1)
 
     def leave(self, context):
-        """Leave a context, in any thread. One that has been left is left as it is."""
-        if context not in self._users:
-            return
-        with self._condition:
-            if self._users.pop(context, None) is not None:
-                self._restore_after_last()
-                self._condition.notify_all()
+        """Leave a context, in any thread, or what an interrupted call of it has left to do."""
+        with self._lock:
+            self._users.pop(context, None)
+            self._restore_after_last()
+            self._condition.notify_all()
 
     def no_fork(self):
         """A context, reentrant and short, during which no other thread forks or enters."""
-        return self._condition
+        return self._lock
 
     def _restore_after_last(self):
         if not self._users:

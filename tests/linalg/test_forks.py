@@ -173,13 +173,17 @@ def test_the_limit_ends_in_any_thread_that_leaves_it(libraries):
     assert numbers(libraries) <= {N_THREADS}
 
 
-def test_a_context_that_an_interrupt_keeps_from_being_left_ends_when_it_is_deleted(libraries):
+def test_an_interrupt_while_a_context_is_left_does_not_keep_it(libraries, monkeypatch):
+    def interrupted(context):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
     context = one_thread()
     context.__enter__()
-    with one_thread():
-        pass
     assert numbers(libraries) <= {1}
-    del context
+    monkeypatch.setattr(one_thread, "leave", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        context.__exit__(None, None, None)
     assert numbers(libraries) <= {N_THREADS}
 
 

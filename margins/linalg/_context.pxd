@@ -1,0 +1,6 @@
+# cython: language_level=3
+"""A context that is entered and left as a whole."""
+
+
+cdef class Context:
+    cdef object limit
