@@ -10,8 +10,9 @@ from scipy import sparse
 
 KERNELS = ("linear", "linear", "linear", "linear", "poly", "precomputed", "rbf")
 
-# Of the values of an RBF kernel, as they are computed: bounds are those of these values.
-KERNEL_ROUNDING = Fraction(2) ** -50
+# Of the values of an RBF kernel, as they are computed: bounds are those of these values. Rows whose
+# exponent gamma |x|^2 is longer than this have their distances summed, which cancels nothing.
+KERNEL_ROUNDING, LONGEST_EXPONENT = Fraction(2) ** -50, 2048
 
 
 @dataclass
@@ -121,7 +122,8 @@ class Problem:
             return Fraction(0)
         # Of a squared distance the squared lengths are rounded, whatever its size.
         longest = max(sum(Fraction(v) ** 2 for v in row) for row in self.X.tolist())
-        return KERNEL_ROUNDING * (1 + 4 * Fraction(self.gamma) * longest) * sum(abs(w) for w in model[0])
+        exponent = min(Fraction(self.gamma) * longest, LONGEST_EXPONENT)
+        return KERNEL_ROUNDING * (1 + 4 * exponent) * sum(abs(w) for w in model[0])
 
     def least_objective(self, model, change=Fraction(0)):
         """The exact objective of the best multiple of a model, or math.inf: not of the hinge loss.
@@ -218,6 +220,8 @@ def problem_of(index, seed=0):
     if rng.random() < 0.3:
         X[rng.random((m, d)) < 0.7] = 0
     X = _rescaled(X, kernel, rng)
+    if kernel == "rbf":
+        X = _shifted(X, np.random.default_rng([seed, index, 2]))
     y[0], y[-1] = 1, -1
     weight = None
     if rng.random() < 0.4:
@@ -244,6 +248,17 @@ def _rescaled(X, kernel, rng):
     elif kind < 0.65:  # subnormal numbers beside the others, or alone
         small = rng.random(X.shape) < rng.choice([0.3, 1.0])
         X = np.where(small, X * 2.0**-1070, X)
+    return X
+
+
+def _shifted(X, rng):
+    """X with a number added to all features, to one, or to none."""
+    shift = 10.0 ** rng.integers(1, 9)
+    kind = rng.random()
+    if kind < 0.3:
+        return X + shift
+    if kind < 0.4:
+        return X + shift * (np.arange(X.shape[1]) == rng.integers(X.shape[1]))
     return X
 
 

@@ -37,8 +37,9 @@ def _scale_of(X):
     """1 / (n_features * variance of all elements), computed in double; 1 if there is no such number."""
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are too long are rejected later
         if sparse.issparse(X):
-            X = X.astype(np.float64, copy=False)
-            variance = X.multiply(X).mean() - X.mean() ** 2
+            values = X.data.astype(np.float64, copy=False)
+            n, mean = math.prod(X.shape), values.sum() / math.prod(X.shape)
+            variance = (((values - mean) ** 2).sum() + (n - len(values)) * mean**2) / n
         else:
             variance = X.var(dtype=np.float64)
     return 1 / (X.shape[1] * variance) if variance > 0 and math.isfinite(variance) else 1.0

@@ -11,15 +11,19 @@ from sklearn.utils import gen_batches
 from margins.data._binary_data import LARGEST_SQNORM
 from margins.data.binary_data import check_lengths, rows_of
 from margins.data.validation import validate_matrix
-from margins.kernels._row_cache import ProductRows, inner_products
+from margins.kernels._distances import squared_distances
+from margins.kernels._row_cache import FunctionRows, ProductRows, inner_products
 from margins.kernels._transform import ArrayTransform
-from margins.kernels.row_blocks import FormulaBlocks, SharedBlocks
+from margins.kernels.row_blocks import FormulaBlocks, RowBlocks, SharedBlocks
 from margins.parameters import check
 
 # Memory for a block of kernel values of a prediction.
 BLOCK_BYTES = 2**25
 # An array with at most this share of numbers other than 0 is copied without its zeros.
 MOSTLY_ZEROS = 0.5
+# Of a kernel of differences, the distance of two rows is summed if in |x|^2 + |z|^2 - 2 x.z rounding by
+# a unit in the last place may change K(x, z) by this number of units.
+MAX_CANCELLED = 4096
 
 
 class Kernel:
@@ -44,7 +48,9 @@ class Kernel:
     uses_products : bool
         True: the kernel is a function of x.z, |x|^2 and |z|^2.
     uses_differences : bool
-        True: K(x + t, z + t) = K(x, z), so the mean of X may be subtracted.
+        True: K(x + t, z + t) = K(x, z), so the mean of X may be subtracted. Of rows so long that
+        |x|^2 + |z|^2 - 2 x.z would lose their distance, |x - z|^2 is summed instead; which rows these
+        are follows from `slope`.
 
     See Also
     --------
@@ -156,6 +162,32 @@ class Kernel:
         if z_sqnorms is None:
             z_sqnorms = rows_of(Z).sqnorms()
         self.compiled()(values, x_sqnorms, z_sqnorms)
+        long_x, long_z = self._long_rows(x_sqnorms), self._long_rows(z_sqnorms)
+        if len(long_x) and len(long_z):
+            values[np.ix_(long_x, long_z)] = self._block_of_distances(X[long_x], Z[long_z])
+        return values
+
+    def _long_rows(self, sqnorms):
+        """Which rows are so long that distances must not be computed from products.
+
+        Parameters
+        ----------
+        sqnorms : ndarray of float64, shape (n,)
+
+        Returns
+        -------
+        ndarray of int
+            Their indices. If only one row of a pair is long, so is the distance.
+        """
+        if not self.uses_differences or not len(sqnorms):
+            return np.empty(0, dtype=np.intp)
+        return np.flatnonzero(self.slope(float(sqnorms.max())) * sqnorms > MAX_CANCELLED)
+
+    def _block_of_distances(self, X, Z):
+        """K(x, z) of all pairs of rows, for a kernel of differences, from their distances."""
+        # With |x| = |z| = 0, the inner product -|x - z|^2 / 2 has the distance of x and z.
+        values = -0.5 * squared_distances(rows_of(X), rows_of(Z))
+        self.compiled()(values, np.zeros(X.shape[0]), np.zeros(Z.shape[0]))
         return values
 
     def training_block(self, X, indices, sqnorms=None):
@@ -196,7 +228,8 @@ class Kernel:
         sqnorms = rows_of(X).sqnorms() if self.uses_products else None
         rows = self._make_rows(X, cache_size, sqnorms)
         # Made on demand, and once: all classes that a thread trains share them.
-        rows.blocks = SharedBlocks(self, X, cache_size, sqnorms)
+        is_product = isinstance(rows, ProductRows)
+        rows.blocks = SharedBlocks(self, X, cache_size, sqnorms if is_product else None)
         diagonal = rows.sqnorms()
         invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
         if len(invalid):
@@ -210,6 +243,7 @@ class Kernel:
         """A bound on the derivative of K(x, z) by x.z, for squared norms up to `sqradius`.
 
         It bounds what rounding of inner products changes; inf, the default, means that it is not known.
+        A kernel of differences for which it is not known is computed from distances, which takes longer.
         """
         return math.inf
 
@@ -222,7 +256,7 @@ class Kernel:
         cache_size : float
             Memory for rows, in megabytes.
         sqnorms : ndarray of float64, shape (m,), or None
-            |x_k|^2; None if the kernel does not use products.
+            |x_k|^2; None if rows are not computed from inner products.
         densely : bool
             True: rows of a sparse X are made dense to multiply them.
 
@@ -230,12 +264,19 @@ class Kernel:
         -------
         margins.kernels.row_blocks.RowBlocks
         """
+        if sqnorms is None:
+            return RowBlocks(self, X, cache_size)
         return FormulaBlocks(self, X, cache_size, sqnorms, densely)
 
     def _make_rows(self, X, cache_size, sqnorms):
         """The rows of the kernel matrix of X, not checked: margins._sparse.Rows."""
         if self.uses_sqnorms:
             check_lengths(sqnorms)
+        if len(self._long_rows(sqnorms)) > 1:  # there are pairs of rows that need their distance
+            diagonal = self.compiled().diagonal(np.zeros(len(sqnorms)))
+            return FunctionRows(
+                lambda indices: self.training_block(X, indices, sqnorms), diagonal, cache_size
+            )
         compressed = None if sparse.issparse(X) else functools.partial(_without_zeros, X)
         return ProductRows(rows_of(X), self.compiled(), sqnorms, cache_size, compressed)
 

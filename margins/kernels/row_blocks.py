@@ -37,7 +37,7 @@ class SharedBlocks:
     kernel, X, cache_size
         As of `RowBlocks`.
     sqnorms : ndarray of float64, shape (m,), or None
-        |x_k|^2; None if the kernel is no function of inner products and squared norms.
+        |x_k|^2; None if rows are not computed from inner products.
     """
 
     def __init__(self, kernel, X, cache_size, sqnorms):
@@ -46,7 +46,7 @@ class SharedBlocks:
 
     @functools.cached_property
     def max_sqnorm(self):
-        """The largest squared norm of a row of X; 0 if its rows are kernel values themselves."""
+        """The largest squared norm of a row of X; 0 if no inner products are computed."""
         return 0.0 if self._sqnorms is None else float(self._sqnorms.max())
 
     def make(self, densely):

@@ -112,13 +112,85 @@ def test_squared_distances_that_rounding_makes_negative_are_zero():
     X = np.random.default_rng(0).normal(size=(200, 7)) * 1e8
     sqnorms = np.einsum("kj,kj->k", X, X)
     assert (sqnorms[:, np.newaxis] + sqnorms - 2 * X @ X.T).min() < -1
-    assert RBF(1.0).block(X, X).max() == 1
+    products = X @ X.T
+    RBF(1.0).compiled()(products, sqnorms, sqnorms)
+    assert products.max() == 1
+
+
+# ----------------------------------------------------------------------- long rows, small distances
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """exp(-|x - z|); its `slope` is not known."""
+
+    uses_differences = True
+
+    def transform(self, products, x_sqnorms, z_sqnorms):
+        return np.exp(-np.sqrt(np.maximum(x_sqnorms + z_sqnorms - 2 * products, 0)))
+
+
+def by_differences(kernel, X, Z):
+    """The kernel matrix, from distances in extended precision."""
+    X, Z = X.astype(np.longdouble), Z.astype(np.longdouble)
+    sqdistances = ((X[:, np.newaxis] - Z) ** 2).sum(axis=2)
+    return np.exp(-np.sqrt(sqdistances)) if isinstance(kernel, Laplacian) else np.exp(-0.7 * sqdistances)
+
+
+@pytest.mark.parametrize("shift", [0.0, 30.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kernel", [RBF(0.7), Laplacian()], ids=["rbf", "Laplacian"])
+def test_distances_of_long_rows_are_not_lost(kernel, layout, shift):
+    X, _, Z = clouds()
+    X[:20], X[20:40, 1], Z[:5], Z[5:10, 2] = X[:20] + shift, 0, Z[:5] + shift, 0
+    if layout == "float32":
+        X, Z = X.astype(np.float32).astype(float), Z.astype(np.float32).astype(float)
+    given = LAYOUTS[layout](X)
+    expected = by_differences(kernel, X, X)
+    assert_allclose(kernel.block(given, LAYOUTS[layout](Z)), by_differences(kernel, X, Z), atol=3e-12)
+    assert_allclose(rows_as_array(kernel.rows(given, 200.0)), expected, atol=3e-12)
+    blocks = kernel.rows(given, 200.0).blocks.make(True)
+    assert_allclose(
+        blocks.sums(np.arange(60), np.arange(60), np.ones(60)), expected.sum(axis=1), rtol=1e-11
+    )
+    slots = blocks.slots_of(np.arange(60), np.zeros(60, bool))
+    error = np.abs(blocks.slots[slots] - expected).max()
+    # Of float32 arrays and of CSR not all centring is done; the bound on rounding says so.
+    assert error <= max(min(blocks.rounding(), 1e-3), 1e-7)
+
+
+@pytest.mark.parametrize("solver", ["decomposition", "conjugate", "unlearning"])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_a_certificate_of_long_rows_is_that_of_the_model(solver, layout):
+    X, y, Z = clouds(200, seed=3)
+    X, Z = X + 1e6, Z + 1e6
+    classifier = margins.MarginClassifier(kernel="rbf", gamma=0.7, C=10, loss="hinge", solver=solver)
+    classifier.fit(layout(X), y)
+    weights = np.zeros(200)
+    weights[classifier.support_] = classifier.dual_coef_[0]
+    K = by_differences(classifier.kernel_, X, X)
+    (bias,) = classifier.intercept_
+    slacks = np.maximum(0, 1 - (2 * y - 1) * (K @ weights + bias))
+    objective = float((weights @ K @ weights + bias**2) / 2 + 10 * slacks.sum())
+    (certificate,) = classifier.certificates_
+    assert certificate.primal == pytest.approx(objective, rel=1e-9)
+    assert certificate.dual <= objective * (1 + 1e-9)
+    scores = classifier.decision_function(layout(Z))
+    single = [classifier.decision_function(layout(Z[k : k + 1]))[0] for k in range(len(Z))]
+    assert_allclose(single, scores, atol=1e-10)
+
+
+def test_scale_does_not_depend_on_the_origin():
+    X, _, _ = clouds()
+    expected = RBF("scale").resolve(X).gamma
+    for given in (X + 1e6, sparse.csr_array(X + 1e6)):
+        assert RBF("scale").resolve(given).gamma == pytest.approx(expected, rel=1e-8)
 
 
 def test_radial_kernel_of_a_nan_distance_is_nan():
-    X = np.array([[1e200]])
-    with np.errstate(over="ignore"):
-        assert np.isnan(RBF(1.0).block(X, X)).all()  # inf - inf
+    values = np.array([[np.inf]])
+    RBF(1.0).compiled()(values, np.array([np.inf]), np.array([np.inf]))
+    assert np.isnan(values).all()  # inf - inf
 
 
 @pytest.mark.parametrize("gamma", [1e-6, 0.3, 7.0, 1e38])

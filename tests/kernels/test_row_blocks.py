@@ -21,7 +21,8 @@ def points(m=60, d=7, seed=0):
 
 
 def blocks_of(kernel, X, cache_size=100.0, densely=False):
-    return kernel.row_blocks(X, cache_size, rows_of(X).sqnorms(), densely)
+    sqnorms = rows_of(X).sqnorms() if kernel.uses_products else None
+    return kernel.row_blocks(X, cache_size, sqnorms, densely)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -8,7 +8,6 @@ from sklearn.utils import gen_batches
 
 from margins.kernels._row_cache import FunctionRows
 from margins.kernels.kernel import Kernel, checked_values
-from margins.kernels.row_blocks import RowBlocks
 
 # The diagonal is read off square blocks of so many samples: their other elements are computed in vain.
 DIAGONAL_BLOCK = 64
@@ -47,9 +46,6 @@ class Function(Kernel):
         return checked_values(self.label, self.function(X, Z), (X.shape[0], Z.shape[0]))
 
     uses_products = False
-
-    def row_blocks(self, X, cache_size, sqnorms=None, densely=False):
-        return RowBlocks(self, X, cache_size)
 
     def _make_rows(self, X, cache_size, sqnorms):
         blocks = [X[batch] for batch in gen_batches(X.shape[0], DIAGONAL_BLOCK)]

@@ -8,7 +8,6 @@ from scipy import sparse
 from margins.data.binary_data import rows_of
 from margins.kernels._gram import GramRows
 from margins.kernels.kernel import Kernel
-from margins.kernels.row_blocks import RowBlocks
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,6 @@ class Precomputed(Kernel):
             yield batch, np.ascontiguousarray(_array(X[batch][:, support]).T)
 
     uses_products = False
-
-    def row_blocks(self, X, cache_size, sqnorms=None, densely=False):
-        return RowBlocks(self, X, cache_size)
 
     def _make_rows(self, X, cache_size, sqnorms):
         if X.shape[0] != X.shape[1]:

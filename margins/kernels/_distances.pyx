@@ -1,0 +1,67 @@
+"""Squared distances between rows, without cancellation.
+
+The problem: |x - z|^2 for all pairs of two sets of points.
+
+|x|^2 + |z|^2 - 2 x.z takes one matrix product, but where norms are large beside the
+distance it is a small difference of large numbers. Here the squares of the differences are summed: the
+relative error is that of a sum of positive numbers.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t
+from margins._sparse cimport Rows, axpy, nonzeros
+
+import numpy as np
+
+# Differences between two checks for Ctrl-C: a few milliseconds.
+cdef Py_ssize_t DIFFERENCES_PER_SIGNAL_CHECK = 1 << 22
+
+
+def squared_distances(Rows rows not None, Rows points not None):
+    """Squared distances of all rows from all points: ndarray of float64, shape (n_rows, n_points)."""
+    cdef Py_ssize_t i, j, n_row, n_point, n_unchecked = 0
+    cdef double[:, ::1] out
+    # Row i as a vector of all features, and as its numbers other than 0.
+    cdef double[::1] dense_row = np.zeros(rows.n_features + 1), row_values = np.empty(rows.longest() + 1)
+    cdef double[::1] point_values = np.empty(points.longest() + 1)
+    cdef int32_t[::1] row_columns = np.empty(rows.longest() + 1, dtype=np.int32)
+    cdef int32_t[::1] point_columns = np.empty(points.longest() + 1, dtype=np.int32)
+    # The last point that has a number in a column.
+    cdef int32_t[::1] last_point = np.empty(rows.n_features + 1, dtype=np.int32)
+    result = np.empty((rows.n_rows, points.n_rows))
+    out = result
+    with nogil:
+        for i in range(rows.n_rows):
+            n_row = nonzeros(rows, i, &row_values[0], &row_columns[0])
+            axpy(rows, i, 1, &dense_row[0])
+            last_point[:] = -1
+            for j in range(points.n_rows):
+                n_point = nonzeros(points, j, &point_values[0], &point_columns[0])
+                out[i, j] = _squared_distance(
+                    &dense_row[0], &row_columns[0], n_row, &point_values[0], &point_columns[0], n_point,
+                    &last_point[0], <int32_t> j
+                )
+                n_unchecked += n_row + n_point
+                if n_unchecked > DIFFERENCES_PER_SIGNAL_CHECK:
+                    n_unchecked = 0
+                    with gil:
+                        PyErr_CheckSignals()
+            axpy(rows, i, -1, &dense_row[0])
+    return result
+
+
+cdef inline double _squared_distance(
+    const double* dense_row, const int32_t* row_columns, Py_ssize_t n_row, const double* point_values,
+    const int32_t* point_columns, Py_ssize_t n_point, int32_t* last_point, int32_t j
+) noexcept nogil:
+    """|x - z|^2, over the columns in which z has a number, and then over the other ones of x."""
+    cdef double total = 0, difference
+    cdef Py_ssize_t i
+    for i in range(n_point):
+        difference = dense_row[point_columns[i]] - point_values[i]
+        total += difference * difference
+        last_point[point_columns[i]] = j
+    for i in range(n_row):
+        if last_point[row_columns[i]] != j:
+            total += dense_row[row_columns[i]] * dense_row[row_columns[i]]
+    return total
