@@ -85,6 +85,36 @@ def returned_point(
     return best
 
 
+def proven_bounds(bounds, data, weights, n_accesses):
+    """Bounds whose dual value holds whatever has been rounded off.
+
+    Over the rows of a kernel the squared norm |a|^2 is a sum over the products of all pairs of dual
+    variables. Where large ones of contrary labels cancel, as of duplicates, its rounding may exceed it.
+
+    Parameters
+    ----------
+    bounds : margins.losses.base.Bounds
+    data : BinaryData
+    weights : WeightVector
+        With the dual variables.
+    n_accesses : int
+        Since the weight vector was last summed.
+
+    Returns
+    -------
+    margins.losses.base.Bounds
+        As given, or with a smaller dual value.
+    """
+    if not data.rows.is_kernel or not bounds.dual > 0:
+        return bounds
+    dual = weights.dual
+    size = bounds.dual_scale * float(dual @ np.sqrt(data.ordinary_sqnorms))
+    error = 0.5 * unit_of(np.count_nonzero(dual) + n_accesses) * size * size
+    if not error > NEGLIGIBLE * bounds.dual:
+        return bounds
+    return bounds._replace(dual=max(bounds.dual - error, 0.0))
+
+
 def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, primals, n_accesses):
     """The bounds of coefficients whose length is not that of the least objective.
 

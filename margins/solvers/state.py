@@ -15,6 +15,7 @@ from margins.losses._scaling import largest_factor
 from margins.losses.rounding import (
     NEGLIGIBLE,
     NEGLIGIBLE_OF_ONE,
+    proven_bounds,
     returned_bounds,
     returned_point,
 )
@@ -292,6 +293,7 @@ class RunState:
             self.options.model_scale,
             products,
         )
+        bounds = proven_bounds(bounds, self.data, self.weights, self._n_accesses_since_summed)
         self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
         self.certificate = Certificate.from_bounds(
@@ -299,17 +301,27 @@ class RunState:
         )
         self._is_certified, self._is_as_returned = True, False
 
+    @property
+    def _sums_are_fresh(self):
+        """True if the weight vector has just been summed from the dual variables."""
+        return self.solver is not None and self.solver.sums_are_fresh
+
+    @property
+    def _n_accesses_since_summed(self):
+        """Accesses that may have rounded the weight vector off since it was last summed."""
+        if self._sums_are_fresh:
+            return 0
+        return self.n_accesses - (0 if self._rounding is None else self._rounding.n_accesses_summed)
+
     def certify_as_returned(self):
         """State the primal value of the rounded coefficients, where rounding makes a difference."""
         if self._is_as_returned:
             return
         self._is_as_returned = True
-        is_fresh = self.solver is not None and self.solver.sums_are_fresh
-        n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
         state = {
             "theta": self.theta,
             "products": self.products,
-            "n_accesses": 0 if is_fresh else self.n_accesses - n_summed,
+            "n_accesses": self._n_accesses_since_summed,
         }
         primal, scale = self.certificate.primal, self.options.model_scale
         if scale is None:
@@ -319,7 +331,9 @@ class RunState:
                 self.hypothesis,
                 scale=self.primal_scale,
                 primal=primal,
-                negligible=NEGLIGIBLE_OF_ONE * math.sqrt(len(self.data)) if is_fresh else NEGLIGIBLE,
+                negligible=NEGLIGIBLE_OF_ONE * math.sqrt(len(self.data))
+                if self._sums_are_fresh
+                else NEGLIGIBLE,
                 **state,
             )
             if point is not None:

