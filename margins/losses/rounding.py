@@ -108,7 +108,7 @@ def proven_bounds(bounds, data, weights, n_accesses):
     if not data.rows.is_kernel or not bounds.dual > 0:
         return bounds
     dual = weights.dual
-    size = bounds.dual_scale * float(dual @ np.sqrt(data.ordinary_sqnorms))
+    size = float(bounds.dual_scale) * float(dual @ np.sqrt(data.ordinary_sqnorms))
     error = 0.5 * unit_of(np.count_nonzero(dual) + n_accesses) * size * size
     if not error > NEGLIGIBLE * bounds.dual:
         return bounds
