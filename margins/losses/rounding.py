@@ -20,7 +20,7 @@ NEGLIGIBLE = 1e-10
 # one sample.
 NEGLIGIBLE_OF_ONE = 5e-10
 
-UNIT = np.finfo(np.float64).eps / 2
+UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 class ReturnedPoint(NamedTuple):
