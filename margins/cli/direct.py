@@ -75,7 +75,7 @@ def read(source):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from margins.cli.samples import read_arrays
 
-    return read_arrays(source)
+    return read_arrays(source, to_train=True)
 
 
 def train(arrays, name, parameters, show=None):

@@ -3,7 +3,7 @@
 import time
 import warnings
 
-from margins.cli.errors import DONE, NOT_PROVEN
+from margins.cli.errors import DONE, NOT_PROVEN, samples_of
 from margins.cli.files import check_writable, write_whole
 from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
 
@@ -41,7 +41,10 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
             )  # errors of parameters come before those of files
             samples = read_samples(source)
         reading = time.perf_counter() - started
-        trained = None if classifier is not None else direct.train(samples, name, parameters, show)
+        trained = None
+        if classifier is None:
+            with samples_of(source.path):
+                trained = direct.train(samples, name, parameters, show)
         if trained is None:
             if classifier is None:
                 classifier, samples = make_classifier(name, parameters), Samples(*matrix_of(samples))
@@ -69,7 +72,8 @@ def _train(classifier, samples, source, name, parameters, scale, show):
     if show is not None:
         show("training")
     model = with_columns(classifier, source, samples.X, scale)
-    messages = fit(model, samples.X, samples.y, show)
+    with samples_of(source.path):
+        messages = fit(model, samples.X, samples.y, show)
     trained = time.perf_counter()
     contents = model_bytes(model)
     seconds = {"training": trained - started, "writing": time.perf_counter() - trained}
