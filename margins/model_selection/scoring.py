@@ -1,5 +1,8 @@
 """Scores of classifiers: by scikit-learn's scorers; accuracy is computed for all settings at once."""
 
+import contextlib
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring, get_scorer, make_scorer
@@ -44,6 +47,7 @@ class Scoring:
                 f"scoring of {caller} must be a name, a callable, a list of names, or a dict of them. "
                 f"Got {scoring!r}."
             )
+        self._given = scoring
         self.metrics = {name: _scorer(scorer, caller) for name, scorer in scoring.items()}
         self.names = tuple(scoring)
         self.refit = self.names[0] if refit is None and len(scoring) == 1 else refit
@@ -56,6 +60,37 @@ class Scoring:
         self._accuracies = [name for name in self.names if scoring[name] == "accuracy"]
         others = {name: self.metrics[name] for name in self.names if name not in self._accuracies}
         self._others = check_scoring(scoring=others) if others else None
+
+    def check(self, estimator, y, caller):
+        """Raise ValueError, before any fit, if a metric of scikit-learn cannot score a classifier
+        without probabilities, or labels such as y.
+
+        The metrics are computed of labels that are all predicted. Of a metric made by a user, only the
+        methods that it calls are checked.
+
+        Parameters
+        ----------
+        estimator : classifier
+        y : ndarray, shape (n_samples,)
+        caller : str
+        """
+        classes, codes = np.unique(y, return_inverse=True)
+        scores = 2.0 * codes - 1 if len(classes) == 2 else np.eye(len(classes))[codes]
+        for name, scorer in self.metrics.items():
+            if name in self._accuracies or not isinstance(scorer, SCORER):
+                continue
+            kind = Decided if isinstance(self._given[name], str) else _Asked
+            # Errors name the class.
+            predicted = type(type(estimator).__name__, (kind,), {})(scores, classes)
+            try:
+                with warnings.catch_warnings(), contextlib.suppress(_HasMethod):
+                    warnings.simplefilter("ignore")
+                    scorer(predicted, None, y)
+            except (AttributeError, ValueError) as error:
+                raise ValueError(
+                    f"scoring of {caller} must be a metric of predicted labels or of scores of "
+                    f"decision_function, for {len(classes)} classes. Got {self._given[name]!r}: {error}"
+                ) from error
 
     @property
     def reason_against_lockstep(self):
@@ -132,3 +167,17 @@ class Decided(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return _predicted(self.scores, self.classes)
+
+
+class _HasMethod(Exception):
+    """A scorer has called a method that a classifier has."""
+
+
+class _Asked(Decided):
+    """A classifier without probabilities, whose other methods tell that they are called."""
+
+    def decision_function(self, X):
+        raise _HasMethod
+
+    def predict(self, X):
+        raise _HasMethod
