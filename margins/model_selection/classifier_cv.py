@@ -21,6 +21,7 @@ from margins.estimators.base import restored_on_error
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.multiclass import labels_of_scores
 from margins.estimators.names import Caller
 from margins.estimators.path import grid_of
 from margins.kernels import LINEAR
@@ -324,9 +325,7 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         -------
         ndarray, shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
+        labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes_)
         return labels
 
     def __sklearn_tags__(self) -> Any:

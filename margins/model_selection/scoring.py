@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring, get_scorer, make_scorer
 
+from margins.estimators.multiclass import labels_of_scores
+
 NAMELESS = "score"  # the metric that a callable without a name stands for
 
 
@@ -114,7 +116,7 @@ class Scoring:
     def of_all(self, trained, X, y):
         """The scores of models trained in lockstep: list of dict of float."""
         if self._others is None:
-            labels = _predicted(np.stack([each.scores for each in trained]), trained[0].classes)
+            labels = labels_of_scores(np.stack([each.scores for each in trained]), trained[0].classes)
             accuracies = np.mean(labels == y, axis=1)
             return [dict.fromkeys(self.names, float(accuracy)) for accuracy in accuracies]
         return [self.of(Decided(each.scores, each.classes), X, y) for each in trained]
@@ -132,13 +134,6 @@ def _scorer(scorer, caller):
     if not callable(scorer):
         raise TypeError(f"scoring of {caller} must be names or callables. Got {scorer!r}.")
     return scorer
-
-
-def _predicted(scores, classes):
-    """Labels by scores, ndarray of shape (..., n_samples) for two classes, else (..., n_classes)."""
-    if len(classes) == 2:
-        return classes[(scores > 0).astype(int)]
-    return classes[scores.argmax(axis=-1)]
 
 
 SCORER = type(make_scorer(max))  # scikit-learn has no public name for it
@@ -166,7 +161,7 @@ class Decided(ClassifierMixin, BaseEstimator):
         return self.scores
 
     def predict(self, X):
-        return _predicted(self.scores, self.classes)
+        return labels_of_scores(self.scores, self.classes)
 
 
 class _HasMethod(Exception):
