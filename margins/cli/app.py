@@ -45,10 +45,10 @@ def options_of_source(command):
     @click.option("--zero-based", is_flag=True, help="Indices of svmlight's format begin at 0.")
     @functools.wraps(command)
     def with_source(*args, format_, target, categorical, zero_based, **kwargs):
-        names = tuple(name.strip() for text in categorical for name in text.split(",") if name.strip())
+        names = [name.strip() for text in categorical for name in text.split(",") if name.strip()]
 
         def read(path):
-            return Source(path, format_, target, names, zero_based)
+            return Source(path, format_, target, tuple(dict.fromkeys(names)), zero_based)
 
         return command(*args, read=read, **kwargs)
 

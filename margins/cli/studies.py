@@ -4,7 +4,7 @@ import contextlib
 import time
 import warnings
 
-from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of
+from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
 from margins.cli.files import check_writable, write_whole
 from margins.cli.models import classifier_of, make_classifier, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
@@ -128,9 +128,12 @@ def _cell(value):
 
 def penalties_of(smallest, largest, points):
     """C from the smallest to the largest, at equal ratios: list of float."""
-    if not 0 < smallest <= largest < float("inf"):
+    from margins.estimators.base import LARGEST_C, SMALLEST_C
+
+    if not SMALLEST_C <= smallest <= largest <= LARGEST_C:
         raise CommandError(
-            f"--c-min and --c-max must be positive and in this order. Got {smallest:g}, {largest:g}."
+            f"--c-min and --c-max must be in [{SMALLEST_C:g}, {LARGEST_C:g}] and in this order. "
+            f"Got {smallest:g}, {largest:g}."
         )
     if points == 1:
         return [smallest]
@@ -142,14 +145,11 @@ def compare(source, names, *, folds, seed, n_jobs, scoring, scale=False, quiet=F
     """Cross-validate algorithms on the same folds, and print the differences: the exit code."""
     from margins.model_selection import compare as compare_studies
     from margins.model_selection import parameter_search
-    from margins.model_selection.checks import check_jobs
-    from margins.model_selection.scoring import Scoring
 
     if len(set(names)) < 2:
         raise CommandError(f"compare needs at least 2 algorithms. Got {', '.join(names) or 'none'}.")
     classifiers = {name: make_classifier(name, {}) for name in names}
-    Scoring(scoring, None, "compare")
-    check_jobs(n_jobs, "compare")
+    _check_options("compare", classifiers.values(), scoring, n_jobs)
     samples = read_samples(source)
     _check_lengths(source, samples, scale)
     studies = {}
@@ -200,8 +200,6 @@ def study(
 ):
     """Run a double cross-validation, and print its result: the exit code."""
     from margins.model_selection import double_cross_validation
-    from margins.model_selection.checks import check_jobs
-    from margins.model_selection.scoring import Scoring
 
     if output is not None:
         check_writable(output)
@@ -209,8 +207,7 @@ def study(
     for key, values in grid.items():
         for value in values:
             make_classifier(name, {**parameters, key: value})
-    Scoring(scoring, None, "study")
-    check_jobs(n_jobs, "study")
+    _check_options("study", [classifier], scoring, n_jobs, cache)
     samples = read_samples(source)
     _check_lengths(source, samples, scale)
     model = with_columns(classifier, source, samples.X, scale)
@@ -251,6 +248,27 @@ def grid_of(settings):
             raise CommandError(f"A grid must be given as NAME=VALUE,VALUE,... Got {setting!r}.")
         grid[name.strip()] = [value_of(each.strip()) for each in text.split(",")]
     return grid
+
+
+def _check_options(command, classifiers, scoring, n_jobs, cache=None):
+    """Raise CommandError, before samples are read, if an option of a study is not allowed."""
+    from margins.model_selection.cache import Cache
+    from margins.model_selection.checks import check_jobs
+    from margins.model_selection.scoring import Scoring
+
+    try:
+        metric = Scoring(scoring, None, command)
+        check_jobs(n_jobs, command)
+        for classifier in classifiers:
+            if not hasattr(classifier, "predict_proba"):
+                metric.check(classifier, [0, 1], command)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if cache is not None:
+        try:
+            Cache(cache, command)
+        except ValueError as error:
+            raise unreadable(str(error)) from error
 
 
 def _check_lengths(source, samples, scale):

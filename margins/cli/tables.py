@@ -46,6 +46,10 @@ def read_table(source, needs_labels, names=None, categorical=None, classes=None)
             f"{source.path}: reading a table needs pandas: pip install 'scikit-margins[frame]'"
         ) from error
     target = source.target
+    if source.zero_based:
+        raise CommandError(
+            f"{source.path}: --zero-based is for svmlight's format, and this file is read as a table."
+        )
     if needs_labels and target is None:
         raise CommandError(f"{source.path}: a table needs --target NAME, the column of the labels.")
     categorical = source.categorical if categorical is None else categorical
@@ -58,7 +62,7 @@ def read_table(source, needs_labels, names=None, categorical=None, classes=None)
     columns = [str(name) for name in table.columns]
     table.columns = columns
     _check_columns(source.path, columns, list(names or ()), [*source.categorical, *texts])
-    if target in categorical:
+    if needs_labels and target in (*categorical, *(names or ())):
         raise CommandError(f"{source.path}: the target {target!r} cannot be a column of X.")
     features = names or [name for name in columns if name != target]
     if not features or not len(table):

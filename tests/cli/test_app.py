@@ -15,7 +15,7 @@ from cli.conftest import samples, write_svmlight
 
 import margins
 from margins.cli.app import cli
-from margins.persistence import load
+from margins.persistence import dump, load
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -184,7 +184,33 @@ def test_study_searches_a_grid_within_each_fold(run, train_file, tmp_path):
         (["predict", "none.skops", "TRAIN"], 3, "none.skops: cannot be read"),
         (["compare", "TRAIN", "pam"], 2, "at least 2 algorithms"),
         (["study", "TRAIN", "-g", "C=0"], 2, "C of auto (MarginClassifier) must be"),
-        (["path", "TRAIN", "--c-min", "5", "--c-max", "1"], 2, "must be positive and in this order"),
+        (
+            ["path", "TRAIN", "--c-min", "5", "--c-max", "1"],
+            2,
+            "must be in [1e-100, 1e+100] and in this order",
+        ),
+        (["path", "TRAIN", "--c-min", "1e-300"], 2, "must be in [1e-100, 1e+100] and in this order"),
+        (["path", "TRAIN", "--c-max", "nan"], 2, "must be in [1e-100, 1e+100] and in this order"),
+        (
+            ["train", "TABLE", "m.skops", "--target", "bought", "--zero-based"],
+            2,
+            "for svmlight's format",
+        ),
+        (
+            ["train", "TABLE", "m.skops", "--target", "bought", "--categorical", "bought"],
+            2,
+            "the target 'bought' cannot be a column of X",
+        ),
+        (
+            ["study", "TRAIN", "-g", "C=1", "--cache", "/dev/null/cache"],
+            3,
+            "margins: cache of study must be a folder that can be written to",
+        ),
+        (
+            ["study", "TRAIN", "-g", "C=1", "--scoring", "neg_log_loss"],
+            2,
+            "margins: scoring of study must be a metric of predicted labels",
+        ),
         (["tran", "TRAIN"], 2, "No such command"),
     ],
 )
@@ -274,6 +300,7 @@ def test_what_does_not_suit_the_samples_is_found_when_they_are_read(run, train_f
     ("options", "problem"),
     [
         (("--scoring", "exactness"), "scoring of compare must be"),
+        (("--scoring", "neg_log_loss"), "scoring of compare must be a metric of predicted labels"),
         (("--jobs", "0"), "n_jobs of compare must be None or"),
         (("--seed", "-1"), "-1 is not in the range"),
     ],
@@ -289,6 +316,25 @@ def test_samples_to_test_a_path_with_are_read_before_it_is_trained(run, train_fi
     assert result.code == 3 and result.err.startswith(f"margins: {tmp_path / 'bad.svm'}:1:5: ")
     result = run("path", train_file, "-C", "5")
     assert result.code == 2 and "path takes no C" in result.err
+
+
+def test_the_target_is_no_feature_of_the_model(run, table_file, tmp_path):
+    model = tmp_path / "m.skops"
+    options = ("--target", "bought", "--categorical", "colour,shop,colour")
+    assert run("train", table_file, model, *options).code == 0
+    result = run("evaluate", model, table_file, "--target", "size")
+    assert result.code == 2 and "the target 'size' cannot be a column of X" in result.err
+    other = tmp_path / "other.csv"
+    other.write_text("size,colour\n1,red\n")
+    result = run("predict", model, other)
+    assert result.code == 3 and f"{other}: there is no column 'shop'" in result.err
+
+
+def test_a_model_that_is_not_fitted_is_rejected(run, train_file, tmp_path):
+    dump(margins.MarginClassifier(), tmp_path / "m.skops")
+    for command in ("predict", "evaluate"):
+        result = run(command, tmp_path / "m.skops", train_file)
+        assert result.code == 3 and "m.skops: must hold a classifier that is fitted" in result.err
 
 
 def test_labels_are_exact(run, tmp_path):
