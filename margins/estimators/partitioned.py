@@ -11,13 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
+from margins.data.validation import check_labels
 from margins.estimators.callbacks import FRAMES
 from margins.estimators.messages import not_converged
 from margins.estimators.multiclass import seeds_of
 from margins.kernels import LINEAR
 from margins.partitions.fit import Limits, Request, fit_partitions
 from margins.partitions.samples import n_rows_of, named, read_labels
-from margins.partitions.sources import dask_parts, executor_of, is_large_map
+from margins.partitions.sources import check_dimensions, dask_parts, executor_of, is_large_map
 
 if TYPE_CHECKING:
     from margins.estimators.base import BaseMarginClassifier as Fitting
@@ -175,6 +176,8 @@ def _right(estimator, chunk, X, y, weight):
         if n_rows_of(X) == 0:
             return 0.0, 0.0
         labels = read_labels(n_rows_of(X), y, weight, chunk)
+        both = [*labels.classes.tolist(), *estimator.classes_.tolist()]
+        check_labels(np.array(both, object), f"y of {chunk}, with the classes of the model,")
         is_right = estimator.predict(X) == labels.classes[labels.codes]
     weight = np.ones(len(is_right)) if labels.weight is None else labels.weight
     return float(weight @ is_right), float(weight.sum())
@@ -240,6 +243,7 @@ class PartitionsMixin(Fitting):
         if not is_dask(X):
             return super().decision_function(X)
         check_is_fitted(self)
+        check_dimensions(self._display_name("decision_function"), X, self.n_features_in_)
         n_problems = len(self.intercept_)
         scores = super().decision_function
         return by_blocks(X, scores, np.float64, None if n_problems == 1 else n_problems)
@@ -259,6 +263,7 @@ class PartitionsMixin(Fitting):
         if not is_dask(X):
             return super().predict(X)
         check_is_fitted(self)
+        check_dimensions(self._display_name("predict"), X, self.n_features_in_)
         return by_blocks(X, super().predict, self.classes_.dtype)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

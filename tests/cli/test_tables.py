@@ -1,7 +1,12 @@
 """Tables: what is malformed is reported with file, line and column."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from margins.cli.errors import CommandError
 from margins.cli.samples import Source, Trained, read_points, read_samples
@@ -141,6 +146,27 @@ def test_what_is_malformed_has_its_place(tmp_path, text, line, column, problem):
 def test_no_field_is_dropped_in_silence(tmp_path, text):
     with pytest.raises(MalformedFile, match="a row must have 3 fields"):
         read(tmp_path, text, categorical=())
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["1", "2.5", "x", "", '"', '"a,b"', "NA", "nan", "\n", "label", "-0"])),
+        max_size=4,
+    )
+)
+def test_any_table_is_samples_or_an_error_that_names_it(rows):
+    text = "".join(",".join(fields) + "\n" for fields in [["size", "label"], *rows])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.csv")
+        path.write_text(text)
+        for categorical in ((), ("size",)):
+            try:
+                X, y, _ = read_samples(Source(str(path), target="label", categorical=categorical))
+            except (CommandError, MalformedFile) as error:
+                assert str(error).startswith(str(path))
+            else:
+                assert X.shape == (len(y), 1)
 
 
 def test_an_empty_table_is_an_error(tmp_path):
