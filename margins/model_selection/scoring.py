@@ -169,7 +169,7 @@ class _HasMethod(Exception):
 
 
 class _Asked(Decided):
-    """A classifier without probabilities, whose other methods tell that they are called."""
+    """A classifier without probabilities, whose other methods raise `_HasMethod`."""
 
     def decision_function(self, X):
         raise _HasMethod
