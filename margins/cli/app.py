@@ -10,14 +10,7 @@ from contextlib import suppress
 
 import click
 
-from margins.cli.errors import (
-    EXIT_CODES,
-    FAILED,
-    INTERRUPTED,
-    UNREADABLE,
-    WRONG_USAGE,
-    CommandError,
-)
+from margins.cli.errors import EXIT_CODES, FAILED, INTERRUPTED, UNREADABLE, WRONG_USAGE, CommandError
 from margins.cli.samples import FORMATS, Source
 from margins.data.malformed import MalformedFile
 
@@ -343,9 +336,12 @@ def main(arguments=None):
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _failed("interrupted; no file was written", INTERRUPTED)
-    except (BrokenPipeError, SystemExit):  # click exits where a pipe is closed, as by `| head`
-        _forget_output()
-        return UNREADABLE
+    except SystemExit as error:
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return _closed_pipe()  # at which click exits
+    except BrokenPipeError:
+        return _closed_pipe()
     except OSError as error:  # of standard output, or of a folder for finished fits
         _forget_output()
         name = error.filename or "standard output"
@@ -354,6 +350,12 @@ def main(arguments=None):
         return _failed(error, WRONG_USAGE)
     except Exception as error:  # of plug-ins, or of memory
         return _failed(f"{type(error).__name__}: {error}", FAILED)
+
+
+def _closed_pipe():
+    """The exit code where nobody reads the output any more, as after `| head`."""
+    _forget_output()
+    return UNREADABLE
 
 
 def _forget_output():
