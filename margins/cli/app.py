@@ -320,6 +320,7 @@ def main(arguments=None):
     arguments : list of str, optional
         Default: those of the process.
     """
+    output = sys.stdout
     try:
         result = cli.main(arguments, prog_name="margins", standalone_mode=False)
         if sys.stdout is not None:  # it may be closed
@@ -336,10 +337,10 @@ def main(arguments=None):
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _failed("interrupted; no file was written", INTERRUPTED)
-    except SystemExit as error:
-        if not isinstance(error.__context__, BrokenPipeError):
+    except SystemExit:
+        if sys.stdout is output:
             raise
-        return _closed_pipe()  # at which click exits
+        return _closed_pipe()  # at which click replaces the output, and exits
     except BrokenPipeError:
         return _closed_pipe()
     except OSError as error:  # of standard output, or of a folder for finished fits
@@ -353,7 +354,7 @@ def main(arguments=None):
 
 
 def _closed_pipe():
-    """The exit code where nobody reads the output any more, as after `| head`."""
+    """The exit code where output is not read any more, as after `| head`."""
     _forget_output()
     return UNREADABLE
 
