@@ -37,5 +37,5 @@ class Caller:
     def __init__(self, estimator: Any, method: str) -> None:
         self._estimator, self._method = estimator, method
 
-    def __str__(self) -> Any:
-        return self._estimator._display_name(self._method)
+    def __str__(self) -> str:
+        return str(self._estimator._display_name(self._method))

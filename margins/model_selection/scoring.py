@@ -67,8 +67,8 @@ class Scoring:
         """Raise ValueError, before any fit, if a metric of scikit-learn cannot score a classifier
         without probabilities, or labels such as y.
 
-        The metrics are computed of labels that are all predicted. Of a metric made by a user, only the
-        methods that it calls are checked.
+        The metrics are computed of a few labels that are all predicted. Of a metric made by a user, only
+        the methods that it calls are checked.
 
         Parameters
         ----------
@@ -76,7 +76,9 @@ class Scoring:
         y : ndarray, shape (n_samples,)
         caller : str
         """
-        classes, codes = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
+        n_classes, classes = len(classes), classes[:3]  # metrics serve two, or any number
+        codes = np.repeat(np.arange(len(classes)), 2)
         scores = 2.0 * codes - 1 if len(classes) == 2 else np.eye(len(classes))[codes]
         for name, scorer in self.metrics.items():
             if name in self._accuracies or not isinstance(scorer, SCORER):
@@ -87,11 +89,11 @@ class Scoring:
             try:
                 with warnings.catch_warnings(), contextlib.suppress(_HasMethod):
                     warnings.simplefilter("ignore")
-                    scorer(predicted, None, y)
+                    scorer(predicted, None, classes[codes])
             except (AttributeError, ValueError) as error:
                 raise ValueError(
                     f"scoring of {caller} must be a metric of predicted labels or of scores of "
-                    f"decision_function, for {len(classes)} classes. Got {self._given[name]!r}: {error}"
+                    f"decision_function, for {n_classes} classes. Got {self._given[name]!r}: {error}"
                 ) from error
 
     @property

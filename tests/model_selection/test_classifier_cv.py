@@ -18,6 +18,7 @@ import margins
 from margins.estimators.along_c import TrainingSet
 from margins.losses import Hinge
 from margins.model_selection import parameter_search
+from margins.model_selection.scoring import Scoring
 
 CS = [200.0, 0.01, 1.0]
 SETTINGS = [
@@ -292,6 +293,10 @@ def test_metrics_that_do_not_suit_the_labels_are_rejected_before_training(monkey
     for scoring, labels in (("f1", y), ("roc_auc", np.arange(len(y)) % 3)):
         with pytest.raises(ValueError, match=f"scoring of MarginClassifierCV.fit .* Got '{scoring}': "):
             margins.MarginClassifierCV(scoring=scoring).fit(X, labels)
+
+
+def test_the_check_of_metrics_takes_no_memory_for_many_classes():
+    Scoring("f1_macro", None, "study").check(margins.MarginClassifier(), np.arange(400_000), "study")
 
 
 def test_a_metric_of_a_user_is_not_computed_of_labels_that_nothing_has_predicted():
