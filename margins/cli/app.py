@@ -6,6 +6,7 @@ Their work is in the other modules of this package, which are imported when a co
 import functools
 import os
 import sys
+from contextlib import suppress
 
 import click
 
@@ -37,56 +38,80 @@ def options_of_source(command):
     @click.option("--zero-based", is_flag=True, help="Indices of svmlight's format begin at 0.")
     @functools.wraps(command)
     def with_source(*args, format_, target, categorical, zero_based, **kwargs):
-        names = tuple(name.strip() for text in categorical for name in text.split(",") if name.strip())
+        names = [name.strip() for text in categorical for name in text.split(",") if name.strip()]
 
         def read(path):
-            return Source(path, format_, target, names, zero_based)
+            return Source(path, format_, target, tuple(dict.fromkeys(names)), zero_based)
 
         return command(*args, read=read, **kwargs)
 
     return with_source
 
 
+settings = click.option(
+    "-p",
+    "--param",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Any parameter of the algorithm, see `margins describe`; may be repeated.",
+)
+# Parameters that have options of their own: name, option, kind of value, help.
+PARAMETERS = (
+    ("C", "-C", "FLOAT", "Penalty of the soft margin; inf: the hard margin."),
+    ("eps", "--eps", "FLOAT", "Accuracy to prove."),
+    ("loss", "--loss", "NAME", "squared_hinge or hinge."),
+    ("kernel", "--kernel", "NAME", "linear, rbf or poly."),
+    ("gamma", "--gamma", "FLOAT", "Of the kernel: scale, auto or a number."),
+    ("max_iter", "--max-iter", "INT", "Full epochs at most."),
+    ("max_time", "--max-time", "SECONDS", "Seconds of training at most."),
+    ("random_state", "--seed", "INT", "Of the orders of the samples; none: another one each time."),
+    ("n_jobs", "--jobs", "INT", "Threads, of several classes."),
+)
+DEFAULTS = {"random_state": "0"}
+
+
 def options_of_parameters(command):
     """Add the options of parameters; the command gets `parameters`, a dict."""
 
-    @click.option(
-        "-p",
-        "--param",
-        "settings",
-        metavar="NAME=VALUE",
-        multiple=True,
-        help="Any parameter of the algorithm, see `margins describe`; may be repeated.",
-    )
-    @click.option("-C", "C", metavar="FLOAT", help="Penalty of the soft margin; inf: the hard margin.")
-    @click.option("--eps", metavar="FLOAT", help="Accuracy to prove.")
-    @click.option("--loss", metavar="NAME", help="squared_hinge or hinge.")
-    @click.option("--kernel", metavar="NAME", help="linear, rbf or poly.")
-    @click.option("--gamma", metavar="FLOAT", help="Of the kernel: scale, auto or a number.")
-    @click.option("--max-iter", metavar="INT", help="Full epochs at most.")
-    @click.option("--max-time", metavar="SECONDS", help="Seconds of training at most.")
-    @click.option(
-        "--seed",
-        "random_state",
-        metavar="INT",
-        default="0",
-        show_default=True,
-        help="Of the orders of the samples; none: another one each time.",
-    )
-    @click.option("--jobs", "n_jobs", metavar="INT", help="Threads, of several classes.")
     @functools.wraps(command)
     def with_parameters(*args, settings, **kwargs):
         from margins.cli.models import parameters_of, value_of
 
-        parameters = {"random_state": kwargs.pop("random_state")}
-        for name in ("C", "eps", "loss", "kernel", "gamma", "max_iter", "max_time", "n_jobs"):
-            text = kwargs.pop(name)
-            if text is not None:
-                parameters[name] = text
-        parameters = {name: value_of(text) for name, text in parameters.items()}
+        given = {name: kwargs.pop(name) for name, *_ in PARAMETERS}
+        parameters = {name: value_of(text) for name, text in given.items() if text is not None}
         return command(*args, parameters={**parameters, **parameters_of(settings)}, **kwargs)
 
-    return with_parameters
+    for name, option, metavar, text in reversed(PARAMETERS):  # the last one added is listed first
+        default = DEFAULTS.get(name)
+        with_parameters = click.option(
+            option, name, metavar=metavar, default=default, show_default=True, help=text
+        )(with_parameters)
+    return settings(with_parameters)
+
+
+def options_of_study(command):
+    """Add the options that all studies have; the command gets a dict of them, as `options`."""
+
+    @click.option("--scoring", default="accuracy", show_default=True, help="A scorer of scikit-learn.")
+    @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+    @click.option("--jobs", "n_jobs", type=int, default=None, help="Fits at a time.")
+    @scale
+    @quiet
+    @as_json
+    @functools.wraps(command)
+    def with_options(*args, scoring, seed, n_jobs, scale, quiet, as_json, **kwargs):
+        options = {
+            "scoring": scoring,
+            "seed": seed,
+            "n_jobs": n_jobs,
+            "scale": scale,
+            "quiet": quiet,
+            "as_json": as_json,
+        }
+        return command(*args, options=options, **kwargs)
+
+    return with_options
 
 
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print results and errors only.")
@@ -198,6 +223,8 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     """Train with a sequence of C, each fit begun from the one before, and print a line for each."""
     from margins.cli.studies import path, penalties_of
 
+    if "C" in parameters:
+        raise CommandError("path takes no C: --c-min, --c-max and --points say which fits there are.")
     return path(
         read(data),
         parameters,
@@ -213,28 +240,13 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
 @DATA
 @click.argument("algorithms", nargs=-1, metavar="ALGORITHM...")
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True)
-@click.option("--scoring", default="accuracy", show_default=True, help="A scorer of scikit-learn.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--jobs", type=int, default=None, help="Fits at a time.")
 @options_of_source
-@scale
-@quiet
-@as_json
-def compare(data, algorithms, folds, scoring, seed, jobs, read, scale, quiet, as_json):
+@options_of_study
+def compare(data, algorithms, folds, read, options):
     """Cross-validate ALGORITHMS on the same folds of DATA, and print their differences."""
     from margins.cli.studies import compare
 
-    return compare(
-        read(data),
-        list(algorithms),
-        folds=folds,
-        scoring=scoring,
-        seed=seed,
-        n_jobs=jobs,
-        scale=scale,
-        quiet=quiet,
-        as_json=as_json,
-    )
+    return compare(read(data), list(algorithms), folds=folds, **options)
 
 
 @cli.command(short_help="Double cross-validation with a search.")
@@ -250,40 +262,12 @@ def compare(data, algorithms, folds, scoring, seed, jobs, read, scale, quiet, as
 )
 @click.option("--outer", type=click.IntRange(2), default=10, show_default=True, help="Outer folds.")
 @click.option("--inner", type=click.IntRange(2), default=10, show_default=True, help="Inner folds.")
-@click.option("--scoring", default="accuracy", show_default=True, help="A scorer of scikit-learn.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--jobs", type=int, default=None, help="Fits at a time.")
 @click.option("--cache", metavar="FOLDER", help="Where finished fits are kept.")
 @click.option("-o", "--output", metavar="FILE", help="The study as JSON, for Study.from_json.")
-@click.option(
-    "-p",
-    "--param",
-    "settings",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="A parameter of all fits; may be repeated.",
-)
+@settings
 @options_of_source
-@scale
-@quiet
-@as_json
-def study(
-    data,
-    algorithm,
-    grid,
-    outer,
-    inner,
-    scoring,
-    seed,
-    jobs,
-    cache,
-    output,
-    settings,
-    read,
-    scale,
-    quiet,
-    as_json,
-):
+@options_of_study
+def study(data, algorithm, grid, outer, inner, cache, output, settings, read, options):
     """Double cross-validation on DATA: an unbiased score of an algorithm with its parameter search."""
     from margins.cli.models import parameters_of
     from margins.cli.studies import grid_of, study
@@ -295,14 +279,9 @@ def study(
         grid_of(grid),
         outer=outer,
         inner=inner,
-        scoring=scoring,
-        seed=seed,
-        n_jobs=jobs,
         cache=cache,
         output=output,
-        scale=scale,
-        quiet=quiet,
-        as_json=as_json,
+        **options,
     )
 
 
@@ -341,9 +320,11 @@ def main(arguments=None):
     arguments : list of str, optional
         Default: those of the process.
     """
+    output = sys.stdout
     try:
         result = cli.main(arguments, prog_name="margins", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it may be closed
+            sys.stdout.flush()
         return result or 0
     except CommandError as error:
         return _failed(error, error.exit_code)
@@ -356,13 +337,32 @@ def main(arguments=None):
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _failed("interrupted; no file was written", INTERRUPTED)
-    except BrokenPipeError:  # of `margins predict ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+    except SystemExit:
+        if sys.stdout is output:
+            raise
+        return _closed_pipe()  # at which click replaces the output, and exits
+    except BrokenPipeError:
+        return _closed_pipe()
+    except OSError as error:  # of standard output, or of a folder for finished fits
+        _forget_output()
+        name = error.filename or "standard output"
+        return _failed(f"{name}: cannot be written: {error.strerror or error}", UNREADABLE)
     except (TypeError, ValueError) as error:  # of what the data or the parameters do not allow
         return _failed(error, WRONG_USAGE)
     except Exception as error:  # of plug-ins, or of memory
         return _failed(f"{type(error).__name__}: {error}", FAILED)
+
+
+def _closed_pipe():
+    """The exit code where output is not read any more, as after `| head`."""
+    _forget_output()
+    return UNREADABLE
+
+
+def _forget_output():
+    """Write to nowhere what standard output could not take; the end of the process would try again."""
+    with suppress(OSError):  # of a stream without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(message, exit_code):

@@ -10,7 +10,6 @@ Newton steps would save less than the import that they need.
 
 import math
 import os
-import time
 from types import SimpleNamespace
 
 # The parameters of `margins.MarginClassifier` and their defaults.
@@ -56,7 +55,7 @@ def _is_number(value):
 
 
 def serves(source, name, parameters):
-    """True if samples and parameters are of the usual kind, so that `train` may be called.
+    """True if samples and parameters are of the usual kind, so that `fitted` may be called.
 
     Parameters
     ----------
@@ -75,48 +74,25 @@ def read(source):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from margins.cli.samples import read_arrays
 
-    return read_arrays(source)
+    return read_arrays(source, to_train=True)
 
 
-def train(arrays, name, parameters, show=None):
+def fitted(arrays, parameters, show=None):
     """Train as `margins.MarginClassifier` does, without importing it.
 
     Parameters
     ----------
     arrays : margins.data.svmlight.CsrArrays
-    name : str
-        Of the algorithm.
     parameters : dict
+        Those that `serves` allows.
     show : callable, optional
         Called with each line of progress.
 
     Returns
     -------
-    tuple or None
-        As `margins.cli.training` has it: the report, the contents of the model file, warnings. None: the
-        classifier itself is to be used.
-    """
-    if len(arrays.values) > MOST_ELEMENTS and parameters.get("solver") != "conjugate":
-        return None
-    started = time.perf_counter()
-    model = fitted(arrays, {**DEFAULTS, **parameters}, show)
-    if model is None:
-        return None
-    trained = time.perf_counter()
-    contents = model.contents()
-    seconds = {"training": trained - started, "writing": time.perf_counter() - trained}
-    return model.report(name, parameters, arrays.shape, seconds), contents, []
-
-
-def fitted(arrays, parameters, show=None):
-    """The model of these samples: DirectModel; None if its accuracy was not proven.
-
-    Parameters
-    ----------
-    arrays : margins.data.svmlight.CsrArrays
-    parameters : dict
-        All of them, allowed.
-    show : callable, optional
+    DirectModel or None
+        None: the classifier itself is to be used, for large data, for its errors, and where the accuracy
+        was not proven.
     """
     import numpy as np
 
@@ -129,6 +105,9 @@ def fitted(arrays, parameters, show=None):
     from margins.solvers.plans import PhaseBuilder, Plan
     from margins.tuning import TUNING
 
+    if len(arrays.values) > MOST_ELEMENTS and parameters.get("solver") != "conjugate":
+        return None
+    parameters = {**DEFAULTS, **parameters}
     classes, codes = np.unique(arrays.labels, return_inverse=True)
     (m, d), n_classes = arrays.shape, len(classes)
     if n_classes < 2 or d == 0:
@@ -168,6 +147,8 @@ def _reporter(show, which):
 class DirectModel:
     """A fitted `MarginClassifier`, as its attributes.
 
+    It has what `margins.cli.training.Model` has.
+
     Parameters
     ----------
     parameters : dict
@@ -178,20 +159,15 @@ class DirectModel:
     """
 
     def __init__(self, parameters, classes, d, runs):
-        self.attributes = {**parameters, "n_features_in_": d, "classes_": classes, **_attributes(runs)}
-
-    def report(self, name, parameters, shape, seconds):
-        """See `margins.cli.training.report_of`."""
-        from margins.cli.training import report_of
-
-        return report_of(name, parameters, SimpleNamespace(**self.attributes), shape, seconds)
+        attributes = {**parameters, "n_features_in_": d, "classes_": classes, **_attributes(runs)}
+        self.classifier, self.messages = SimpleNamespace(**attributes), []
 
     def contents(self):
         """The contents of the model file: bytes."""
         from margins.cli.model_file import Instance, written
 
         kernel = Instance("margins.kernels.functions.linear", "Linear", None)
-        attributes = dict(self.attributes, kernel_=kernel)
+        attributes = dict(vars(self.classifier), kernel_=kernel)
         model = Instance("margins.estimators.margin_classifier", "MarginClassifier", attributes)
         return written(model)
 

@@ -1,5 +1,9 @@
 """What ends a command: exit codes, and the errors that carry one."""
 
+import contextlib
+
+from margins.data.malformed import MalformedFile
+
 DONE = 0
 FAILED = 1  # an error of none of the other kinds
 WRONG_USAGE = 2
@@ -12,7 +16,8 @@ Exit codes:
   0    done
   1    an error of none of the kinds below, such as a plug-in that cannot be imported
   2    wrong usage: an option, a parameter or an algorithm that does not exist or is not allowed
-  3    a file that is missing, malformed, or cannot be written
+  3    a file that is missing or malformed, output that cannot be written, or samples in a file
+       that cannot be trained on or predicted
   4    trained, and the model is written, but the accuracy was not proven
   130  interrupted by Ctrl-C; no file is written"""
 
@@ -34,3 +39,17 @@ class CommandError(Exception):
 def unreadable(message):
     """The error of a file that cannot be read or written: CommandError."""
     return CommandError(message, UNREADABLE)
+
+
+@contextlib.contextmanager
+def samples_of(path):
+    """A context in which a ValueError is one of the samples in a file.
+
+    Parameters that are not allowed whatever the samples are have been found before.
+    """
+    try:
+        yield
+    except MalformedFile:
+        raise
+    except ValueError as error:
+        raise unreadable(f"{path}: {error}") from error

@@ -15,6 +15,7 @@ def contents_of(path):
     """The bytes in a file, decompressed; "-" is standard input."""
     try:
         if path == "-":
+            _check_open(sys.stdin, "input")
             contents = sys.stdin.buffer.read()
         else:
             with open(path, "rb") as file:
@@ -39,9 +40,15 @@ def _decompressed(contents, path, name):
         raise unreadable(f"{path}: is damaged: {error}") from error
 
 
+def _check_open(stream, name):
+    if stream is None:
+        raise unreadable(f"standard {name}: is closed")
+
+
 def check_writable(path):
     """Raise CommandError, before any work, if a file cannot be written."""
     if path == "-":
+        _check_open(sys.stdout, "output")
         return
     folder = os.path.dirname(os.path.realpath(path)) or "."
     if os.path.isdir(path):

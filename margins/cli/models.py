@@ -156,13 +156,16 @@ def read_model(path, trusted=()):
     """
     persistence = _persistence()
     try:
-        return persistence.load(path, trusted=trusted)
+        model = persistence.load(path, trusted=trusted)
     except OSError as error:
         raise unreadable(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise unreadable(
             str(error).replace("give their names as `trusted`", "name them by --trust")
         ) from error
+    if not hasattr(model, "classes_"):
+        raise unreadable(f"{path}: must hold a classifier that is fitted. Got one that is not.")
+    return model
 
 
 def _persistence():

@@ -1,10 +1,10 @@
 """`margins predict` and `margins evaluate`: what a model says of samples."""
 
-from margins.cli.errors import DONE, CommandError
+from margins.cli.errors import DONE, samples_of, unreadable
 from margins.cli.files import check_writable, write_whole
 from margins.cli.models import read_model
 from margins.cli.output import label_text, note, print_json, print_pairs, print_table
-from margins.cli.samples import read_points
+from margins.cli.samples import Trained, read_points
 
 
 def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, as_json=False):
@@ -23,12 +23,13 @@ def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, 
     """
     check_writable(path)
     model = read_model(model_path, trusted)
-    samples = read_points(source, model, needs_labels=False)
+    samples = read_points(source, Trained.of(model), needs_labels=False)
     _note_unknown(samples, quiet)
-    labels = [label_text(label) for label in model.predict(samples.X).tolist()]
+    with samples_of(source.path):
+        labels = [label_text(label) for label in model.predict(samples.X).tolist()]
+        values = model.decision_function(samples.X) if scores else None
     lines = labels
     if scores:
-        values = model.decision_function(samples.X)
         rows = values.reshape(len(labels), -1).tolist()
         lines = [" ".join([label, *map(repr, row)]) for label, row in zip(labels, rows, strict=True)]
     write_whole(path, "".join(f"{line}\n" for line in lines).encode())
@@ -43,15 +44,16 @@ def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
     from sklearn import metrics
 
     model = read_model(model_path, trusted)
-    samples = read_points(source, model, needs_labels=True)
+    samples = read_points(source, Trained.of(model), needs_labels=True)
     _note_unknown(samples, quiet)
     classes, y = model.classes_.tolist(), samples.y
     if (samples.y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):
-        raise CommandError(
+        raise unreadable(
             f"{source.path}: the labels must be of the kind of the model's, {classes}. "
             f"Got {samples.y[0]!r}."
         )
-    predicted = model.predict(samples.X)
+    with samples_of(source.path):
+        predicted = model.predict(samples.X)
     unknown = sorted(set(y.tolist()) - set(classes))
     labels = [*classes, *unknown]
     precision, recall, f1, support = metrics.precision_recall_fscore_support(

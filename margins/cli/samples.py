@@ -2,12 +2,16 @@
 
 from typing import Any, NamedTuple
 
-from margins.cli.errors import CommandError
+from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
 
 FORMATS = ("auto", "svmlight", "csv", "parquet")
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 COMPRESSIONS = (".gz", ".bz2", ".xz")
+
+# Of training. A fit has several weight vectors for each class, and one of so many features takes a
+# gigabyte: a larger index is rather a mistake than a feature.
+MOST_FEATURES = 2**27
 
 
 class Source(NamedTuple):
@@ -66,16 +70,28 @@ class Samples(NamedTuple):
     n_unknown: int = 0
 
 
-def read_arrays(source):
-    """The arrays of a file in svmlight's format: margins.data.svmlight.CsrArrays."""
-    from margins.data.svmlight import parsed
+def read_arrays(source, *, to_train):
+    """The arrays of a file in svmlight's format: margins.data.svmlight.CsrArrays.
+
+    Parameters
+    ----------
+    source : Source
+    to_train : bool
+        True: it must have a feature, and at most `MOST_FEATURES`.
+    """
+    from margins.data.svmlight import LARGEST_INDEX, parsed
 
     if source.target is not None or source.categorical:
         raise CommandError(
             f"{source.path}: --target and --categorical are for tables, and this file is read in "
             "svmlight's format. Give --format csv or --format parquet."
         )
-    return parsed(contents_of(source.path), source.path, zero_based=source.zero_based)
+    path, zero_based = source.path, source.zero_based
+    largest = MOST_FEATURES - zero_based if to_train else LARGEST_INDEX
+    arrays = parsed(contents_of(path), path, zero_based=zero_based, largest=largest)
+    if to_train and arrays.shape[1] == 0:
+        raise unreadable(f"{path}: must hold at least one feature.")
+    return arrays
 
 
 def read_samples(source, *, needs_labels=True):
@@ -96,13 +112,13 @@ def read_samples(source, *, needs_labels=True):
     CommandError
         If the file cannot be read, or an option does not suit it.
     margins.data.malformed.MalformedFile
-        If it is malformed.
+        If it is malformed, or has more features than `MOST_FEATURES`.
     """
     if source.is_table:
         from margins.cli.tables import read_table
 
         return Samples(*read_table(source, needs_labels))
-    return Samples(*matrix_of(read_arrays(source)))
+    return Samples(*matrix_of(read_arrays(source, to_train=True)))
 
 
 def matrix_of(arrays):
@@ -114,13 +130,47 @@ def matrix_of(arrays):
     return X, arrays.labels
 
 
-def read_points(source, model, *, needs_labels):
-    """Samples for a fitted model: those features that it has.
+class Trained(NamedTuple):
+    """What a model is trained on, as far as samples to predict must agree with it.
+
+    Attributes
+    ----------
+    n_features : int
+    names : list of str or None
+        Of the columns of a table.
+    categorical : tuple of str
+        Those of categories.
+    classes : ndarray
+    """
+
+    n_features: int
+    names: list[str] | None
+    categorical: tuple[str, ...]
+    classes: Any
+
+    @classmethod
+    def of(cls, model):
+        """Of a fitted classifier or pipeline."""
+        names = getattr(model, "feature_names_in_", None)
+        names = None if names is None else names.tolist()
+        return cls(model.n_features_in_, names, categorical_of(model), model.classes_)
+
+    @classmethod
+    def on(cls, source, samples):
+        """Of a model that will be trained on samples."""
+        import numpy as np
+
+        names = samples.X.columns.tolist() if source.is_table else None
+        return cls(samples.X.shape[1], names, source.categorical, np.unique(samples.y))
+
+
+def read_points(source, trained, *, needs_labels):
+    """Samples for a model: those features that it has.
 
     Parameters
     ----------
     source : Source
-    model : fitted classifier or pipeline
+    trained : Trained
     needs_labels : bool
         False: labels are ignored, and a table may be without them.
 
@@ -130,8 +180,7 @@ def read_points(source, model, *, needs_labels):
         Features of a file in svmlight's format that the model does not have are left out, as their
         weight is 0; so are columns of a table.
     """
-    d = model.n_features_in_
-    names = getattr(model, "feature_names_in_", None)
+    d, names = trained.n_features, trained.names
     if source.is_table:
         if names is None:
             raise CommandError(
@@ -140,15 +189,13 @@ def read_points(source, model, *, needs_labels):
             )
         from margins.cli.tables import read_table
 
-        names = names.tolist()
-        X, y = read_table(source, needs_labels, names, categorical_of(model))
-        return Samples(X, y)
+        return Samples(*read_table(source, needs_labels, names, trained.categorical, trained.classes))
     if names is not None:
         raise CommandError(
-            f"{source.path}: the model was trained on a table with columns {_few(names.tolist())}, "
+            f"{source.path}: the model was trained on a table with columns {_few(names)}, "
             "and this file has no names. Give --format csv or --format parquet."
         )
-    X, y = matrix_of(read_arrays(source))
+    X, y = matrix_of(read_arrays(source, to_train=False))
     n_unknown = max(X.shape[1] - d, 0)
     if X.shape[1] > d:
         X = X[:, :d]

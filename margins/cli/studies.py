@@ -4,23 +4,24 @@ import contextlib
 import time
 import warnings
 
-from margins.cli.errors import DONE, NOT_PROVEN, CommandError
+from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
 from margins.cli.files import check_writable, write_whole
 from margins.cli.models import classifier_of, make_classifier, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
-from margins.cli.samples import read_points, read_samples
+from margins.cli.samples import Trained, read_points, read_samples
 
 
 def explain(source, parameters, *, as_json=False):
     """Print what `train` would do, and why: the exit code."""
     classifier = make_classifier("auto", parameters)
     samples = read_samples(source)
-    if source.categorical:
-        model = with_columns(classifier, source, samples.X, scale=False)
-        X = model[:-1].fit_transform(samples.X)
-    else:
-        X = samples.X
-    explanation = classifier.explain(X, samples.y)
+    with samples_of(source.path):
+        if source.categorical:
+            model = with_columns(classifier, source, samples.X, scale=False)
+            X = model[:-1].fit_transform(samples.X)
+        else:
+            X = samples.X
+        explanation = classifier.explain(X, samples.y)
     if not as_json:
         print(explanation)
         return DONE
@@ -62,14 +63,17 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
     """
     classifier = make_classifier("auto", {**parameters, "C": penalties[0], "warm_start": True})
     samples = read_samples(source)
+    points = None
+    if test is not None:
+        points = read_points(test, Trained.on(source, samples), needs_labels=True)
     model = with_columns(classifier, source, samples.X, scale)
     rows = []
-    with live_progress(not quiet) as show:
+    with live_progress(not quiet) as show, samples_of(source.path):
         for fitted, seconds in fits_over_penalties(model, samples.X, samples.y, penalties, show):
             row = _row_of(classifier_of(fitted), seconds, fitted.score(samples.X, samples.y))
-            if test is not None:
-                points = read_points(test, fitted, needs_labels=True)
-                row["test_accuracy"] = fitted.score(points.X, points.y)
+            if points is not None:
+                with samples_of(test.path):
+                    row["test_accuracy"] = fitted.score(points.X, points.y)
             rows.append(row)
     if as_json:
         print_json(rows)
@@ -124,9 +128,12 @@ def _cell(value):
 
 def penalties_of(smallest, largest, points):
     """C from the smallest to the largest, at equal ratios: list of float."""
-    if not 0 < smallest <= largest < float("inf"):
+    from margins.estimators.base import LARGEST_C, SMALLEST_C
+
+    if not SMALLEST_C <= smallest <= largest <= LARGEST_C:
         raise CommandError(
-            f"--c-min and --c-max must be positive and in this order. Got {smallest:g}, {largest:g}."
+            f"--c-min and --c-max must be in [{SMALLEST_C:g}, {LARGEST_C:g}] and in this order. "
+            f"Got {smallest:g}, {largest:g}."
         )
     if points == 1:
         return [smallest]
@@ -142,13 +149,14 @@ def compare(source, names, *, folds, seed, n_jobs, scoring, scale=False, quiet=F
     if len(set(names)) < 2:
         raise CommandError(f"compare needs at least 2 algorithms. Got {', '.join(names) or 'none'}.")
     classifiers = {name: make_classifier(name, {}) for name in names}
+    _check_options("compare", classifiers.values(), scoring, n_jobs)
     samples = read_samples(source)
+    _check_lengths(source, samples, scale)
     studies = {}
-    with _no_convergence_warnings():
+    with _fits_of_study(source.path):
         for name, classifier in classifiers.items():
             model = with_columns(classifier, source, samples.X, scale)
-            studies[name] = _run(
-                parameter_search,
+            studies[name] = parameter_search(
                 model,
                 {},
                 samples.X,
@@ -199,13 +207,14 @@ def study(
     for key, values in grid.items():
         for value in values:
             make_classifier(name, {**parameters, key: value})
+    _check_options("study", [classifier], scoring, n_jobs, cache)
     samples = read_samples(source)
+    _check_lengths(source, samples, scale)
     model = with_columns(classifier, source, samples.X, scale)
     if model is not classifier:
         grid = {f"classifier__{key}": values for key, values in grid.items()}
-    with _no_convergence_warnings():
-        result = _run(
-            double_cross_validation,
+    with _fits_of_study(source.path):
+        result = double_cross_validation(
             model,
             grid,
             samples.X,
@@ -241,19 +250,48 @@ def grid_of(settings):
     return grid
 
 
-def _run(function, *arguments, **options):
-    """The result of a study; an argument that it does not allow is an error of usage."""
+def _check_options(command, classifiers, scoring, n_jobs, cache=None):
+    """Raise CommandError, before samples are read, if an option of a study is not allowed."""
+    from margins.model_selection.cache import Cache
+    from margins.model_selection.checks import check_jobs
+    from margins.model_selection.scoring import Scoring
+
     try:
-        return function(*arguments, **options)
-    except (TypeError, ValueError) as error:
+        metric = Scoring(scoring, None, command)
+        check_jobs(n_jobs, command)
+        for classifier in classifiers:
+            if not hasattr(classifier, "predict_proba"):
+                metric.check(classifier, [0, 1], command)
+    except ValueError as error:
         raise CommandError(str(error)) from error
+    if cache is not None:
+        try:
+            Cache(cache, command)
+        except ValueError as error:
+            raise unreadable(str(error)) from error
+
+
+def _check_lengths(source, samples, scale):
+    """Raise CommandError, before the first fit, if a row is too long for all of them."""
+    if scale or source.is_table:
+        return
+    from margins.data.binary_data import check_lengths, rows_of
+
+    with samples_of(source.path):
+        check_lengths(rows_of(samples.X).sqnorms())
 
 
 @contextlib.contextmanager
-def _no_convergence_warnings():
-    """A context without warnings of convergence, which hundreds of fits would repeat."""
+def _fits_of_study(path):
+    """A context of hundreds of fits to the samples in a file: errors name it, and no fit warns that it
+    has not converged."""
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():
+    from margins.model_selection import FitFailed
+
+    with warnings.catch_warnings(), samples_of(path):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
+        try:
+            yield
+        except FitFailed as error:
+            raise CommandError(f"{path}: {error}", FAILED) from error

@@ -9,6 +9,7 @@ import numpy as np
 
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
+from margins.cli.labels import WrongLabel, labels_of
 from margins.data.malformed import MalformedFile
 
 # Fields that stand for a missing value, except of categories.
@@ -17,7 +18,7 @@ MISSING = frozenset(
 )
 
 
-def read_table(source, needs_labels, names=None, categorical=None):
+def read_table(source, needs_labels, names=None, categorical=None, classes=None):
     """X and y of a table.
 
     Parameters
@@ -28,12 +29,15 @@ def read_table(source, needs_labels, names=None, categorical=None):
         The columns of X; None: all but the target.
     categorical : tuple of str, optional
         The columns of categories, where `source` does not say.
+    classes : ndarray, optional
+        Of the model that the labels are compared with; None: they are those of a fit.
 
     Returns
     -------
     X : pandas.DataFrame
         Categories as str, anything else as float64.
     y : ndarray or None
+        See `margins.cli.labels.labels_of`.
     """
     try:
         import pandas
@@ -42,22 +46,23 @@ def read_table(source, needs_labels, names=None, categorical=None):
             f"{source.path}: reading a table needs pandas: pip install 'scikit-margins[frame]'"
         ) from error
     target = source.target
+    if source.zero_based:
+        raise CommandError(
+            f"{source.path}: --zero-based is for svmlight's format, and this file is read as a table."
+        )
     if needs_labels and target is None:
         raise CommandError(f"{source.path}: a table needs --target NAME, the column of the labels.")
     categorical = source.categorical if categorical is None else categorical
     contents = contents_of(source.path)
-    read = _read_csv if source.kind == "csv" else _read_parquet
-    table = read(pandas, contents, source.path, categorical)
+    texts = {*categorical, *([target] if needs_labels else ())}
+    if source.kind == "csv":
+        table = _read_csv(pandas, contents, source.path, texts, categorical)
+    else:
+        table = _read_parquet(pandas, contents, source.path)
     columns = [str(name) for name in table.columns]
     table.columns = columns
-    wanted = list(categorical) + ([target] if needs_labels else []) + list(names or ())
-    missing = [name for name in wanted if name not in columns]
-    if missing:
-        raise CommandError(
-            f"{source.path}: there is no column {missing[0]!r}. "
-            f"Columns: {', '.join(map(repr, columns))}."
-        )
-    if target in categorical:
+    _check_columns(source.path, columns, list(names or ()), [*source.categorical, *texts])
+    if needs_labels and target in (*categorical, *(names or ())):
         raise CommandError(f"{source.path}: the target {target!r} cannot be a column of X.")
     features = names or [name for name in columns if name != target]
     if not features or not len(table):
@@ -74,12 +79,26 @@ def read_table(source, needs_labels, names=None, categorical=None):
     if needs_labels:
         if table[target].isna().any():
             raise _no_label(source, contents, table, target)
-        y = table[target].to_numpy()
-        if y.dtype.kind not in "biuf":
-            y = y.astype(str)
-        elif y.dtype.kind == "f" and (y == y.astype(np.int64)).all():
-            y = y.astype(np.int64)
+        try:
+            y = labels_of(table[target], classes)
+        except WrongLabel as error:
+            raise _wrong_label(source, contents, table, target, error) from None
     return table[features], y
+
+
+def _check_columns(path, columns, of_model, of_options):
+    """Raise CommandError if a column is there twice, or one that is needed is not there."""
+    for position, name in enumerate(columns):
+        if name in columns[:position]:
+            raise unreadable(
+                f"{path}: every column must have a name of its own. Got {name!r} for columns "
+                f"{columns.index(name) + 1} and {position + 1}."
+            )
+    for names, error in ((of_model, unreadable), (of_options, CommandError)):
+        missing = [name for name in names if name not in columns]
+        if missing:
+            shown = ", ".join(map(repr, columns))
+            raise error(f"{path}: there is no column {missing[0]!r}. Columns: {shown}.")
 
 
 def _numbers(pandas, column):
@@ -89,12 +108,14 @@ def _numbers(pandas, column):
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _read_csv(pandas, contents, path, categorical):
+def _read_csv(pandas, contents, path, texts, categorical):
     _check_encoding(contents, path)
     if categorical:  # of a row that is too short, pandas would make empty categories
         for fault in _records_of_other_length(contents, path):
             raise fault
-    header = next((fields for _, _, fields in _records(contents)), [])
+    line, text, header = next(_records(contents, path), (1, "", []))
+    header = _names(header)
+    _check_header(line, text, header, path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)  # of rows that are too long
@@ -102,7 +123,7 @@ def _read_csv(pandas, contents, path, categorical):
                 io.BytesIO(contents),
                 encoding="utf-8-sig",
                 index_col=False,
-                dtype=dict.fromkeys(categorical, str),
+                dtype=dict.fromkeys(texts, str),
                 na_values={name: MISSING for name in header if name not in categorical},
                 keep_default_na=False,
             )
@@ -116,7 +137,24 @@ def _read_csv(pandas, contents, path, categorical):
         raise unreadable(f"{path}: is no CSV file: {error}") from error
 
 
-def _read_parquet(pandas, contents, path, categorical):
+def _check_header(line, text, header, path):
+    """Raise MalformedFile if two columns have one name."""
+    for position, name in enumerate(header):
+        if name in header[:position]:
+            raise MalformedFile(
+                path,
+                *_place(line, text, position),
+                f"every column must have a name of its own. Got {name!r} for columns "
+                f"{header.index(name) + 1} and {position + 1}.",
+            )
+
+
+def _names(header):
+    """The names of columns, as pandas makes them of a header."""
+    return [name or f"Unnamed: {position}" for position, name in enumerate(header)]
+
+
+def _read_parquet(pandas, contents, path):
     try:
         return pandas.read_parquet(io.BytesIO(contents))
     except ImportError as error:
@@ -129,18 +167,21 @@ def _read_parquet(pandas, contents, path, categorical):
 
 def _check_encoding(contents, path):
     """Raise MalformedFile where a file is not text."""
+    position = contents.find(b"\0")
     try:
-        contents.decode("utf-8-sig")
+        contents[: None if position < 0 else position].decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = contents[: error.start]
+        position = error.start
+    if position >= 0:
+        before = contents[:position]
         line = before.count(b"\n") + 1
         column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8-sig", "replace")) + 1
         raise MalformedFile(
-            path, line, column, f"must be text in UTF-8. Got the byte {contents[error.start]:#04x}."
-        ) from error
+            path, line, column, f"must be text in UTF-8. Got the byte {contents[position]:#04x}."
+        )
 
 
-def _records(contents):
+def _records(contents, path):
     """(line of its beginning, raw text, fields) of every record that is not blank."""
     lines = io.StringIO(contents.decode("utf-8-sig"), newline="")
     kept = []
@@ -151,12 +192,15 @@ def _records(contents):
             yield line
 
     line = 1
-    for fields in csv.reader(keeping()):
-        text = "".join(kept)
-        if fields:
-            yield line, text, fields
-        line += len(kept)
-        kept.clear()
+    try:
+        for fields in csv.reader(keeping()):
+            text = "".join(kept)
+            if fields:
+                yield line, text, fields
+            line += len(kept)
+            kept.clear()
+    except csv.Error as error:  # such as a quote that is not closed
+        raise MalformedFile(path, line, 1, f"is no row of CSV: {error}.") from error
 
 
 def _place(line, text, field):
@@ -175,7 +219,7 @@ def _place(line, text, field):
 def _records_of_other_length(contents, path):
     """Errors of records that are not as long as the first one, the header."""
     n_fields = None
-    for line, text, fields in _records(contents):
+    for line, text, fields in _records(contents, path):
         if n_fields is None:
             n_fields = len(fields)
         elif len(fields) != n_fields:
@@ -214,12 +258,22 @@ def _no_label(source, contents, table, target):
     return unreadable(f"{source.path}: row {row}: {allowed}.")
 
 
+def _wrong_label(source, contents, table, target, error):
+    """The error of the first label that is not allowed."""
+    allowed = f"the label {target!r} {error.allowed}"
+    if source.kind == "csv":
+        return next(_fields_that(contents, source.path, target, error.is_wrong, allowed, ""))
+    labels = table[target].tolist()
+    row = next(row for row, label in enumerate(labels) if error.is_wrong(label))
+    return unreadable(f"{source.path}: row {row}: {allowed}. Got {labels[row]!r}.")
+
+
 def _fields_that(contents, path, name, is_wrong, allowed, hint):
     """Errors of the fields of a column that are wrong."""
     index = None
-    for line, text, fields in _records(contents):
+    for line, text, fields in _records(contents, path):
         if index is None:
-            index = fields.index(name)
+            index = _names(fields).index(name)
         elif is_wrong(fields[index]):
             got = repr(fields[index]) if fields[index] else "an empty field"
             yield MalformedFile(path, *_place(line, text, index), f"{allowed}. Got {got}.{hint}")

@@ -3,7 +3,7 @@
 import time
 import warnings
 
-from margins.cli.errors import DONE, NOT_PROVEN
+from margins.cli.errors import DONE, NOT_PROVEN, samples_of
 from margins.cli.files import check_writable, write_whole
 from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
 
@@ -33,26 +33,30 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
     check_writable(path)
     with live_progress(not quiet) as show:
         started = time.perf_counter()
-        if not scale and direct.serves(source, name, parameters):
-            classifier, samples = None, direct.read(source)
-        else:
-            classifier = make_classifier(
-                name, parameters
-            )  # errors of parameters come before those of files
-            samples = read_samples(source)
-        reading = time.perf_counter() - started
-        trained = None if classifier is not None else direct.train(samples, name, parameters, show)
-        if trained is None:
-            if classifier is None:
-                classifier, samples = make_classifier(name, parameters), Samples(*matrix_of(samples))
-            trained = _train(classifier, samples, source, name, parameters, scale, show)
-    report, contents, messages = trained
-    started = time.perf_counter()
+        is_direct = not scale and direct.serves(source, name, parameters)
+        # Errors of parameters come before those of files.
+        classifier = None if is_direct else make_classifier(name, parameters)
+        samples = direct.read(source) if is_direct else read_samples(source)
+        read = time.perf_counter()
+        shape = samples.shape if is_direct else samples.X.shape
+        with samples_of(source.path):
+            model = direct.fitted(samples, parameters, show) if is_direct else None
+            if model is None:
+                if is_direct:
+                    samples = Samples(*matrix_of(samples))
+                    classifier = make_classifier(name, parameters)
+                model = Model.trained(classifier, samples, source, scale, show)
+        trained = time.perf_counter()
+        contents = model.contents()
     write_whole(path, contents)
-    report["seconds"]["writing"] += time.perf_counter() - started
-    report["seconds"] = {"reading": reading, **report["seconds"]}
+    seconds = {
+        "reading": read - started,
+        "training": trained - read,
+        "writing": time.perf_counter() - trained,
+    }
+    report = report_of(name, parameters, model.classifier, shape, seconds)
     report["model"] = path
-    for message in messages:
+    for message in model.messages:
         note(f"warning: {message}")
     if as_json:
         print_json(report)
@@ -61,23 +65,42 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
     return DONE if report["converged"] else NOT_PROVEN
 
 
-def _train(classifier, samples, source, name, parameters, scale, show):
-    """Train by the classifier itself: its report, the contents of the model file, warnings."""
-    from margins.cli.models import classifier_of, model_bytes, with_columns
+class Model:
+    """A fitted model.
 
-    started = time.perf_counter()
-    if show is not None:
-        show("training")
-    model = with_columns(classifier, source, samples.X, scale)
-    messages = fit(model, samples.X, samples.y, show)
-    trained = time.perf_counter()
-    contents = model_bytes(model)
-    seconds = {"training": trained - started, "writing": time.perf_counter() - trained}
-    return (
-        report_of(name, parameters, classifier_of(model), samples.X.shape, seconds),
-        contents,
-        messages,
-    )
+    Parameters
+    ----------
+    fitted : classifier, or pipeline that ends with it
+    messages : list of str
+        The texts of its warnings.
+
+    Attributes
+    ----------
+    classifier : classifier
+    messages : list of str
+    """
+
+    def __init__(self, fitted, messages):
+        from margins.cli.models import classifier_of
+
+        self._fitted, self.messages = fitted, messages
+        self.classifier = classifier_of(fitted)
+
+    @classmethod
+    def trained(cls, classifier, samples, source, scale, show):
+        """The model of a classifier that is trained on samples."""
+        from margins.cli.models import with_columns
+
+        if show is not None:
+            show("training")
+        model = with_columns(classifier, source, samples.X, scale)
+        return cls(model, fit(model, samples.X, samples.y, show))
+
+    def contents(self):
+        """The contents of the model file: bytes."""
+        from margins.cli.models import model_bytes
+
+        return model_bytes(self._fitted)
 
 
 def fit(model, X, y, show=None):

@@ -5,7 +5,7 @@ character is that does not belong there. Numbers are rounded correctly: those of
 small exponent by one exact division or multiplication, the others by Python's own conversion.
 """
 
-from libc.math cimport isfinite
+from libc.math cimport fabs, floor, isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -20,10 +20,14 @@ cdef double[23] POWERS = [
 ]
 cdef uint64_t LARGEST_EXACT = 9007199254740992  # 2**53
 cdef int64_t LARGEST_INDEX = 2147483646
+cdef uint64_t LARGEST_LABEL = 9223372036854775807  # 2**63 - 1
 cdef int64_t SIGNALS_EVERY = 65536  # lines
 
 # In the order of `Fault`.
-FAULTS = ("", "label", "index", "colon", "value", "below first", "not ascending", "too large")
+FAULTS = (
+    "", "label", "fraction", "large label", "index", "colon", "value", "below first", "not ascending",
+    "too large",
+)
 
 
 cdef inline bint is_digit(char c) noexcept nogil:
@@ -97,13 +101,50 @@ cdef const char *read_number(const char *p, double *value) except? NULL:
     return p if isfinite(value[0]) else NULL
 
 
+cdef const char *read_label(const char *p, int64_t *label, Fault *fault) except? NULL:
+    """Read a whole number, exactly: the end of it, or NULL and what is wrong."""
+    cdef const char *begin = p
+    cdef bint is_negative = p[0] == c'-', is_large = False
+    cdef uint64_t magnitude = 0
+    cdef double number
+    if p[0] == c'-' or p[0] == c'+':
+        p += 1
+    cdef const char *first = p
+    while is_digit(p[0]):
+        if magnitude <= LARGEST_LABEL // 10:
+            magnitude = 10 * magnitude + <uint64_t> (p[0] - c'0')
+        else:
+            is_large = True
+        p += 1
+    if p > first and ends_token(p[0]):
+        if is_large or magnitude > LARGEST_LABEL + is_negative:
+            fault[0] = LARGE_LABEL
+            return NULL
+        label[0] = <int64_t> (0 - magnitude if is_negative else magnitude)
+        return p
+    # Written with a point or an exponent.
+    p = read_number(begin, &number)
+    if p == NULL or not ends_token(p[0]):
+        fault[0] = LABEL
+        return NULL
+    if number != floor(number):
+        fault[0] = FRACTION
+        return NULL
+    if fabs(number) >= LARGEST_EXACT:
+        fault[0] = LARGE_LABEL
+        return NULL
+    label[0] = <int64_t> number
+    return p
+
+
 def parse(
     bytes text not None,
     double[::1] values,
     int32_t[::1] columns,
     int64_t[::1] starts,
-    double[::1] labels,
+    int64_t[::1] labels,
     int64_t first,
+    int64_t largest,
 ):
     """Parse a file.
 
@@ -112,17 +153,18 @@ def parse(
     text : bytes
     values, columns : arrays of float64 and int32
         At least as long as there are colons in the text.
-    starts, labels : arrays of int64 and float64
+    starts, labels : arrays of int64
         At least as long as there are lines in the text; `starts` longer by one.
     first : int
         The index of the first feature: 1, or 0.
+    largest : int
+        The largest index that is allowed, below 2**31 - 1.
 
     Returns
     -------
     n_samples, n_features, n_stored : int
     fault : str
-        What is wrong: "" if nothing is; else "label", "index", "colon", "value", "below first",
-        "not ascending" or "too large", and what follows is where.
+        What is wrong, one of `FAULTS`: "" if nothing is, else what follows is where.
     line : int
         From 1.
     position : int
@@ -133,7 +175,7 @@ def parse(
     cdef const char *p = begin
     cdef const char *token
     cdef const char *after
-    cdef int64_t line = 1, m = 0, n = 0, index, last, largest = -1
+    cdef int64_t line = 1, m = 0, n = 0, index, last, n_features = 0
     cdef double value
     cdef Fault fault = NONE
     if len(text) >= 3 and text[:3] == b"\xef\xbb\xbf":  # a byte order mark
@@ -145,11 +187,9 @@ def parse(
             p += 1
         if p[0] != c'\n' and p[0] != c'#' and p < end:
             token = p
-            after = read_number(p, &value)
-            if after == NULL or not ends_token(after[0]):
-                fault = LABEL
+            after = read_label(p, &labels[m], &fault)
+            if after == NULL:
                 break
-            labels[m] = value
             p = after
             last = first - 1
             while True:
@@ -172,7 +212,7 @@ def parse(
                 if index <= last:
                     fault = BELOW_FIRST if index < first else NOT_ASCENDING
                     break
-                if index > LARGEST_INDEX:
+                if index > largest:
                     fault = TOO_LARGE
                     break
                 last = index
@@ -192,8 +232,7 @@ def parse(
                 n += 1
             if fault != NONE:
                 break
-            if last - first > largest:
-                largest = last - first
+            n_features = max(n_features, last - first + 1)
             m += 1
             starts[m] = n
         while p < end and p[0] != c'\n':
@@ -203,4 +242,4 @@ def parse(
             line += 1
             if line % SIGNALS_EVERY == 0:
                 PyErr_CheckSignals()
-    return m, largest + 1, n, FAULTS[fault], line, token - begin
+    return m, n_features, n, FAULTS[fault], line, token - begin

@@ -5,6 +5,7 @@ A fit reads all chunks several times, one or a few at a time, and keeps none of 
 
 import mmap
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -75,16 +76,34 @@ class Chunks(Sequence[Any]):
 
         Parameters
         ----------
-        X : ndarray, memmap or CSR matrix, shape (n_samples, n_features)
+        X : array-like or CSR matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
         n_rows : int, optional
-            Rows of a chunk; None: as many as make about 32 megabytes.
+            Rows of a chunk, at least 1; None: as many as make about 32 megabytes.
 
         Returns
         -------
         Chunks
+
+        Raises
+        ------
+        ValueError
+            If an argument is not allowed, or lengths differ.
         """
+        if n_rows is not None and (
+            not isinstance(n_rows, Integral) or isinstance(n_rows, bool) or n_rows < 1
+        ):
+            raise ValueError(
+                f"n_rows of Chunks.of_rows must be None or an integer in [1, inf). Got {n_rows!r}."
+            )
+        is_sparse = hasattr(X, "format") and hasattr(X, "nnz")
+        X = X if is_sparse or isinstance(X, np.ndarray) else np.asarray(X)
+        if X.ndim != 2 or (is_sparse and X.format != "csr"):
+            got = f"a sparse matrix of format {X.format!r}" if is_sparse else f"shape {X.shape}"
+            raise ValueError(
+                f"X of Chunks.of_rows must be an array-like or CSR matrix of 2 dimensions. Got {got}."
+            )
         y = y if isinstance(y, np.ndarray) else np.asarray(y)
         weight = None if sample_weight is None else np.asarray(sample_weight)
         for name, array in (("y", y), ("sample_weight", weight)):
@@ -93,7 +112,7 @@ class Chunks(Sequence[Any]):
                     f"{name} of Chunks.of_rows must have a number for each of the {X.shape[0]} rows "
                     f"of X. Got shape {array.shape}."
                 )
-        size = n_rows or max(CHUNK_BYTES // max(X.shape[1] * X.dtype.itemsize, 1), 1)
+        size = int(n_rows or 0) or max(CHUNK_BYTES // max(X.shape[1] * X.dtype.itemsize, 1), 1)
         begins = range(0, X.shape[0], size)
         return cls([RowsReader(X, y, weight, begin, begin + size) for begin in begins])
 
@@ -143,6 +162,36 @@ class RowsReader:
         begin = part.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data
         first = begin // mmap.PAGESIZE * mmap.PAGESIZE
         X._mmap.madvise(mmap.MADV_DONTNEED, first, begin + part.nbytes - first)
+
+
+def read_chunk(chunks, index, name):
+    """Read a chunk: (X, y, weight), of which the last may be None.
+
+    Parameters
+    ----------
+    chunks : Chunks
+    index : int
+    name : str
+        The method's, for errors.
+
+    Raises
+    ------
+    ValueError
+        If it is no tuple of them.
+    Exception
+        Of the function that reads it, with a note that names the chunk.
+    """
+    try:
+        chunk = chunks[index]
+    except Exception as error:
+        error.add_note(f"The function that reads chunk {index} of {name} raised it.")
+        raise
+    if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
+        got = f"{len(chunk)} items" if isinstance(chunk, tuple) else type(chunk).__name__
+        raise ValueError(
+            f"chunk {index} of {name} must be a tuple (X, y) or (X, y, sample_weight). Got {got}."
+        )
+    return (*chunk, None)[:3]
 
 
 def is_dask(X):

@@ -11,15 +11,22 @@ import numpy as np
 from margins.data._svmlight import parse
 from margins.data.malformed import MalformedFile
 
+LARGEST_INDEX = 2**31 - 2  # indices are int32
+
 # What errors say is allowed where the fault is.
 ALLOWED = {
-    "label": "a sample must begin with its label, a finite number",
+    "label": "a sample must begin with its label, a whole number",
+    "fraction": "a label must be a whole number, which names a class; it may not have a fraction",
+    "large label": (
+        "a label must be in [-2**63, 2**63) or, with a point or an exponent, in (-2**53, 2**53), "
+        "so that it is exact"
+    ),
     "index": "a feature must be index:value, the index a whole number",
     "colon": "a feature must be index:value, with a colon and no blank between the two",
     "value": "the value of a feature must be a finite number",
     "below first": "the first index is 1; files that count from 0 need zero_based",
     "not ascending": "the indices of a sample must ascend",
-    "too large": "an index must be below 2**31 - 1",
+    "too large": "an index must be at most {largest}",
 }
 
 
@@ -33,7 +40,7 @@ class CsrArrays(NamedTuple):
         Of each row, in ascending order.
     starts : ndarray of int32 or, of more elements than that counts, int64, shape (m + 1,)
     shape : tuple of two int
-    labels : ndarray of int64 or, if not all are whole numbers, float64, shape (m,)
+    labels : ndarray of int64, shape (m,)
     """
 
     values: np.ndarray
@@ -43,7 +50,7 @@ class CsrArrays(NamedTuple):
     labels: np.ndarray
 
 
-def parsed(text, path, *, zero_based=False):
+def parsed(text, path, *, zero_based=False, largest=LARGEST_INDEX):
     """The samples in the text of a file.
 
     Parameters
@@ -53,6 +60,8 @@ def parsed(text, path, *, zero_based=False):
         What errors call the file.
     zero_based : bool
         True: the index of the first feature is 0, not 1.
+    largest : int
+        The largest index that is allowed, at most `LARGEST_INDEX`.
 
     Returns
     -------
@@ -65,33 +74,25 @@ def parsed(text, path, *, zero_based=False):
     """
     n_most, n_lines = text.count(b":"), text.count(b"\n") + 1
     values, columns = np.empty(n_most), np.empty(n_most, dtype=np.int32)
-    starts, labels = np.empty(n_lines + 1, dtype=np.int64), np.empty(n_lines)
+    starts, labels = np.empty(n_lines + 1, dtype=np.int64), np.empty(n_lines, dtype=np.int64)
     first = 0 if zero_based else 1
-    m, d, n, fault, line, position = parse(text, values, columns, starts, labels, first)
+    m, d, n, fault, line, position = parse(text, values, columns, starts, labels, first, largest)
     if fault:
-        raise _malformed(text, path, fault, line, position)
+        allowed = ALLOWED[fault].format(largest=largest)
+        raise _malformed(text, path, allowed, line, position)
     if m == 0:
         raise MalformedFile(path, 1, 1, "a file must hold at least one sample. Got none.")
     if n <= np.iinfo(np.int32).max:
         starts = starts.astype(np.int32)
     if n < n_most:  # comments with colons
         values, columns = values[:n].copy(), columns[:n].copy()
-    return CsrArrays(values, columns, starts[: m + 1], (m, d), whole_numbers(labels[:m]))
+    return CsrArrays(values, columns, starts[: m + 1], (m, d), labels[:m].copy())
 
 
-def whole_numbers(labels):
-    """Labels as int64 if all are whole numbers of a usual size, else as they are: ndarray."""
-    if np.abs(labels).max() < 2**53:
-        whole = labels.astype(np.int64)
-        if (whole == labels).all():
-            return whole
-    return labels.copy()
-
-
-def _malformed(text, path, fault, line, position):
-    """The error of a fault: MalformedFile."""
+def _malformed(text, path, allowed, line, position):
+    """The error of the token at a position: MalformedFile."""
     begin = text.rfind(b"\n", 0, position) + 1
     column = len(text[begin:position].decode(errors="replace")) + 1
     token = text[position : position + 40].split(maxsplit=1)
     got = token[0].decode(errors="replace") if token else ""
-    return MalformedFile(path, line, column, f"{ALLOWED[fault]}. Got {got!r}.")
+    return MalformedFile(path, line, column, f"{allowed}. Got {got!r}.")

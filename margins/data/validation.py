@@ -167,9 +167,9 @@ def validate_matrix(X, name, is_finite=False):
 
 
 def check_labels(y, name):
-    """Raise ValueError if labels are bytes, or some are numbers and some are str.
+    """Raise ValueError if labels are bytes or None, or some are numbers and some are str.
 
-    NumPy would make str of the numbers in a list, and bytes have no order among str.
+    NumPy would make str of the numbers in a list, and bytes and None have no order among str.
 
     Parameters
     ----------
@@ -181,6 +181,8 @@ def check_labels(y, name):
         return
     labels = np.asarray(y, dtype=object).ravel().tolist()
     types = set(map(type, labels))
+    if type(None) in types and len(labels) > 1:  # y itself may be None, which is another error
+        raise ValueError(f"{name} must hold numbers or str. Got None for sample {labels.index(None)}.")
     if any(issubclass(each, bytes) for each in types):
         label = next(label for label in labels if isinstance(label, bytes))
         raise ValueError(f"{name} must hold numbers or str. Got bytes, {label!r}: decode them.")

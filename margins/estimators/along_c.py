@@ -135,6 +135,16 @@ class TrainingSet:
         features = None if self.features is None else self.features.part(kept)
         return TrainingSet(estimator, samples, self.rows.part(kept), features, self.sqnorms[kept])
 
+    def check_penalties(self, Cs):
+        """Raise ValueError if a value of C, times the weight of a sample, is not allowed."""
+        weight = self.samples.weight
+        if isinstance(weight, np.ndarray):
+            weight = weight[weight > 0]
+        for C in (min(Cs), max(Cs)):
+            estimator = copy.copy(self.estimator)
+            estimator.C = float(C)
+            estimator._penalties(weight)
+
     def train(self, code, seed, Cs, visit):
         """Train the binary problem of one class along C.
 

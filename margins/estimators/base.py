@@ -37,6 +37,7 @@ from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
 from margins.estimators.multiclass import (
     RowsOfThread,
+    labels_of_scores,
     n_threads_of,
     one_vs_rest,
     positive_codes,
@@ -256,8 +257,7 @@ class BaseMarginClassifier(
         -------
         ndarray, shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return labels_of_scores(self.decision_function(X), self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -91,8 +91,11 @@ class Declared:
         return names
 
     def _display_name(self, method: str | None = None) -> str:
-        """The registered name and the class, in messages; of a method, if one is given."""
-        return display_name(self, method)
+        """The registered name and the class, in messages; of a method, if one is given.
+
+        An estimator that works for another one has that as its `_owner`, and its name.
+        """
+        return display_name(vars(self).get("_owner", self), method)
 
 
 def _attributes_of(changes: Mapping[str, str | None]) -> str:

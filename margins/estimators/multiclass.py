@@ -17,6 +17,21 @@ def positive_codes(n_classes):
     return [1] if n_classes == 2 else list(range(n_classes))
 
 
+def labels_of_scores(scores, classes):
+    """The class with the largest score; of two classes, the second if its score is positive.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (..., n_samples) for two classes, else (..., n_classes)
+    classes : ndarray, shape (n_classes,)
+
+    Returns
+    -------
+    ndarray, shape (..., n_samples)
+    """
+    return classes[(scores > 0).astype(int) if len(classes) == 2 else scores.argmax(axis=-1)]
+
+
 def seeds_of(random_state, n_problems):
     """A seed for each binary problem, drawn in advance, so that results do not depend on threads.
 

@@ -1,5 +1,7 @@
 """Names of estimators in messages."""
 
+from typing import Any
+
 from margins.registry import name_of
 
 
@@ -28,12 +30,12 @@ class Caller:
 
     Parameters
     ----------
-    estimator : estimator instance
+    estimator : instance of a subclass of Declared
     method : str
     """
 
-    def __init__(self, estimator: object, method: str) -> None:
+    def __init__(self, estimator: Any, method: str) -> None:
         self._estimator, self._method = estimator, method
 
     def __str__(self) -> str:
-        return display_name(self._estimator, self._method)
+        return str(self._estimator._display_name(self._method))

@@ -10,13 +10,15 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from margins.data.chunks import Chunks, is_dask, is_in_parts
+from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
+from margins.data.validation import check_labels
 from margins.estimators.callbacks import FRAMES
 from margins.estimators.messages import not_converged
 from margins.estimators.multiclass import seeds_of
 from margins.kernels import LINEAR
 from margins.partitions.fit import Limits, Request, fit_partitions
-from margins.partitions.sources import dask_parts, executor_of, is_large_map
+from margins.partitions.samples import n_rows_of, named, read_labels
+from margins.partitions.sources import check_dimensions, dask_parts, executor_of, is_large_map
 
 if TYPE_CHECKING:
     from margins.estimators.base import BaseMarginClassifier as Fitting
@@ -142,30 +144,42 @@ def by_blocks(X, function, dtype, n_columns=None):
 
 def accuracy_of(estimator, X, y, sample_weight):
     """The accuracy on a dask collection or on chunks: float."""
+    name = estimator._display_name("score")
     if isinstance(X, Chunks):
         for parameter, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
                 raise ValueError(
-                    f"{parameter} of {estimator._display_name('score')} must be None if X is Chunks, "
+                    f"{parameter} of {name} must be None if X is Chunks, "
                     f"which hold the labels and weights. Got {type(given).__name__}."
                 )
-        sums = [_right(estimator, *X[index]) for index in range(len(X))]
+        sums = [
+            _right(estimator, f"chunk {index} of {name}", *read_chunk(X, index, name))
+            for index in range(len(X))
+        ]
     else:
         import dask
 
-        parts = dask_parts("score", X, y, sample_weight)
+        parts = dask_parts(name, X, y, sample_weight)
         right = dask.delayed(_right, pure=False, traverse=False)
-        sums = dask.compute(*[right(estimator, *part) for part in parts])
+        sums = dask.compute(
+            *[right(estimator, f"chunk {index} of {name}", *part) for index, part in enumerate(parts)]
+        )
     right, total = np.sum(sums, axis=0)
+    if not total > 0:
+        raise ValueError(f"{name} must be given a sample of positive weight. Got none.")
     return float(right / total)
 
 
-def _right(estimator, X, y, weight=None):
+def _right(estimator, chunk, X, y, weight):
     """The weight of the samples that are classified correctly, and that of all."""
-    if X.shape[0] == 0:
-        return 0.0, 0.0
-    is_right = estimator.predict(X) == np.asarray(y).ravel()
-    weight = np.ones(len(is_right)) if weight is None else np.asarray(weight, dtype=np.float64).ravel()
+    with named(chunk):
+        if n_rows_of(X) == 0:
+            return 0.0, 0.0
+        labels = read_labels(n_rows_of(X), y, weight, chunk)
+        both = [*labels.classes.tolist(), *estimator.classes_.tolist()]
+        check_labels(np.array(both, object), f"y of {chunk}, with the classes of the model,")
+        is_right = estimator.predict(X) == labels.classes[labels.codes]
+    weight = np.ones(len(is_right)) if labels.weight is None else labels.weight
     return float(weight @ is_right), float(weight.sum())
 
 
@@ -229,6 +243,7 @@ class PartitionsMixin(Fitting):
         if not is_dask(X):
             return super().decision_function(X)
         check_is_fitted(self)
+        check_dimensions(self._display_name("decision_function"), X, self.n_features_in_)
         n_problems = len(self.intercept_)
         scores = super().decision_function
         return by_blocks(X, scores, np.float64, None if n_problems == 1 else n_problems)
@@ -248,6 +263,7 @@ class PartitionsMixin(Fitting):
         if not is_dask(X):
             return super().predict(X)
         check_is_fitted(self)
+        check_dimensions(self._display_name("predict"), X, self.n_features_in_)
         return by_blocks(X, super().predict, self.classes_.dtype)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

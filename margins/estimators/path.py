@@ -184,7 +184,9 @@ def svm_path(
     samples = estimator._weigh(X, codes, sample_weight)
     estimator.kernel_ = kernel_of(estimator, samples.X)
     order = np.argsort(Cs, kind="stable")
-    trained = _train(TrainingSet(estimator, samples), Cs[order])
+    training_set = TrainingSet(estimator, samples)
+    training_set.check_penalties(Cs)
+    trained = _train(training_set, Cs[order])
     classifiers, messages = [MarginClassifier()] * len(Cs), {}
     for position, i in enumerate(order):
         classifier, runs = copy.copy(estimator), [each[position] for each in trained]

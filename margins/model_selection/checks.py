@@ -91,11 +91,16 @@ def check_estimator(estimator, n_jobs, progress, caller):
             f"estimator of {caller} must be a scikit-learn classifier, an object of its class. "
             f"Got {estimator!r}."
         )
+    check_jobs(n_jobs, caller)
+    check("progress", caller, progress, optional(BOOLEAN))
+
+
+def check_jobs(n_jobs, caller):
+    """Raise ValueError if `n_jobs` is not allowed."""
     if n_jobs is not None and (
         not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0
     ):
         raise ValueError(f"n_jobs of {caller} must be None or an integer but 0. Got {n_jobs!r}.")
-    check("progress", caller, progress, optional(BOOLEAN))
 
 
 def seed_of(random_state, caller):

@@ -3,6 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from margins.data.samples import Samples
+from margins.data.samples import Samples, sample_weights
 from margins.data.types import Folds, MatrixLike, Metric
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
@@ -20,6 +21,7 @@ from margins.estimators.base import restored_on_error
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.multiclass import labels_of_scores
 from margins.estimators.names import Caller
 from margins.estimators.path import grid_of
 from margins.kernels import LINEAR
@@ -32,17 +34,30 @@ from margins.model_selection.scoring import Scoring
 from margins.parameters import BOOLEAN, check_parameters, parameter
 
 
-class _Anything:
-    """A constraint of parameters that are checked elsewhere, by what they are to be."""
+class _Said:
+    """A constraint in words.
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    Parameters
+    ----------
+    text : str
+        What a value must be.
+    contains : callable
+        ``contains(value)``: bool; True of what is checked elsewhere, with the samples.
+    """
+
+    def __init__(self, text: str, contains: Callable[[Any], bool]) -> None:
+        self._text, self.contains = text, contains
 
     def __str__(self) -> str:
         return self._text
 
-    def contains(self, value: Any) -> bool:
-        return True
+
+def _is_cv(value: Any) -> bool:
+    if isinstance(value, Integral):
+        return not isinstance(value, bool) and int(value) >= 2
+    is_iterable = hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
+    is_splitter = hasattr(value, "split") and not isinstance(value, str | bytes)
+    return value is None or is_splitter or is_iterable
 
 
 def _same(name: str) -> Any:
@@ -101,18 +116,22 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
     """
 
     Cs: int | ArrayLike = parameter(
-        _Anything("an integer >= 1, or an array of float, in (0, inf)"),
+        _Said("an integer >= 1, or an array of float, in (0, inf)", lambda value: True),
         "The values of C. An integer: so many from 1e-4 to 1e4, on a logarithmic scale.",
         default=10,
     )
     cv: Folds | None = parameter(
-        _Anything("None, an integer >= 2, a splitter, or an iterable of (train, test)"),
+        _Said("None, an integer >= 2, a splitter, or an iterable of (train, test)", _is_cv),
         "An integer: as many folds, stratified and not shuffled, as GridSearchCV's; None: 5.",
         default=None,
     )
     scoring: Metric | None = parameter(
-        _Anything("None, the name of a metric, or a callable (estimator, X, y) -> float"),
-        "The metric of the test sets, as scikit-learn's; None: accuracy. Samples are not weighted.",
+        _Said(
+            "None, the name of a metric, or a callable (estimator, X, y) -> float",
+            lambda value: value is None or isinstance(value, str) or callable(value),
+        ),
+        "The metric of the test sets, as scikit-learn's, of labels or of `decision_function`; None: "
+        "accuracy. Samples are not weighted.",
         default=None,
     )
     refit: bool = parameter(
@@ -175,7 +194,7 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         caller = Caller(self, "fit")
         Cs = grid_of(self.Cs, caller)
         scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
-        estimator = self._classifier()
+        estimator = self._classifier_of_folds()
         estimator._check_parameters()
         with exclusive(self, "fit"), restored_on_error(self):
             self._fit(X, y, sample_weight, groups, Cs, scoring, estimator, caller)
@@ -195,8 +214,12 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         X, y, codes = validate_samples(self, X, y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        cv = check_cv(listed(5 if self.cv is None else self.cv), y, classifier=True)
-        folds = folds_of(cv, X, y, groups, "cv", caller)
+        # Also those outside of all training sets, and of classes.
+        sample_weights(caller, X, codes, self.classes_, sample_weight, self.class_weight)
+        scoring.check(estimator, y, caller)
+        cv = listed(5 if self.cv is None else self.cv)
+        splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)
+        folds = folds_of(splitter, X, y, groups, "cv", caller)
         estimator.classes_, estimator.n_features_in_ = self.classes_, self.n_features_in_
         estimator.kernel_ = kernel_of(estimator, X)
         if estimator.kernel_ != LINEAR and self.loss not in (*LOSSES, *LOSSES.values()):
@@ -235,6 +258,12 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         params = self.get_params(deep=False)
         names = MarginClassifier().get_params(deep=False).keys()
         return MarginClassifier(C=C, **{name: params[name] for name in params if name in names})
+
+    def _classifier_of_folds(self) -> MarginClassifier:
+        """The classifier that is trained in folds, whose errors are those of this one."""
+        classifier = self._classifier()
+        vars(classifier)["_owner"] = self
+        return classifier
 
     def _forget(self) -> None:
         """Delete the attributes of the last fit that this one may not set."""
@@ -296,9 +325,7 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         -------
         ndarray, shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
+        labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes_)
         return labels
 
     def __sklearn_tags__(self) -> Any:

@@ -78,6 +78,8 @@ class Engine:
         self.scoring = Scoring(scoring, refit, caller)
         self.stages = stages_of(param_grid, caller)
         check_settings(estimator, self.stages, caller)
+        if not hasattr(estimator, "predict_proba"):
+            self.scoring.check(estimator, data.y, caller)
         self.cache = None if cache is None else Cache(cache, caller)
         self.seed = self._seed(random_state, estimator, cvs)
         self.given = estimator

@@ -109,6 +109,7 @@ def scores_along_c(training_set, X, y, folds, Cs, scoring, sample_weight=None, n
     paths = []
     for rows, test in folds:
         part = training_set.part(rows, sample_weight)
+        part.check_penalties(Cs)
         paths.append(_FoldPath(part, test, len(Cs), keeps_models))
     features = training_set.rows if training_set.features is None else training_set.features
     test_rows = [None if training_set.is_kernel else features.part(test) for _, test in folds]

@@ -1,8 +1,13 @@
 """Scores of classifiers: by scikit-learn's scorers; accuracy is computed for all settings at once."""
 
+import contextlib
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring, get_scorer, make_scorer
+
+from margins.estimators.multiclass import labels_of_scores
 
 NAMELESS = "score"  # the metric that a callable without a name stands for
 
@@ -44,6 +49,7 @@ class Scoring:
                 f"scoring of {caller} must be a name, a callable, a list of names, or a dict of them. "
                 f"Got {scoring!r}."
             )
+        self._given = scoring
         self.metrics = {name: _scorer(scorer, caller) for name, scorer in scoring.items()}
         self.names = tuple(scoring)
         self.refit = self.names[0] if refit is None and len(scoring) == 1 else refit
@@ -56,6 +62,39 @@ class Scoring:
         self._accuracies = [name for name in self.names if scoring[name] == "accuracy"]
         others = {name: self.metrics[name] for name in self.names if name not in self._accuracies}
         self._others = check_scoring(scoring=others) if others else None
+
+    def check(self, estimator, y, caller):
+        """Raise ValueError, before any fit, if a metric of scikit-learn cannot score a classifier
+        without probabilities, or labels such as y.
+
+        The metrics are computed of a few labels that are all predicted. Of a metric made by a user, only
+        the methods that it calls are checked.
+
+        Parameters
+        ----------
+        estimator : classifier
+        y : ndarray, shape (n_samples,)
+        caller : str
+        """
+        classes = np.unique(y)
+        n_classes, classes = len(classes), classes[:3]  # metrics serve two, or any number
+        codes = np.repeat(np.arange(len(classes)), 2)
+        scores = 2.0 * codes - 1 if len(classes) == 2 else np.eye(len(classes))[codes]
+        for name, scorer in self.metrics.items():
+            if name in self._accuracies or not isinstance(scorer, SCORER):
+                continue
+            kind = Decided if isinstance(self._given[name], str) else _Asked
+            # Errors name the class.
+            predicted = type(type(estimator).__name__, (kind,), {})(scores, classes)
+            try:
+                with warnings.catch_warnings(), contextlib.suppress(_HasMethod):
+                    warnings.simplefilter("ignore")
+                    scorer(predicted, None, classes[codes])
+            except (AttributeError, ValueError) as error:
+                raise ValueError(
+                    f"scoring of {caller} must be a metric of predicted labels or of scores of "
+                    f"decision_function, for {n_classes} classes. Got {self._given[name]!r}: {error}"
+                ) from error
 
     @property
     def reason_against_lockstep(self):
@@ -79,7 +118,7 @@ class Scoring:
     def of_all(self, trained, X, y):
         """The scores of models trained in lockstep: list of dict of float."""
         if self._others is None:
-            labels = _predicted(np.stack([each.scores for each in trained]), trained[0].classes)
+            labels = labels_of_scores(np.stack([each.scores for each in trained]), trained[0].classes)
             accuracies = np.mean(labels == y, axis=1)
             return [dict.fromkeys(self.names, float(accuracy)) for accuracy in accuracies]
         return [self.of(Decided(each.scores, each.classes), X, y) for each in trained]
@@ -97,13 +136,6 @@ def _scorer(scorer, caller):
     if not callable(scorer):
         raise TypeError(f"scoring of {caller} must be names or callables. Got {scorer!r}.")
     return scorer
-
-
-def _predicted(scores, classes):
-    """Labels by scores, ndarray of shape (..., n_samples) for two classes, else (..., n_classes)."""
-    if len(classes) == 2:
-        return classes[(scores > 0).astype(int)]
-    return classes[scores.argmax(axis=-1)]
 
 
 SCORER = type(make_scorer(max))  # scikit-learn has no public name for it
@@ -131,4 +163,18 @@ class Decided(ClassifierMixin, BaseEstimator):
         return self.scores
 
     def predict(self, X):
-        return _predicted(self.scores, self.classes)
+        return labels_of_scores(self.scores, self.classes)
+
+
+class _HasMethod(Exception):
+    """A scorer has called a method that a classifier has."""
+
+
+class _Asked(Decided):
+    """A classifier without probabilities, whose other methods raise `_HasMethod`."""
+
+    def decision_function(self, X):
+        raise _HasMethod
+
+    def predict(self, X):
+        raise _HasMethod

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from margins.data.chunks import read_chunk
 from margins.partitions.work import Answers, answer, forget, scan, total
 
 # Answers are summed in a tree in which each sum has so many parts, so that the client of a cluster
@@ -45,7 +46,7 @@ class ChunkExecutor:
         """The counts of all partitions: list of Counts, in their order."""
 
         def work(index):
-            X, y, weight = self._read(index, name)
+            X, y, weight = read_chunk(self._chunks, index, name)
             try:
                 return scan(key, name, index, sizes, X, y, weight)
             finally:
@@ -73,21 +74,12 @@ class ChunkExecutor:
     def _answer(self, setting, index, requests, reads):
         if not reads:
             return answer(setting, index, requests)
-        X, y, weight = self._read(index, setting.name)
+        X, y, weight = read_chunk(self._chunks, index, setting.name)
         try:
             return answer(setting, index, requests, X, y, weight)
         finally:
             del X, y, weight
             self._chunks.release(index)
-
-    def _read(self, index, name):
-        chunk = self._chunks[index]
-        if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
-            raise ValueError(
-                f"chunk {index} of {name} must be a tuple (X, y) or (X, y, sample_weight). "
-                f"Got {type(chunk).__name__}."
-            )
-        return (*chunk, None)[:3]
 
     def _each(self, work, indices):
         """The results of a function of each index, in their order, computed by the threads."""

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from margins.data.samples import class_weights_of
-from margins.data.validation import check_labels
 from margins.losses import loss_of
 from margins.losses._smoothed import max_curvature_ratio
 from margins.partitions.newton import NewtonRun
 from margins.partitions.partition import Setting
-from margins.partitions.samples import Sizes
+from margins.partitions.samples import Sizes, codes_of, merged_classes
 from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
 from margins.solvers.costs import nonzeros_for_blocks
@@ -217,9 +216,7 @@ def merged(counts, name):
                 f"All chunks of {name} must have the columns of the first one, {names[0]}. "
                 f"Got {names[1]} in chunk {index}."
             )
-    labels = np.concatenate([each.classes for each in counts])
-    check_labels(np.array([label for each in counts for label in each.classes.tolist()], object), name)
-    classes = np.unique(labels)
+    classes = merged_classes([each.classes for each in counts], name)
     if len(classes) < 2:
         raise ValueError(
             f"y of {name} must hold at least 2 classes. Got 1 class: {classes.tolist()[0]!r}."
@@ -227,7 +224,7 @@ def merged(counts, name):
     totals, lightest = np.zeros(len(classes)), np.full(len(classes), np.inf)
     heaviest = np.zeros(len(classes))
     for each in counts:
-        codes = np.searchsorted(classes, each.classes)
+        codes = codes_of(classes, each.classes)
         totals[codes] += each.totals
         lightest[codes] = np.minimum(lightest[codes], each.lightest)
         heaviest[codes] = np.maximum(heaviest[codes], each.heaviest)

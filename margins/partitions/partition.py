@@ -13,7 +13,7 @@ from scipy import sparse
 from margins.data.binary_data import array_of_each, augmented_sqnorms, make_binary_data, rows_of
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
-from margins.partitions.samples import read_labels, read_matrix
+from margins.partitions.samples import codes_of, read_labels, read_matrix
 from margins.partitions.vectors import AllColumns, compressed
 from margins.solvers.newton._objective import combination, products
 from margins.tuning import TUNING
@@ -154,14 +154,14 @@ class Partition:
         if kept.labels is None:
             if y is None:
                 raise Missing
-            kept.labels = read_labels(self._X, y, weight, name)
+            kept.labels = read_labels(self._X.shape[0], y, weight, name)
         labels = self._labels = kept.labels
         if X is not None and self._X.shape[0] != len(labels.codes):
             raise ValueError(
                 f"X of {name} must be the same whenever it is read. Got {self._X.shape[0]} rows after "
                 f"{len(labels.codes)}."
             )
-        self._codes = np.searchsorted(setting.classes, labels.classes)
+        self._codes = codes_of(setting.classes, labels.classes)
         self._rows, self._sides = None, {}
 
     @property

@@ -1,12 +1,13 @@
 """One partition: its samples read and checked, what is counted in it, and a random part of it."""
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _get_feature_names
+from sklearn.utils.validation import _get_feature_names, _num_samples
 
 from margins.data.binary_data import augmented_sqnorms, rows_of
 from margins.data.validation import check_labels, validate_matrix
@@ -90,6 +91,22 @@ class Sizes(NamedTuple):
     n_partitions: int
 
 
+@contextlib.contextmanager
+def named(chunk):
+    """A context in which errors of the samples name the chunk that holds them."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if chunk in str(error):
+            raise
+        raise ValueError(f"{chunk}: {error}") from error
+
+
+def n_rows_of(X):
+    """The number of rows of an array-like or sparse matrix: int."""
+    return X.shape[0] if hasattr(X, "shape") and X.shape else _num_samples(X)
+
+
 def read_matrix(X, name, n_features=None):
     """X of a partition, checked.
 
@@ -108,38 +125,84 @@ def read_matrix(X, name, n_features=None):
     return X
 
 
-def read_labels(X, y, weight, name):
-    """The labels and weights of a partition, checked: Labels."""
+def read_labels(n_rows, y, weight, name):
+    """The labels and weights of a partition of so many rows, checked: Labels."""
+    if y is None:
+        raise ValueError(f"y of {name} must hold a label for each row. Got None.")
     check_labels(y, f"y of {name}")
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
             raise ValueError(f"y of {name} must be finite. Got {y[~np.isfinite(y)][0]}.")
         check_classification_targets(y)
-    if len(y) != X.shape[0]:
-        raise ValueError(f"y of {name} must have {X.shape[0]} labels, one for each row. Got {len(y)}.")
+    if len(y) != n_rows:
+        raise ValueError(f"y of {name} must have {n_rows} labels, one for each row. Got {len(y)}.")
     classes, codes = np.unique(y, return_inverse=True)
     if weight is not None:
         weight = np.asarray(weight, dtype=np.float64).ravel()
-        if len(weight) != X.shape[0]:
+        if len(weight) != n_rows:
             raise ValueError(
-                f"sample_weight of {name} must have {X.shape[0]} numbers, one for each row. "
+                f"sample_weight of {name} must have {n_rows} numbers, one for each row. "
                 f"Got {len(weight)}."
             )
-        worst = int(np.argmin(weight))  # the first NaN, if there is one
-        if not weight[worst] >= 0 or weight.max() == np.inf:
-            worst = int(np.argmax(weight)) if weight[worst] >= 0 else worst
+        wrong = np.flatnonzero(~((weight >= 0) & (weight < np.inf)))  # NaN among them
+        if len(wrong):
+            row = wrong[0]
             raise ValueError(
-                f"sample_weight of {name} must be in [0, inf). Got {weight[worst]} for row {worst}."
+                f"sample_weight of {name} must be in [0, inf). Got {weight[row]} for row {row}."
             )
     return Labels(classes, codes.astype(np.min_scalar_type(max(len(classes) - 1, 1))), weight)
+
+
+def codes_of(classes, labels):
+    """The indices of labels among all classes: ndarray of int.
+
+    Labels of some chunks may be of a narrower dtype than the classes of all.
+    """
+    return np.searchsorted(classes, labels.astype(classes.dtype, copy=False))
+
+
+def merged_classes(parts, name):
+    """The distinct labels of all partitions, sorted: ndarray.
+
+    Parameters
+    ----------
+    parts : list of ndarray
+        The classes of each.
+    name : str
+        The method's, for errors.
+
+    Raises
+    ------
+    ValueError
+        If no dtype holds all of them exactly.
+    """
+    check_labels(np.array([label for part in parts for label in part.tolist()], object), f"y of {name}")
+    kinds = {part.dtype.kind for part in parts}
+    if {"i", "u"} <= kinds and "f" not in kinds:  # of which NumPy would make float64
+        smallest, largest = (pick(int(pick(part)) for part in parts) for pick in (min, max))
+        dtype = np.int64 if largest < 2**63 else np.uint64
+        is_exact = largest < 2**63 or smallest >= 0
+    else:
+        dtype = np.result_type(*parts)
+        is_exact = "f" not in kinds or all(_is_exact(part, dtype) for part in parts)
+    if not is_exact:
+        raise ValueError(
+            f"y of {name} must hold labels that one dtype represents exactly. Got "
+            f"{', '.join(sorted({str(part.dtype) for part in parts}))} in different chunks."
+        )
+    return np.unique(np.concatenate([part.astype(dtype) for part in parts]))
+
+
+def _is_exact(labels, dtype):
+    return labels.tolist() == labels.astype(dtype).tolist()  # Python compares int and float exactly
 
 
 def count(X, y, weight, name, index, sizes):
     """Read a partition for the first time: (Counts, Labels)."""
     names = _get_feature_names(X) if hasattr(X, "columns") else None
     X = read_matrix(X, name)
-    labels = read_labels(X, y, weight, name)
+    labels = read_labels(X.shape[0], y, weight, name)
     rows = rows_of(X)
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)
     each = np.ones(X.shape[0]) if labels.weight is None else labels.weight

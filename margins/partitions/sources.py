@@ -42,17 +42,29 @@ def executor_of(name, X, y, sample_weight, n_threads):
                     f"(X, y) or (X, y, sample_weight). Got {type(value).__name__}."
                 )
         return ChunkExecutor(X, n_threads)
-    if y is None:
-        raise ValueError(f"y of {name} must hold a label for each row of X. Got None.")
     if is_dask(X):
         return DaskExecutor(dask_parts(name, X, y, sample_weight))
+    if y is None:
+        raise ValueError(f"y of {name} must hold a label for each row of X. Got None.")
     return ChunkExecutor(Chunks.of_rows(X, y, sample_weight), n_threads)
+
+
+def check_dimensions(name, X, n_features=None):
+    """Raise ValueError if a collection of dask is no matrix, or has another number of features."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X of {name} must have 2 dimensions. Got {len(X.shape)}.")
+    is_other = n_features is not None and X.shape[1] != n_features
+    if is_other and not np.isnan(X.shape[1]):  # which dask may not know
+        raise ValueError(
+            f"X of {name} must have {n_features} features, as the training set. Got {X.shape[1]}."
+        )
 
 
 def dask_parts(name, X, y, sample_weight):
     """The partitions of dask collections: list of tuples of Delayed."""
-    if len(X.shape) != 2:
-        raise ValueError(f"X of {name} must have 2 dimensions. Got {len(X.shape)}.")
+    check_dimensions(name, X)
+    if y is None:
+        raise ValueError(f"y of {name} must hold a label for each row of X. Got None.")
     lengths = None
     if hasattr(X, "chunks"):  # an array; a data frame does not state the lengths of its partitions
         X = X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
@@ -84,6 +96,11 @@ def _like(name, argument, values, lengths, n_partitions):
     if hasattr(values, "chunks"):
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(
+                f"{argument} of {name} must have 1 dimension. Got an array of dask of shape "
+                f"{values.shape}."
+            )
         if lengths is not None and not np.isnan(values.chunks[0]).any():
             if sum(lengths) != values.shape[0]:
                 raise ValueError(

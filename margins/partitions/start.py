@@ -22,6 +22,7 @@ from margins.data.binary_data import (
 from margins.linalg.threads import one_thread
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
+from margins.partitions.samples import codes_of
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import Objective
 from margins.tuning import TUNING
@@ -85,7 +86,7 @@ def together(subsamples, classes, class_weights, C):
         X = matrices[0]
         for other in matrices[1:]:
             X = stack_rows(X, other)
-    codes = np.searchsorted(classes, np.concatenate([each.labels for each in subsamples]))
+    codes = np.concatenate([codes_of(classes, each.labels) for each in subsamples])
     weight = np.concatenate([each.weight for each in subsamples])
     if class_weights is not None:
         weight = weight * class_weights[codes]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from margins.linalg.threads import one_thread
 from margins.partitions.partition import Missing, Partition
 from margins.partitions.requests import added
-from margins.partitions.samples import count
+from margins.partitions.samples import count, n_rows_of, named
 from margins.partitions.store import STORE
 
 
@@ -29,9 +29,11 @@ class Answers(NamedTuple):
 
 def scan(key, name, index, sizes, X, y, weight=None):
     """Read a partition for the first time, and keep its labels: Counts; None if it is empty."""
-    if X.shape[0] == 0:
-        return None
-    counts, labels = count(X, y, weight, f"chunk {index} of {name}", index, sizes)
+    chunk = f"chunk {index} of {name}"
+    with named(chunk):
+        if n_rows_of(X) == 0:
+            return None
+        counts, labels = count(X, y, weight, chunk, index, sizes)
     STORE.of(key, index).labels = labels
     return counts
 

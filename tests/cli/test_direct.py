@@ -14,11 +14,11 @@ from margins.persistence import load
 
 
 def trained(path, parameters):
-    """What `margins train` gets from the direct way; None where that does not serve."""
+    """The model that `margins train` gets from the direct way; None where that does not serve."""
     source = Source(str(path))
     if not direct.serves(source, "auto", parameters):
         return None
-    return direct.train(direct.read(source), "auto", parameters)
+    return direct.fitted(direct.read(source), parameters)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -29,12 +29,12 @@ def test_the_model_is_that_of_the_classifier_attribute_by_attribute(tmp_path, n_
     path, model = tmp_path / "t.svm", tmp_path / "m.skops"
     X, y = samples(n_classes)
     write_svmlight(path, X, y)
-    _, contents, messages = trained(path, {"random_state": 0, "solver": "conjugate", **parameters})
-    model.write_bytes(contents)
+    directly = trained(path, {"random_state": 0, "solver": "conjugate", **parameters})
+    model.write_bytes(directly.contents())
     found = load(model)
     # Of dense data: the order of terms in a sum is the same.
     expected = margins.MarginClassifier(random_state=0, solver="conjugate", **parameters).fit(X, y)
-    assert messages == [] and found.get_params() == expected.get_params()
+    assert directly.messages == [] and found.get_params() == expected.get_params()
     assert set(vars(found)) == set(vars(expected))
     for name in ("coef_", "intercept_", "dual_coef_"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12)
@@ -52,7 +52,7 @@ def test_the_certificate_is_true_of_the_coefficients(tmp_path):
     path = tmp_path / "t.svm"
     X, y = samples()
     write_svmlight(path, X, y)
-    (tmp_path / "m.skops").write_bytes(trained(path, {"random_state": 0, "C": 2.0})[1])
+    (tmp_path / "m.skops").write_bytes(trained(path, {"random_state": 0, "C": 2.0}).contents())
     model = load(tmp_path / "m.skops")
     slacks = np.maximum(0, 1 - y * model.decision_function(X))
     w = np.append(model.coef_, model.intercept_)
@@ -86,7 +86,7 @@ def test_what_is_not_proven_is_left_to_the_classifier(train_file):
 def test_lines_of_progress_name_the_class(tmp_path):
     path, lines = tmp_path / "t.svm", []
     write_svmlight(path, *samples(3))
-    direct.train(direct.read(Source(str(path))), "auto", {"random_state": 0}, lines.append)
+    direct.fitted(direct.read(Source(str(path))), {"random_state": 0}, lines.append)
     assert {line.split(":")[0] for line in lines} == {"class 0", "class 1", "class 2"}
     assert any("gap " in line for line in lines)
 

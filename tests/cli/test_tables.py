@@ -1,10 +1,15 @@
 """Tables: what is malformed is reported with file, line and column."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from margins.cli.errors import CommandError
-from margins.cli.samples import Source, read_samples
+from margins.cli.samples import Source, Trained, read_points, read_samples
 from margins.data.malformed import MalformedFile
 
 HEADER = "size,colour,label\n"
@@ -21,6 +26,80 @@ def test_numbers_categories_and_labels_have_their_types(tmp_path):
     assert X["size"].tolist() == [1, 2.5, 3] and X["size"].dtype == np.float64
     assert X["colour"].tolist() == ["NA", "7", ""]
     assert y.tolist() == [1, 0, 1] and y.dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (("1", "0"), [1, 0]),
+        ((" 1", "-2"), [1, -2]),
+        (("01", "1"), ["01", "1"]),
+        (("true", "False"), ["true", "False"]),
+        (("9007199254740993", "9007199254740992"), [2**53 + 1, 2**53]),
+        (("9223372036854775808", "1"), ["9223372036854775808", "1"]),
+        (("1.5", "red"), ["1.5", "red"]),
+        (("1.0", "2"), ["1.0", "2"]),
+        (("-0", "0"), ["-0", "0"]),
+    ],
+)
+def test_labels_are_whole_numbers_or_text_as_written(tmp_path, written, expected):
+    text = HEADER + "".join(f"{k},a,{label}\n" for k, label in enumerate(written))
+    assert read(tmp_path, text).y.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("classes", "written", "expected"),
+    [
+        ([0, 1], ("1", "2.0"), [1, 2]),
+        ([0.5, 1.5], ("0.5", "1"), [0.5, 1]),
+        (["no", "yes"], ("1", "yes"), ["1", "yes"]),
+        (["no", "yes"], ("1", "0"), ["1", "0"]),
+        ([False, True], ("true", "FALSE"), [True, False]),
+    ],
+)
+def test_labels_are_read_as_those_of_the_model(tmp_path, classes, written, expected):
+    path = tmp_path / "t.csv"
+    path.write_text("size,label\n" + "".join(f"1,{label}\n" for label in written))
+    trained = Trained(1, ["size"], (), np.array(classes))
+    assert (
+        read_points(Source(str(path), target="label"), trained, needs_labels=True).y.tolist() == expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("classes", "problem"),
+    [([0, 1], "must be a number, as the model's"), ([False, True], "must be true or false, as")],
+)
+def test_labels_of_another_kind_than_those_of_the_model_have_their_place(tmp_path, classes, problem):
+    path = tmp_path / "t.csv"
+    path.write_text(f"size,label\n1,{str(classes[0]).lower()}\n2,red\n")
+    with pytest.raises(MalformedFile, match=problem) as caught:
+        trained = Trained(1, ["size"], (), np.array(classes))
+        read_points(Source(str(path), target="label"), trained, needs_labels=True)
+    assert (caught.value.line, caught.value.column) == (3, 3)
+
+
+def test_labels_of_parquet_are_whole_numbers(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    source = Source(str(path), target="y")
+    for labels, dtype in (([1.0, 2.0], "i"), ([True, False], "b"), (["a", "b"], "U")):
+        pandas.DataFrame({"x": [1.0, 2.0], "y": labels}).to_parquet(path)
+        y = read_samples(source).y
+        assert y.tolist() == labels and y.dtype.kind == dtype
+    pandas.DataFrame({"x": [1.0, 2.0], "y": [1.0, 0.5]}).to_parquet(path)
+    with pytest.raises(CommandError, match="row 1: the label 'y' must be a whole number .* Got 0.5"):
+        read_samples(source)
+
+
+def test_a_column_that_is_not_named_is_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(",label\n1,a\n2,b\n")
+    assert list(read_samples(Source(str(path), target="label")).X.columns) == ["Unnamed: 0"]
+    path.write_text(",label\n1,a\nx,b\n")
+    with pytest.raises(MalformedFile, match=":3:1: 'Unnamed: 0' must be a finite number. Got 'x'"):
+        read_samples(Source(str(path), target="label"))
 
 
 def test_labels_may_be_text(tmp_path):
@@ -48,6 +127,12 @@ def test_labels_may_be_text(tmp_path):
         (HEADER + "1,a,1\n2,b\n", 3, 4, "a row must have 3 fields, as the header. Got 2"),
         (HEADER + '1,"a\nb",1\nbig,b,0\n', 4, 1, "Got 'big'"),
         (b"size,colour,label\n1,\xff,1\n", 2, 3, "must be text in UTF-8. Got the byte 0xff"),
+        (b"size,colour,label\n1,a\0,1\n", 2, 4, "must be text in UTF-8. Got the byte 0x00"),
+        ("size,label,size\n1,1,1\n", 1, 12, "a name of its own. Got 'size' for columns 1 and 3"),
+        ('\ufeff"a\nb",label,"a\nb"\n1,1,1\n', 2, 10, "Got 'a\\nb' for columns 1 and 3"),
+        (HEADER + "1,a,0.5\n2,b,1.7\n", 2, 5, "it may not have a fraction. Got '0.5'"),
+        (HEADER + "1,a,1\n2,b,1.7\n", 3, 5, "it may not have a fraction. Got '1.7'"),
+        (HEADER + '1,"a' + "\n2,b,1" * 30000, 2, 1, "is no row of CSV: field larger than"),
     ],
 )
 def test_what_is_malformed_has_its_place(tmp_path, text, line, column, problem):
@@ -61,6 +146,27 @@ def test_what_is_malformed_has_its_place(tmp_path, text, line, column, problem):
 def test_no_field_is_dropped_in_silence(tmp_path, text):
     with pytest.raises(MalformedFile, match="a row must have 3 fields"):
         read(tmp_path, text, categorical=())
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["1", "2.5", "x", "", '"', '"a,b"', "NA", "nan", "\n", "label", "-0"])),
+        max_size=4,
+    )
+)
+def test_any_table_is_samples_or_an_error_that_names_it(rows):
+    text = "".join(",".join(fields) + "\n" for fields in [["size", "label"], *rows])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.csv")
+        path.write_text(text)
+        for categorical in ((), ("size",)):
+            try:
+                X, y, _ = read_samples(Source(str(path), target="label", categorical=categorical))
+            except (CommandError, MalformedFile) as error:
+                assert str(error).startswith(str(path))
+            else:
+                assert X.shape == (len(y), 1)
 
 
 def test_an_empty_table_is_an_error(tmp_path):

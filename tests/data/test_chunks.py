@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_classification
 
 import margins
@@ -49,6 +50,34 @@ def test_rows_hold_about_as_many_bytes_as_stated():
     X, y = np.zeros((3 << 20, 4)), np.zeros(3 << 20)
     assert len(Chunks.of_rows(X, y)) == 3
     assert len(Chunks.of_rows(X, y, y, n_rows=1 << 20)[0]) == 3
+
+
+@pytest.mark.parametrize("n_rows", [-5, 0, 2.5, True, "all"])
+def test_chunks_have_a_row_at_least(n_rows):
+    with pytest.raises(ValueError, match=rf"n_rows of Chunks.of_rows must be None or .* Got {n_rows!r}"):
+        Chunks.of_rows(np.zeros((10, 2)), np.zeros(10), n_rows=n_rows)
+
+
+@pytest.mark.parametrize(
+    ("X", "got"),
+    [
+        (np.zeros(10), r"shape \(10,\)"),
+        ([1.0] * 10, r"shape \(10,\)"),
+        (sparse.coo_array(np.ones((10, 2))), "a sparse matrix of format 'coo'"),
+    ],
+)
+def test_rows_are_those_of_arrays_of_two_dimensions(X, got):
+    with pytest.raises(ValueError, match=f"X of Chunks.of_rows must be .* Got {got}"):
+        Chunks.of_rows(X, np.zeros(10))
+
+
+def test_rows_of_csr_and_of_data_frames():
+    pandas = pytest.importorskip("pandas")
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10)
+    for given in (sparse.csr_array(X), pandas.DataFrame(X)):
+        rows, labels = Chunks.of_rows(given, y, n_rows=4)[1]
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        assert (rows == X[4:8]).all() and labels.tolist() == [4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("name", ["y", "sample_weight"])

@@ -65,9 +65,14 @@ def test_blank_lines_comments_and_all_line_ends_are_allowed():
     assert len(read.values) == 3
 
 
-def test_labels_that_are_not_whole_numbers_stay_as_they_are():
-    assert parsed(b"0.5 1:1\n1 1:1\n", "f").labels.tolist() == [0.5, 1]
-    assert parsed(b"1e300 1:1\n1 1:1\n", "f").labels.tolist() == [1e300, 1]
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_a_label_is_exact(label):
+    assert parsed(f"{label} 1:1\n".encode(), "f").labels.tolist() == [label]
+
+
+def test_a_label_may_be_written_with_a_point_or_an_exponent():
+    labels = parsed(b"1.0\n-1.00\n2e3\n+0\n-0\n9007199254740991.0", "f").labels
+    assert labels.tolist() == [1, -1, 2000, 0, 0, 2**53 - 1] and labels.dtype == np.int64
 
 
 def test_a_file_may_count_from_0():
@@ -77,9 +82,14 @@ def test_a_file_may_count_from_0():
 @pytest.mark.parametrize(
     ("text", "line", "column", "problem"),
     [
-        ("1 1:2\nred 1:2\n", 2, 1, "label, a finite number. Got 'red'"),
-        ("1 1:2\n  nan 1:2\n", 2, 3, "label, a finite number. Got 'nan'"),
-        ("1,2 1:2\n", 1, 1, "label, a finite number. Got '1,2'"),
+        ("1 1:2\nred 1:2\n", 2, 1, "label, a whole number. Got 'red'"),
+        ("1 1:2\n  nan 1:2\n", 2, 3, "label, a whole number. Got 'nan'"),
+        ("1,2 1:2\n", 1, 1, "label, a whole number. Got '1,2'"),
+        ("1 1:2\n1.7 1:2\n", 2, 1, "a whole number, which names a class; it may not have a frac"),
+        ("9223372036854775808 1:2\n", 1, 1, "a label must be in [-2**63, 2**63)"),
+        ("-9223372036854775809 1:2\n", 1, 1, "a label must be in [-2**63, 2**63)"),
+        ("99999999999999999999999 1:2\n", 1, 1, "a label must be in [-2**63, 2**63)"),
+        ("9007199254740993.0 1:2\n", 1, 1, "with a point or an exponent, in (-2**53, 2**53)"),
         ("1 1:2 x:3\n", 1, 7, "index:value, the index a whole number. Got 'x:3'"),
         ("1 qid:7 1:2\n", 1, 3, "index:value, the index a whole number. Got 'qid:7'"),
         ("1 1:2 -3:3\n", 1, 7, "index:value, the index a whole number. Got '-3:3'"),
@@ -96,8 +106,8 @@ def test_a_file_may_count_from_0():
         ("1 0:2\n", 1, 3, "the first index is 1"),
         ("1 3:2 2:1\n", 1, 7, "must ascend. Got '2:1'"),
         ("1 3:2 3:1\n", 1, 7, "must ascend. Got '3:1'"),
-        ("1 2147483647:1\n", 1, 3, "below 2**31 - 1. Got '2147483647:1'"),
-        ("1 99999999999999999999999999:1\n", 1, 3, "below 2**31 - 1"),
+        ("1 2147483647:1\n", 1, 3, "at most 2147483646. Got '2147483647:1'"),
+        ("1 99999999999999999999999999:1\n", 1, 3, "at most 2147483646"),
         ("# é\n1 1:é\n", 2, 5, "must be a finite number. Got 'é'"),
         ("", 1, 1, "at least one sample"),
         ("# nothing\n", 1, 1, "at least one sample"),

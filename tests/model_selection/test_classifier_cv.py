@@ -10,12 +10,15 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import make_scorer, recall_score
+from sklearn.metrics import log_loss, make_scorer, recall_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import margins
+from margins.estimators.along_c import TrainingSet
 from margins.losses import Hinge
+from margins.model_selection import parameter_search
+from margins.model_selection.scoring import Scoring
 
 CS = [200.0, 0.01, 1.0]
 SETTINGS = [
@@ -245,7 +248,13 @@ def test_fits_of_folds_that_are_not_proven_are_counted():
             {"Cs": []},
             r"Cs of MarginClassifierCV \(MarginClassifierCV.fit\)|Cs of MarginClassifierCV.fit",
         ),
-        ({"cv": 1}, "n_splits"),
+        ({"cv": 1}, "cv of MarginClassifierCV must be None, an integer >= 2"),
+        ({"cv": "all"}, "cv of MarginClassifierCV must be None, an integer >= 2"),
+        ({"cv": [1]}, "Fold 0 of cv of MarginClassifierCV.fit must be a pair"),
+        ({"scoring": ["accuracy"]}, "scoring of MarginClassifierCV must be None, the name of a metric"),
+        ({"scoring": {"a": "accuracy"}}, "scoring of MarginClassifierCV must be None, the name"),
+        ({"class_weight": {7: 1}}, "class_weight of MarginClassifierCV.fit must name classes of y"),
+        ({"penalize_intercept": False}, "penalize_intercept of MarginClassifierCV must be True with"),
         ({"scoring": "acuracy"}, "scoring of MarginClassifierCV.fit must be"),
         ({"eps": 2}, "eps of MarginClassifierCV must be in"),
         ({"refit": "yes"}, "refit of MarginClassifierCV must be"),
@@ -254,6 +263,81 @@ def test_fits_of_folds_that_are_not_proven_are_counted():
 def test_what_is_not_allowed_is_an_error(params, message):
     with pytest.raises((ValueError, TypeError), match=message):
         margins.MarginClassifierCV(**params).fit(*tumours())
+
+
+def without_training(monkeypatch):
+    def train(*arguments):
+        raise AssertionError("trained")
+
+    monkeypatch.setattr(TrainingSet, "train", train)
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    ["neg_log_loss", "roc_auc_ovr", make_scorer(log_loss, response_method="predict_proba")],
+)
+def test_metrics_of_probabilities_are_rejected_before_training(monkeypatch, scoring):
+    without_training(monkeypatch)
+    with pytest.raises(
+        ValueError, match=r"scoring of MarginClassifierCV.fit must be a metric of predicted labels or .*"
+    ) as caught:
+        margins.MarginClassifierCV(scoring=scoring).fit(*tumours())
+    assert "Decided" not in str(caught.value) and "predict_proba" in str(caught.value)
+    with pytest.raises(ValueError, match="scoring of parameter_search must be a metric of predicted"):
+        parameter_search(margins.get("pam")(), {}, *tumours(), scoring=scoring)
+
+
+def test_metrics_that_do_not_suit_the_labels_are_rejected_before_training(monkeypatch):
+    without_training(monkeypatch)
+    X, y = tumours()
+    for scoring, labels in (("f1", y), ("roc_auc", np.arange(len(y)) % 3)):
+        with pytest.raises(ValueError, match=f"scoring of MarginClassifierCV.fit .* Got '{scoring}': "):
+            margins.MarginClassifierCV(scoring=scoring).fit(X, labels)
+
+
+def test_the_check_of_metrics_takes_no_memory_for_many_classes():
+    Scoring("f1_macro", None, "study").check(margins.MarginClassifier(), np.arange(400_000), "study")
+
+
+def test_a_metric_of_a_user_is_not_computed_of_labels_that_nothing_has_predicted():
+    def metric(y, predicted):
+        calls.append(len(y))
+        return np.mean(y == predicted)
+
+    for response in ("predict", "decision_function"):
+        calls = []
+        scoring = make_scorer(metric, response_method=response)
+        X, y = irises() if response == "predict" else tumours()
+        margins.MarginClassifierCV(Cs=[0.01, 1], scoring=scoring, cv=2, refit=False).fit(X, y)
+        assert len(calls) == 4 and max(calls) < len(y)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_weights_outside_of_training_sets_are_checked_before_training(monkeypatch, refit):
+    without_training(monkeypatch)
+    X, y = tumours()
+    weight = np.ones(len(y))
+    weight[-1] = -1
+    folds = [(np.arange(200), np.arange(200, 250))]
+    classifier = margins.MarginClassifierCV(Cs=2, cv=folds, refit=refit)
+    place = len(y) - 1
+    with pytest.raises(
+        ValueError,
+        match=rf"sample_weight of MarginClassifierCV.fit must be in .* Got -1.0 for sample {place}",
+    ):
+        classifier.fit(X, y, weight)
+    weight[-1], weight[:200] = 1.0, y[:200] == y[0]
+    with pytest.raises(ValueError, match=r"Every class of MarginClassifierCV.fit must have a sample"):
+        classifier.fit(X, y, weight)
+
+
+@pytest.mark.parametrize("C", [1e-320, 1e300])
+def test_penalties_out_of_range_are_found_before_training(monkeypatch, C):
+    without_training(monkeypatch)
+    with pytest.raises(ValueError, match="C of MarginClassifierCV, times the weight of a sample, must"):
+        margins.MarginClassifierCV(Cs=[1, C]).fit(*tumours())
+    with pytest.raises(ValueError, match="times the weight of a sample, must be in"):
+        margins.svm_path(*tumours(), Cs=[1, C])
 
 
 def test_a_metric_that_gives_no_number_is_an_error():

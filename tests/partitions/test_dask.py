@@ -120,6 +120,48 @@ def test_what_does_not_fit_is_an_error():
         margins.get("pdm")().fit(lazy_X, lazy_y)
 
 
+def _with(values, place, value):
+    changed = values.astype(np.result_type(values, type(value)) if value is not None else object)
+    changed[place] = value
+    return da.from_array(changed, chunks=((50,) * 4, *[(n,) for n in changed.shape[1:]]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (_with(X, (130, 2), np.nan), y), "^chunk 2 of .*fit.*: Input contains NaN"),
+        (lambda X, y: (_with(X, (130, 2), 1e200), y), "^chunk 2 of .*: Row 30 of X is too long"),
+        (lambda X, y: (X, _with(y, 130, None)), "^y of chunk 2 of .* Got None for sample 30"),
+        (lambda X, y: (X, _with(y, 130, np.nan)), "^y of chunk 2 of .* must be finite. Got nan"),
+        (lambda X, y: (X, da.stack([da.from_array(y)] * 2, axis=1)), "^y of .* must have 1 dimension"),
+        (lambda X, y: (X, None), "^y of .*fit.* must hold a label for each row of X. Got None"),
+    ],
+)
+def test_what_is_not_allowed_in_a_collection_is_named(change, message):
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    y = (X[:, 0] > 0).astype(int)
+    X, y = change(X, y)
+    X = X if isinstance(X, da.Array) else da.from_array(X, chunks=(50, 5))
+    with pytest.raises(ValueError, match=message):
+        margins.MarginClassifier().fit(X, y)
+
+
+def test_points_of_another_shape_are_found_before_anything_is_computed():
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    y = (X[:, 0] > 0).astype(int)
+    classifier, lazy = margins.MarginClassifier().fit(X, y), da.from_array(X, chunks=(50, 5))
+    for method in (classifier.predict, classifier.decision_function):
+        with pytest.raises(
+            ValueError, match=f"X of .*{method.__name__}.* must have 5 features, .* Got 4"
+        ):
+            method(lazy[:, :4])
+        with pytest.raises(ValueError, match="X of .* must have 2 dimensions. Got 1"):
+            method(lazy[:, 0])
+    for labels, message in ((None, "must hold a label for"), (y.astype(str), "either numbers or str")):
+        with pytest.raises(ValueError, match=f"y of .*score.*{message}"):
+            classifier.score(lazy, labels)
+
+
 def test_dask_is_imported_by_its_collections_alone():
     code = (
         "import sys, numpy as np, margins\n"

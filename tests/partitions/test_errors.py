@@ -46,20 +46,28 @@ def broken_csr():
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        ((np.where(X[30:] > 10, 0, np.nan), Y[30:]), "NaN"),
+        ((np.where(X[30:] > 10, 0, np.nan), Y[30:]), "^chunk 1 of .*: Input contains NaN"),
         ((X[30:, :4], Y[30:]), "8 features, as the first one. Got 4 in chunk 1"),
         ((X[30:], Y[29:]), "y of chunk 1 of .* must have 30 labels, one for each row. Got 31"),
-        ((X[30:], np.zeros((30, 2))), "1d"),
-        ((X[30:], np.full(30, np.nan)), "NaN|finite"),
-        ((X[30:], np.linspace(0, 1, 30)), "Unknown label type"),
-        ((X[30:], Y[30:].astype("S1")), "bytes"),
-        ((X[30:], np.zeros(30, int)), "either numbers or str"),
+        ((X[30:], np.zeros((30, 2))), "^chunk 1 of .*: y should be a 1d"),
+        ((X[30:], np.full(30, np.nan)), "^y of chunk 1 of .* must be finite"),
+        ((X[30:], np.linspace(0, 1, 30)), "^chunk 1 of .*: Unknown label type"),
+        ((X[30:], Y[30:].astype("S1")), "^y of chunk 1 of .*bytes"),
+        ((X[30:], np.zeros(30, int)), "^y of .* must hold either numbers or str"),
+        ((X[30:], None), "^y of chunk 1 of .* must hold a label for each row. Got None"),
+        ((X[30:], [None] * 30), "^y of chunk 1 of .* must hold numbers or str. Got None for sample 0"),
+        ((X[30:], Y[30:], ["heavy"] * 30), "^chunk 1 of .*: could not convert string to float"),
+        ((None, Y[30:]), "^chunk 1 of .*: Expected sequence or array-like, got .*NoneType"),
+        ((5, Y[30:]), "^chunk 1 of .*: Expected sequence or array-like, got .*int"),
+        (([["a", "b"]] * 30, Y[30:]), "^chunk 1 of .*"),
+        (([[1.0], [1.0, 2.0]] * 15, Y[30:]), "^chunk 1 of .*"),
+        ((X[30:],), "^chunk 1 of .* must be a tuple .* Got 1 items"),
         ((X[30:], Y[30:], -np.ones(30)), r"sample_weight of chunk 1 .* must be in \[0, inf\). Got -1"),
         ((X[30:], Y[30:], np.full(30, np.nan)), "chunk 1 .* Got nan"),
         ((broken_csr(), Y[30:]), "must hold columns in"),
         (X[30:], r"chunk 1 of .* must be a tuple \(X, y\)"),
-        ((1e160 * X[30:], Y[30:]), "too long"),
-        ((X[30], Y[30:]), "2D array"),
+        ((1e160 * X[30:], Y[30:]), "^chunk 1 of .*: Row 0 of X is too long"),
+        ((X[30], Y[30:]), "^chunk 1 of .*: Expected 2D array"),
     ],
 )
 def test_a_chunk_that_is_not_allowed_is_named(second, message):
@@ -67,6 +75,83 @@ def test_a_chunk_that_is_not_allowed_is_named(second, message):
     with pytest.raises(ValueError, match=message):
         classifier.fit(Chunks([(X[:30], Y[:30]), second]))
     assert not hasattr(classifier, "coef_")
+
+
+def test_chunks_may_hold_lists():
+    expected = margins.MarginClassifier(random_state=0).fit(chunks_of(X, Y, 2))
+    lists = [(X[rows].tolist(), Y[rows].tolist(), [1.0] * 30) for rows in (slice(0, 30), slice(30, 60))]
+    classifier = margins.MarginClassifier(random_state=0).fit(Chunks([*lists, ([], [])]))
+    np.testing.assert_array_equal(classifier.coef_, expected.coef_)
+    assert classifier.score(Chunks(lists)) == expected.score(X, Y)
+    whole = margins.MarginClassifier(random_state=0).fit(Chunks.of_rows(X.tolist(), Y, n_rows=30))
+    np.testing.assert_array_equal(whole.coef_, expected.coef_)
+
+
+LARGE = 2**53
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "dtype"),
+    [
+        ((np.int64, [LARGE, LARGE + 1]), (np.uint64, [LARGE + 2, LARGE + 3]), np.int64),
+        ((np.int64, [5, 7]), (np.uint64, [2**63, 2**63 + 1]), np.uint64),
+        ((np.int32, [5, 7]), (np.uint8, [200, 7]), np.int64),
+        ((np.int64, [5, 7]), (np.float64, [5.0, 8.0]), np.float64),
+        ((bool, [False, True]), (np.int64, [0, 2]), np.int64),
+        ((np.str_, ["a", "b"]), (np.str_, ["abc", "b"]), np.str_),
+    ],
+)
+def test_labels_of_several_dtypes_stay_exact(one, other, dtype):
+    parts = [np.array(values * 15, dtype=kind) for kind, values in (one, other)]
+    exact = sorted({label for part in parts for label in part.tolist()})
+    chunks = Chunks([(X[:30], parts[0]), (X[30:], parts[1])])
+    classifier = margins.MarginClassifier().fit(chunks)
+    assert classifier.classes_.tolist() == exact
+    assert classifier.classes_.dtype.kind == np.dtype(dtype).kind
+    codes = np.concatenate([[exact.index(label) for label in part.tolist()] for part in parts])
+    expected = margins.MarginClassifier().fit(Chunks([(X[:30], codes[:30]), (X[30:], codes[30:])]))
+    np.testing.assert_array_equal(classifier.coef_, expected.coef_)
+    assert classifier.score(chunks) == expected.score(X, codes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((np.int64, [-1, 7]), (np.uint64, [2**63, 7])),
+        ((np.int64, [LARGE + 1, 7]), (np.float64, [5.0, 7.0])),
+    ],
+)
+def test_labels_that_no_dtype_holds_exactly_are_rejected(one, other):
+    first, second = (np.array(values * 15, dtype=kind) for kind, values in (one, other))
+    with pytest.raises(ValueError, match=f"one dtype .* exactly. Got {second.dtype}|{first.dtype}, .*"):
+        margins.MarginClassifier().fit(Chunks([(X[:30], first), (X[30:], second)]))
+
+
+def test_an_error_of_a_reader_has_a_note_that_names_the_chunk():
+    def broken():
+        raise OSError("the disk is gone")
+
+    for method in (margins.MarginClassifier().fit, margins.MarginClassifier().fit(X, Y).score):
+        with pytest.raises(OSError, match="the disk is gone") as caught:
+            method(Chunks([(X, Y), broken]))
+        assert caught.value.__notes__[0].startswith("The function that reads chunk 1 of auto")
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ((X[30:], Y[:1]), "y of chunk 1 of .*score.* must have 30 labels, one for each row. Got 1"),
+        ((X[30:], Y[30:], -np.ones(30)), "sample_weight of chunk 1 of .*score.* must be in"),
+        ((X[30:, :4], Y[30:]), "^chunk 1 of .*score.*: X has 4 features"),
+        ([X[30:], Y[30:]], "chunk 1 of .*score.* must be a tuple"),
+    ],
+)
+def test_chunks_to_score_are_checked_as_those_to_train(second, message):
+    classifier = margins.MarginClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        classifier.score(Chunks([(X[:30], Y[:30]), second]))
+    with pytest.raises(ValueError, match="must be given a sample of positive weight"):
+        classifier.score(Chunks([(X, Y, np.zeros(60))]))
 
 
 def test_a_chunk_must_be_the_same_whenever_it_is_read():
