@@ -63,14 +63,14 @@ class Fold:
 
 @record
 class Table:
-    """A search: every setting of a stage on every fold of a cross-validation.
+    """A search: every setting of a stage, or of a round, on every fold of a cross-validation.
 
     Attributes
     ----------
     outer : int or None
         The outer fold whose training set was searched; None: all the data were.
     stage : int
-        From 0.
+        Of `Stages`, or the round of `Halving`; from 0.
     settings : list of dict
         In the order of the grid, with what earlier stages have fixed.
     splits : list of (ndarray of int64, ndarray of int64)
@@ -150,7 +150,7 @@ class Study:
         Of a parameter search: those of the best setting, selected after the fact, so their scores
         are biased upwards. Of a double cross-validation: the outer folds.
     tables : list of Table
-        The searches: one for each outer fold (if any) and stage.
+        The searches: one for each outer fold (if any) and stage or round.
     refit : str
         The metric that decides.
     seed : int
