@@ -248,6 +248,12 @@ def compare(data, algorithms, folds, scoring, seed, jobs, read, scale, quiet, as
     required=True,
     help="Values of a parameter to search; may be repeated.",
 )
+@click.option(
+    "--halving",
+    metavar="FACTOR",
+    type=click.IntRange(2),
+    help="Search by successive halving: few samples for all settings, all for the best.",
+)
 @click.option("--outer", type=click.IntRange(2), default=10, show_default=True, help="Outer folds.")
 @click.option("--inner", type=click.IntRange(2), default=10, show_default=True, help="Inner folds.")
 @click.option("--scoring", default="accuracy", show_default=True, help="A scorer of scikit-learn.")
@@ -271,6 +277,7 @@ def study(
     data,
     algorithm,
     grid,
+    halving,
     outer,
     inner,
     scoring,
@@ -293,6 +300,7 @@ def study(
         algorithm,
         parameters_of(settings),
         grid_of(grid),
+        halving=halving,
         outer=outer,
         inner=inner,
         scoring=scoring,

@@ -2,6 +2,7 @@
 
 import platform
 from types import FunctionType
+from typing import Any
 
 import joblib
 import numpy as np
@@ -185,12 +186,13 @@ class Engine:
 
     def study(self) -> Study:
         """Run the whole study: Study."""
-        n_fits = 0
-        for number, n_settings in enumerate(self.rounds.n_settings):
-            n_fits += n_settings * sum(map(len, self.rounds.searches(number)[1]))
-        tables, found = [], None
-        with Bar(n_fits + len(self.outer), self.progress) as bar:
-            for number in range(len(self.rounds.n_settings)):
+        _, searches = self.rounds.searches(0)
+        n_settings = self.rounds.n_settings  # of each round
+        n_fits = sum(n_settings) * sum(map(len, searches)) + len(self.outer)
+        tables: list[Any] = []
+        found: list[Any] = [None for _ in searches]
+        with Bar(n_fits, self.progress) as bar:
+            for number in range(len(n_settings)):
                 found = self._search(number, found, bar)
                 tables += found
             chosen = [table.best_params for table in found]
@@ -214,9 +216,8 @@ class Engine:
         )
 
     def _search(self, number, before, bar):
-        """One round of all searches at once, after the tables of the round before: list of Table."""
+        """One round of all searches at once: list of Table. `before`: their tables of the last round."""
         first, searches = self.rounds.searches(number)
-        before = before or [None] * len(searches)
         settings = [self.rounds.settings(number, table) for table in before]
         seeded = [seeded_settings(each, self.seed) for each in settings]
         grids = [seeded_settings(self.rounds.grid(number, table), self.seed) for table in before]

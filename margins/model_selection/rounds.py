@@ -147,7 +147,8 @@ def _drawn(rows: NDArray[np.int64], share: int, y: NDArray[Any], seed: int) -> N
         stratify=y[rows],
         random_state=seed,
     )
-    return rows[np.sort(positions)]
+    drawn: NDArray[np.int64] = rows[np.sort(positions)]
+    return drawn
 
 
 def _chained(searches: Iterable[Splits]) -> Splits:

@@ -14,11 +14,9 @@ from margins.model_selection.intervals import (
     t_interval,
     within_range,
 )
-from margins.model_selection.records import encoded, from_text, record, to_text
+from margins.model_selection.records import encoded, from_text, record, timeless, to_text
 from margins.model_selection.refits import Refits
 from margins.model_selection.tables import ROWS, frame, latex, markdown, summary
-
-TIMES = ("fit_time", "score_time", "fit_times", "score_times")
 
 
 @record
@@ -294,14 +292,21 @@ class Study:
         return markdown(self.to_frame(rows), options)
 
     def best_estimator(
-        self, estimator: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        estimator: Any,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
     ) -> Any:
         """The classifier with the setting chosen most often, trained on all samples.
 
         Parameters
         ----------
-        estimator, X, y, sample_weight
-            Those of the study, which is a record and keeps none of them.
+        estimator, X, y, sample_weight, groups
+            Those of the study, which is a record and keeps none of them. (Groups only show that the
+            data are the same.)
 
         Returns
         -------
@@ -313,10 +318,16 @@ class Study:
         ValueError
             If they are not those of the study.
         """
-        return Refits(self, estimator, X, y, sample_weight).best()
+        return Refits(self, estimator, X, y, sample_weight, groups).best()
 
     def predictions(
-        self, estimator: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        estimator: Any,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
     ) -> list[NDArray[Any]]:
         """What the classifier of each fold predicts for its test set.
 
@@ -324,7 +335,7 @@ class Study:
 
         Parameters
         ----------
-        estimator, X, y, sample_weight
+        estimator, X, y, sample_weight, groups
             Those of the study.
 
         Returns
@@ -337,7 +348,7 @@ class Study:
         ValueError
             If they are not those of the study.
         """
-        return Refits(self, estimator, X, y, sample_weight).predictions()
+        return Refits(self, estimator, X, y, sample_weight, groups).predictions()
 
     def to_json(self) -> str:
         """The study as text: str.
@@ -372,7 +383,7 @@ class Study:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Study):
             return NotImplemented
-        return bool(_timeless(encoded(self)) == _timeless(encoded(other)))
+        return bool(timeless(encoded(self)) == timeless(encoded(other)))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -382,16 +393,3 @@ class Study:
             f"<Study: {self.protocol} of {self.estimator.rpartition('.')[2]}, {len(self.folds)} folds, "
             f"{self.refit} {self.mean():.4f}, 95 % T interval [{low:.4f}, {high:.4f}]>"
         )
-
-
-def _timeless(value: Any) -> Any:
-    """An encoded record without its seconds."""
-    if isinstance(value, list):
-        return [_timeless(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    fields = value.items()
-    if next(iter(value), "") in ("!Fold", "!Table"):
-        ((tag, content),) = fields
-        return {tag: {key: _timeless(each) for key, each in content.items() if key not in TIMES}}
-    return {key: _timeless(each) for key, each in fields}

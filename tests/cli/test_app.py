@@ -162,6 +162,16 @@ def test_study_searches_a_grid_within_each_fold(run, train_file, tmp_path):
     assert len(study.folds) == 3 and study.best_params["C"] in (0.1, 10)
 
 
+def test_study_halves_a_grid(run, tmp_path):
+    data = tmp_path / "train.svm"
+    write_svmlight(data, *samples(m=400))
+    options = ("-g", "C=0.1,1,10", "--outer", "2", "--inner", "2", "-q", "--json")
+    tables = run("study", data, *options, "--halving", "3").json["!Study"]["tables"]
+    sizes = [len(table["!Table"]["settings"]) for table in tables]
+    assert sizes == [3, 1, 3, 1]  # two rounds in each outer fold
+    assert run("study", data, *options, "--halving", "1").code == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
