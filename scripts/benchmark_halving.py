@@ -1,9 +1,9 @@
 """Successive halving against the search of the whole grid: processor seconds in one run.
 
-The same `parameter_search`, with a grid and with `Halving` of it, on the data set that `--data` names, from
-the folder that MARGINS_DATA names: linear classifiers over C, loss and class weights, or those with an RBF
-kernel over C and gamma. Printed are the seconds, the settings of each round with the samples of its
-training sets, the setting that is chosen and its mean accuracy.
+The same `parameter_search`, with a grid and with `Halving` of it, on the data set that `--data` names,
+from the folder that MARGINS_DATA names: linear classifiers over C, loss and class weights, or those with
+an RBF kernel over C and gamma. Printed are the seconds, the settings of each round with the samples of
+its training sets, the setting that is chosen and its mean accuracy.
 """
 
 import argparse

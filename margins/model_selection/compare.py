@@ -16,7 +16,8 @@ from margins.model_selection.intervals import (
     within_range,
 )
 from margins.model_selection.study import Study
-from margins.model_selection.tables import aligned, frame, latex, markdown
+from margins.model_selection.tables import frame, latex, markdown
+from margins.text import aligned
 
 
 class Difference(NamedTuple):
@@ -126,7 +127,7 @@ class Comparison:
         for each in self.differences:
             intervals = [_text(each.interval, "+"), _text(each.corrected_interval, "+")]
             pairs.append([f"{each.first} - {each.second}", f"{each.mean:+.4f}", *intervals])
-        return "\n".join([aligned(rows), "", aligned(pairs)])
+        return "\n".join([aligned(rows, left=(0, 3)), "", aligned(pairs, left=(0, 3))])
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.studies)} by {self.metric}>"
