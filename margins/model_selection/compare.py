@@ -17,6 +17,7 @@ from margins.model_selection.intervals import (
 )
 from margins.model_selection.study import Study
 from margins.model_selection.tables import frame, latex, markdown
+from margins.registry import name_of_path
 from margins.text import aligned
 
 
@@ -148,7 +149,7 @@ def compare(
     Parameters
     ----------
     studies : dict of Study, or list of Study
-        By name; those of a list are named by their classifiers.
+        By name; those of a list are named by their classifiers, by the registered name or the class.
     metric : str, optional
         Default: the one that decided in the first study.
     confidence : float, in (0, 1), default=0.95
@@ -205,7 +206,8 @@ def compare(
 def _named(studies: Iterable[Study]) -> dict[str, Study]:
     named: dict[str, Study] = {}
     for study in studies:
-        name = stem = getattr(study, "estimator", repr(study)).rpartition(".")[2]
+        path = getattr(study, "estimator", repr(study))
+        name = stem = name_of_path(path) or path.rpartition(".")[2]
         number = 1
         while name in named:
             number += 1

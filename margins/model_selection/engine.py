@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.base import clone
 
 import margins
+from margins.estimators.names import display_name
 from margins.model_selection import along_c, lockstep
 from margins.model_selection.builds import (
     ChangedCode,
@@ -31,7 +32,7 @@ from margins.model_selection.grids import (
     seeded_settings,
     stages_of,
 )
-from margins.model_selection.records import decoded, encoded, name_of
+from margins.model_selection.records import decoded, encoded
 from margins.model_selection.rounds import rounds_of
 from margins.model_selection.running import Bar, run_all
 from margins.model_selection.scoring import Scoring
@@ -301,7 +302,7 @@ class Engine:
 
     def _name(self, task):
         """The position of a task in the study, for messages."""
-        what = f"{name_of(type(self.given))} of {self.caller}"
+        what = f"{display_name(self.given)} of {self.caller}"
         _, searches = self.rounds.searches(0)
         outer = task.split - len(self.rounds.splits)
         if outer >= 0:

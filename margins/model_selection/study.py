@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from margins.data.types import MatrixLike
+from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import (
     CONFIDENCE,
     ConfidenceInterval,
@@ -127,7 +128,8 @@ class Table:
     def __repr__(self) -> str:
         where = "" if self.outer is None else f"outer fold {self.outer}, "
         n_settings, n_folds = self.fit_times.shape
-        return f"<Table: {where}stage {self.stage}, {n_settings} settings x {n_folds} folds>"
+        settings = "1 setting" if n_settings == 1 else f"{n_settings} settings"
+        return f"<Table: {where}stage {self.stage}, {settings} x {n_folds} folds>"
 
 
 @record
@@ -389,7 +391,8 @@ class Study:
 
     def __repr__(self) -> str:
         low, high = self.interval()
+        name = display_name_of_path(self.estimator)
         return (
-            f"<Study: {self.protocol} of {self.estimator.rpartition('.')[2]}, {len(self.folds)} folds, "
+            f"<Study: {self.protocol} of {name}, {len(self.folds)} folds, "
             f"{self.refit} {self.mean():.4f}, 95 % T interval [{low:.4f}, {high:.4f}]>"
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import mean
 from margins.text import aligned
 
@@ -118,7 +119,8 @@ def summary(study: "Study") -> str:
         f"  {share:4.0%}  {text_of(setting)}" for setting, share in study.selection_frequencies
     ]
     how = "yes" if study.lockstep is True else f"no: {study.lockstep}"
-    head = f"{study.protocol} of {study.estimator}, {study.refit} decides, seed {study.seed}"
+    name = display_name_of_path(study.estimator)
+    head = f"{study.protocol} of {name}, {study.refit} decides, seed {study.seed}"
     lines = [head, f"lockstep: {how}"]
     if study.path is True:
         lines.append("path: yes, each fit began from the one of the next smaller C")
