@@ -131,7 +131,10 @@ def cli():
 @quiet
 @as_json
 def train(data, model, algorithm, parameters, read, scale, quiet, as_json):
-    """Train a classifier on DATA, and write it to the file MODEL."""
+    """Train a classifier on DATA, and write it to the file MODEL.
+
+    Parameters that are not given have the algorithm's defaults: see `margins describe`.
+    """
     from margins.cli.training import train
 
     return train(read(data), model, algorithm, parameters, scale=scale, quiet=quiet, as_json=as_json)
@@ -140,14 +143,17 @@ def train(data, model, algorithm, parameters, read, scale, quiet, as_json):
 @cli.command(short_help="Write predicted labels.")
 @MODEL
 @DATA
-@click.argument("output", metavar="OUTPUT", default="-")
+@click.argument("output", metavar="[OUTPUT]", default="-")
 @click.option("--scores", is_flag=True, help="Write the scores after each label.")
 @trusted
 @options_of_source
 @quiet
 @as_json
 def predict(model, data, output, scores, trusted, read, quiet, as_json):
-    """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one a line."""
+    """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
+
+    Without OUTPUT, or with "-", to standard output.
+    """
     from margins.cli.prediction import predict
 
     if as_json and output == "-":
@@ -198,6 +204,9 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     """Train with a sequence of C, each fit begun from the one before, and print a line for each."""
     from margins.cli.studies import path, penalties_of
 
+    if "C" in parameters:
+        raise CommandError("path sets C itself, from --c-min to --c-max. Got C.")
+
     return path(
         read(data),
         parameters,
@@ -212,9 +221,9 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
 @cli.command(short_help="Cross-validate several algorithms.")
 @DATA
 @click.argument("algorithms", nargs=-1, metavar="ALGORITHM...")
-@click.option("--folds", type=click.IntRange(2), default=10, show_default=True)
+@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Folds.")
 @click.option("--scoring", default="accuracy", show_default=True, help="A scorer of scikit-learn.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of folds and fits.")
 @click.option("--jobs", type=int, default=None, help="Fits at a time.")
 @options_of_source
 @scale
@@ -257,7 +266,7 @@ def compare(data, algorithms, folds, scoring, seed, jobs, read, scale, quiet, as
 @click.option("--outer", type=click.IntRange(2), default=10, show_default=True, help="Outer folds.")
 @click.option("--inner", type=click.IntRange(2), default=10, show_default=True, help="Inner folds.")
 @click.option("--scoring", default="accuracy", show_default=True, help="A scorer of scikit-learn.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of folds and fits.")
 @click.option("--jobs", type=int, default=None, help="Fits at a time.")
 @click.option("--cache", metavar="FOLDER", help="Where finished fits are kept.")
 @click.option("-o", "--output", metavar="FILE", help="The study as JSON, for Study.from_json.")

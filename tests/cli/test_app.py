@@ -193,6 +193,7 @@ def test_study_halves_a_grid(run, tmp_path):
         (["predict", "TRAIN", "TRAIN"], 3, "is no model file of skops, or is damaged"),
         (["predict", "none.skops", "TRAIN"], 3, "none.skops: cannot be read"),
         (["compare", "TRAIN", "pam"], 2, "at least 2 algorithms"),
+        (["path", "TRAIN", "-C", "1"], 2, "path sets C itself, from --c-min to --c-max"),
         (["study", "TRAIN", "-g", "C=0"], 2, "C of auto (MarginClassifier) must be"),
         (["path", "TRAIN", "--c-min", "5", "--c-max", "1"], 2, "must be positive and in this order"),
         (["tran", "TRAIN"], 2, "No such command"),
