@@ -256,12 +256,22 @@ def name_of(algorithm: type) -> str | None:
     for name, known in (*_registered.items(), *_loaded_built_ins.items()):
         if known is algorithm:
             return name
-    value = f"{algorithm.__module__}:{algorithm.__qualname__}"
+    return name_of_path(f"{algorithm.__module__}.{algorithm.__qualname__}")
+
+
+def name_of_path(path: str) -> str | None:
+    """As `name_of`, of a class that an entry point offers, by its module and name: str or None.
+
+    Examples
+    --------
+    >>> name_of_path("margins.algorithms.mpu.UnlearningMarginPerceptron")
+    'mpu'
+    """
     for name, entry in built_ins().items():
-        if entry.value == value:
+        if entry.value.replace(":", ".") == path:
             return name
     for name, packages in _plug_ins()[0].items():
-        if any(entry.value == value for entry in packages.values()):
+        if any(entry.value.replace(":", ".") == path for entry in packages.values()):
             return name
     return None
 

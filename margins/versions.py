@@ -6,6 +6,8 @@ import platform
 import sys
 from importlib import metadata
 
+from margins.text import aligned
+
 REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "click")
 OPTIONAL = ("pandas", "pyarrow", "matplotlib", "skops", "rich", "tqdm", "numba", "distributed")
 NOT_INSTALLED = "not installed"
@@ -47,7 +49,4 @@ def show_versions() -> None:
     >>> margins.show_versions()  # doctest: +ELLIPSIS
     margins...
     """
-    found = versions()
-    width = max(map(len, found))
-    for name, version in found.items():
-        print(f"{name:{width}}  {version}")
+    print(aligned(versions().items(), left=(0, 1)))

@@ -20,6 +20,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
+from margins.text import aligned
 
 try:
     from tqdm import tqdm
@@ -209,16 +210,8 @@ def table(titles, rows):
     str
     """
     heads = [title.split("|") if "|" in title else ["", title] for title in titles]
-    lines = [*zip(*heads, strict=True), *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-
-    def join(cells):
-        first, *others = zip(cells, widths, strict=True)
-        padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
-        return "  ".join(padded).rstrip()
-
-    upper, lower, *body = map(join, lines)
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    upper, lower, *body = aligned([*zip(*heads, strict=True), *rows]).split("\n")
+    rule = "-" * max(map(len, [upper, lower, *body]))
     return "\n".join([upper, lower, rule, *body])
 
 

@@ -13,7 +13,7 @@ ROOT = Path(margins.__file__).parent
 # The order of packages and of modules at the top: each may import what comes before it. Modules of one
 # line may import each other. A longer name takes precedence: margins.registry over margins.
 ORDER = (
-    {"tuning", "deprecation", "linalg", "_limits"},
+    {"tuning", "deprecation", "text", "linalg", "_limits"},
     {"_sparse"},
     {"data._binary_data"},
     {"rules._state"},
@@ -48,6 +48,7 @@ AT_THE_TOP = {
     "certificate",
     "tuning",
     "deprecation",
+    "text",
 } | {
     "versions",
     "_sparse",

@@ -3,7 +3,7 @@ Comparing algorithms honestly
 =============================
 
 Double cross-validation chooses parameters within each training fold, so that no test fold has been
-seen. Differences are judged fold by fold: an interval that contains 0 is no difference.
+seen. Differences are judged fold by fold: where an interval contains 0, none has been shown.
 """
 
 import matplotlib.pyplot as plt

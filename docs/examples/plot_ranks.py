@@ -2,9 +2,9 @@
 Several algorithms on several data sets
 =======================================
 
-Accuracies on different data cannot be averaged with sense, ranks can: on each data set, the best
-algorithm has rank 1. The critical difference says how much two mean ranks must differ before one may
-call an algorithm better. Bars join those that differ by less.
+The mean of accuracies on different data sets says little. Ranks can be averaged: on each data set, the
+best algorithm has rank 1. The critical difference says how much two mean ranks must differ before one
+may call an algorithm better. Bars join those that differ by less.
 """
 
 import warnings

@@ -94,7 +94,13 @@ def options_of_study(command):
     """Add the options that all studies have; the command gets a dict of them, as `options`."""
 
     @click.option("--scoring", default="accuracy", show_default=True, help="A scorer of scikit-learn.")
-    @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+    @click.option(
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help="Of folds and fits.",
+    )
     @click.option("--jobs", "n_jobs", type=int, default=None, help="Fits at a time.")
     @scale
     @quiet
@@ -156,7 +162,10 @@ def cli():
 @quiet
 @as_json
 def train(data, model, algorithm, parameters, read, scale, quiet, as_json):
-    """Train a classifier on DATA, and write it to the file MODEL."""
+    """Train a classifier on DATA, and write it to the file MODEL.
+
+    Parameters that are not given have the algorithm's defaults: see `margins describe`.
+    """
     from margins.cli.training import train
 
     return train(read(data), model, algorithm, parameters, scale=scale, quiet=quiet, as_json=as_json)
@@ -165,14 +174,17 @@ def train(data, model, algorithm, parameters, read, scale, quiet, as_json):
 @cli.command(short_help="Write predicted labels.")
 @MODEL
 @DATA
-@click.argument("output", metavar="OUTPUT", default="-")
+@click.argument("output", metavar="[OUTPUT]", default="-")
 @click.option("--scores", is_flag=True, help="Write the scores after each label.")
 @trusted
 @options_of_source
 @quiet
 @as_json
 def predict(model, data, output, scores, trusted, read, quiet, as_json):
-    """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one a line."""
+    """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
+
+    Without OUTPUT, or with "-", to standard output.
+    """
     from margins.cli.prediction import predict
 
     if as_json and output == "-":
@@ -224,7 +236,8 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     from margins.cli.studies import path, penalties_of
 
     if "C" in parameters:
-        raise CommandError("path takes no C: --c-min, --c-max and --points say which fits there are.")
+        raise CommandError("path sets C itself, from --c-min to --c-max. Got C.")
+
     return path(
         read(data),
         parameters,
@@ -239,7 +252,7 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
 @cli.command(short_help="Cross-validate several algorithms.")
 @DATA
 @click.argument("algorithms", nargs=-1, metavar="ALGORITHM...")
-@click.option("--folds", type=click.IntRange(2), default=10, show_default=True)
+@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Folds.")
 @options_of_source
 @options_of_study
 def compare(data, algorithms, folds, read, options):
@@ -260,6 +273,12 @@ def compare(data, algorithms, folds, read, options):
     required=True,
     help="Values of a parameter to search; may be repeated.",
 )
+@click.option(
+    "--halving",
+    metavar="FACTOR",
+    type=click.IntRange(2),
+    help="Search by successive halving: few samples for all settings, all for the best.",
+)
 @click.option("--outer", type=click.IntRange(2), default=10, show_default=True, help="Outer folds.")
 @click.option("--inner", type=click.IntRange(2), default=10, show_default=True, help="Inner folds.")
 @click.option("--cache", metavar="FOLDER", help="Where finished fits are kept.")
@@ -267,7 +286,7 @@ def compare(data, algorithms, folds, read, options):
 @settings
 @options_of_source
 @options_of_study
-def study(data, algorithm, grid, outer, inner, cache, output, settings, read, options):
+def study(data, algorithm, grid, halving, outer, inner, cache, output, settings, read, options):
     """Double cross-validation on DATA: an unbiased score of an algorithm with its parameter search."""
     from margins.cli.models import parameters_of
     from margins.cli.studies import grid_of, study
@@ -277,6 +296,7 @@ def study(data, algorithm, grid, outer, inner, cache, output, settings, read, op
         algorithm,
         parameters_of(settings),
         grid_of(grid),
+        halving=halving,
         outer=outer,
         inner=inner,
         cache=cache,

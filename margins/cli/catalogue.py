@@ -8,6 +8,7 @@ import warnings
 
 import margins
 from margins.registry import provider, unreadable
+from margins.text import aligned
 
 # Two samples of each class, for the rules that depend on the data.
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
@@ -34,9 +35,8 @@ def entries():
 def listing():
     """Lines of `list`."""
     lines = [(each["name"], each["package"] or "registered", each["summary"]) for each in entries()]
-    widths = [max(len(line[column]) for line in lines) for column in range(2)]
     return [
-        *(f"{name:{widths[0]}}  {package:{widths[1]}}  {sentence}" for name, package, sentence in lines),
+        *aligned(lines, left=(0, 1, 2)).split("\n"),
         *(
             f"NOT READ: entry points of package {package!r}: {error}"
             for package, error in unreadable().items()

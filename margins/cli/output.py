@@ -6,6 +6,8 @@ import math
 import re
 import sys
 
+from margins.text import aligned
+
 
 def note(message):
     """Print a line to standard error."""
@@ -32,21 +34,12 @@ def plain(value):
 
 def print_pairs(pairs):
     """Print names and values in two columns."""
-    width = max(len(name) for name, _ in pairs)
-    for name, value in pairs:
-        print(f"{name:{width}}  {value}")
+    print(aligned(pairs, left=(0, 1)))
 
 
 def print_table(header, rows):
-    """Print cells in columns: those of numbers to the right."""
-    cells = [list(map(str, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    for row in [list(header), *cells]:
-        first, *others = (
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print("  ".join([first, *others]).rstrip())
+    """Print cells in columns under a header: the first column to the left, the others to the right."""
+    print(aligned([header, *rows]))
 
 
 def label_text(label):

@@ -187,6 +187,7 @@ def study(
     parameters,
     grid,
     *,
+    halving=None,
     outer,
     inner,
     scoring,
@@ -199,7 +200,7 @@ def study(
     as_json=False,
 ):
     """Run a double cross-validation, and print its result: the exit code."""
-    from margins.model_selection import double_cross_validation
+    from margins.model_selection import Halving, double_cross_validation
 
     if output is not None:
         check_writable(output)
@@ -216,7 +217,7 @@ def study(
     with _fits_of_study(source.path):
         result = double_cross_validation(
             model,
-            grid,
+            grid if halving is None else Halving(grid, halving),
             samples.X,
             samples.y,
             outer=outer,

@@ -4,6 +4,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from margins.estimators.names import display_name
+
 # Of `margins.kernels`, those that libsvm has, and whose formula this package writes in ONNX.
 KERNELS = ("rbf", "poly", "precomputed")
 
@@ -43,7 +45,7 @@ def check_exportable(classifier: Any, caller: str) -> None:
     check_is_fitted(classifier)
     if hasattr(classifier, "votes_"):
         raise TypeError(
-            f"classifier of {caller} must have a weight vector. Got {type(classifier).__name__} with "
+            f"classifier of {caller} must have a weight vector. Got {display_name(classifier)} with "
             "averaging='voted', whose model is a list of hypotheses. Allowed: averaging='averaged'."
         )
     if not hasattr(classifier, "coef_") and classifier.kernel_.name not in KERNELS:

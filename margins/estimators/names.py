@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from margins.registry import name_of
+from margins.registry import name_of, name_of_path
 
 
 def display_name(estimator: object, method: str | None = None) -> str:
@@ -23,6 +23,20 @@ def display_name(estimator: object, method: str | None = None) -> str:
     kind = type(estimator)
     name, text = name_of(kind), kind.__name__ + (f".{method}" if method else "")
     return f"{name} ({text})" if name else text
+
+
+def display_name_of_path(path: str) -> str:
+    """The name of a class, by its module and name, as `display_name` has it: str.
+
+    Examples
+    --------
+    >>> display_name_of_path("margins.algorithms.mpu.UnlearningMarginPerceptron")
+    'mpu (UnlearningMarginPerceptron)'
+    >>> display_name_of_path("sklearn.svm._classes.LinearSVC")
+    'LinearSVC'
+    """
+    name, kind = name_of_path(path), path.rpartition(".")[2]
+    return f"{name} ({kind})" if name else kind
 
 
 class Caller:

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 
+from margins.estimators.messages import short_name
+
 # Binary problems beyond which only the worst ones are listed.
 MOST_ROWS = 10
 STYLE = "border-collapse:collapse;margin:0.4em 0"
@@ -31,8 +33,9 @@ def fitted_block(estimator):
     if not hasattr(estimator, "solver_"):
         return ""
     state = "converged" if estimator.converged_ else "not converged"
+    name, solver = map(html.escape, (short_name(estimator), estimator.solver_))
     summary = (
-        f"<b>{html.escape(estimator.solver_)}</b>: {state}, {estimator.n_iter_} epochs, "
+        f"{name}, solver <b>{solver}</b>: {state}, {estimator.n_iter_} epochs, "
         f"{estimator.n_updates_} updates"
     )
     rows = "".join(_row(cells) for cells in _rows(estimator))

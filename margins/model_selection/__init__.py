@@ -6,7 +6,7 @@
 """
 
 from margins.model_selection.compare import Comparison, compare
-from margins.model_selection.grids import Stages
+from margins.model_selection.grids import Halving, Stages
 from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, t_interval
 from margins.model_selection.pac import online_to_pac
 from margins.model_selection.ranks import PairTest, Ranking, rank
@@ -19,6 +19,7 @@ __all__ = [
     "ConfidenceInterval",
     "FitFailed",
     "Fold",
+    "Halving",
     "PairTest",
     "Ranking",
     "Stages",

@@ -18,6 +18,7 @@ from margins.estimators.along_c import TrainingSet
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import not_converged
 from margins.estimators.multiclass import positive_codes, seeds_of
+from margins.estimators.names import display_name
 from margins.kernels.selection import kernel_of
 from margins.model_selection.lockstep import Trained
 
@@ -41,7 +42,7 @@ def reason_against(estimator, searches):
         None: `scores_along_c` makes them.
     """
     if type(estimator) is not MarginClassifier:
-        return f"{type(estimator).__name__} is not a MarginClassifier"
+        return f"{display_name(estimator)} is not a MarginClassifier"
     if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
         return "callbacks are set"
     if estimator.warm_start:

@@ -16,7 +16,9 @@ from margins.model_selection.intervals import (
     within_range,
 )
 from margins.model_selection.study import Study
-from margins.model_selection.tables import aligned, frame, latex, markdown
+from margins.model_selection.tables import frame, latex, markdown
+from margins.registry import name_of_path
+from margins.text import aligned
 
 
 class Difference(NamedTuple):
@@ -126,7 +128,7 @@ class Comparison:
         for each in self.differences:
             intervals = [_text(each.interval, "+"), _text(each.corrected_interval, "+")]
             pairs.append([f"{each.first} - {each.second}", f"{each.mean:+.4f}", *intervals])
-        return "\n".join([aligned(rows), "", aligned(pairs)])
+        return "\n".join([aligned(rows, left=(0, 3)), "", aligned(pairs, left=(0, 3))])
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.studies)} by {self.metric}>"
@@ -147,7 +149,7 @@ def compare(
     Parameters
     ----------
     studies : dict of Study, or list of Study
-        By name; those of a list are named by their classifiers.
+        By name; those of a list are named by their classifiers, by the registered name or the class.
     metric : str, optional
         Default: the one that decided in the first study.
     confidence : float, in (0, 1), default=0.95
@@ -204,7 +206,8 @@ def compare(
 def _named(studies: Iterable[Study]) -> dict[str, Study]:
     named: dict[str, Study] = {}
     for study in studies:
-        name = stem = getattr(study, "estimator", repr(study)).rpartition(".")[2]
+        path = getattr(study, "estimator", repr(study))
+        name = stem = name_of_path(path) or path.rpartition(".")[2]
         number = 1
         while name in named:
             number += 1

@@ -1,4 +1,4 @@
-"""A study, step by step: all splits and settings are determined first, then run grid by grid."""
+"""A study, step by step: all splits and settings are determined first, then run round by round."""
 
 import platform
 from types import FunctionType
@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.base import clone
 
 import margins
+from margins.estimators.names import display_name
 from margins.model_selection import along_c, lockstep
 from margins.model_selection.builds import (
     ChangedCode,
@@ -31,7 +32,8 @@ from margins.model_selection.grids import (
     seeded_settings,
     stages_of,
 )
-from margins.model_selection.records import decoded, encoded, name_of
+from margins.model_selection.records import decoded, encoded
+from margins.model_selection.rounds import rounds_of
 from margins.model_selection.running import Bar, run_all
 from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
@@ -84,7 +86,9 @@ class Engine:
         self.seed = self._seed(random_state, estimator, cvs)
         self.given = estimator
         self.estimator = seeded_estimator(estimator, self.seed)
-        self._split(cvs)
+        searches = self._searches(cvs)
+        self.rounds = rounds_of(param_grid, self.stages, searches, data.y, self.seed)
+        self.splits = self.rounds.splits + self.outer
         # True: every fit of a search was in lockstep, or along a path; else the reason.
         self.lockstep = self.path = True
         self.shared = Shared(
@@ -137,20 +141,19 @@ class Engine:
         )
         return self.cache.agree(key, seed)
 
-    def _split(self, cvs):
-        """Compute all folds: those of each search, and the outer ones."""
+    def _searches(self, cvs):
+        """The folds of each search: list of list of (train, test). The outer ones are in `outer`."""
         X, y, groups = self.data.X, self.data.y, self.data.groups
         (name, cv), *inner = cvs.items()
         splitter = splitter_of(cv, groups, self.seed, name, self.caller)
         folds = folds_of(splitter, X, y, groups, name, self.caller)
         if not inner:
-            self.outer, self.searches = [], [folds]
-        else:
-            ((name, cv),) = inner
-            splitter = splitter_of(cv, groups, self.seed, name, self.caller)
-            self.outer = folds
-            self.searches = [self._inner(splitter, rows, name) for rows, _ in folds]
-        self.splits = [split for search in self.searches for split in search] + self.outer
+            self.outer = []
+            return [folds]
+        ((name, cv),) = inner
+        splitter = splitter_of(cv, groups, self.seed, name, self.caller)
+        self.outer = folds
+        return [self._inner(splitter, rows, name) for rows, _ in folds]
 
     def _inner(self, splitter, rows, name):
         folds = folds_of(splitter, *self.data.part(rows), name, self.caller)
@@ -186,16 +189,17 @@ class Engine:
 
     def study(self) -> Study:
         """Run the whole study: Study."""
-        fixed: list[dict[str, Any]] = [{} for _ in self.searches]
-        tables = []
-        n_inner = sum(map(len, self.searches))
-        total = n_inner * sum(map(len, self.stages)) + len(self.outer)
-        with Bar(total, self.progress) as bar:
-            for stage in range(len(self.stages)):
-                found = self._search(stage, fixed, bar)
-                fixed = [table.best_params for table in found]
+        _, searches = self.rounds.searches(0)
+        n_settings = self.rounds.n_settings  # of each round
+        n_fits = sum(n_settings) * sum(map(len, searches)) + len(self.outer)
+        tables: list[Any] = []
+        found: list[Any] = [None for _ in searches]
+        with Bar(n_fits, self.progress) as bar:
+            for number in range(len(n_settings)):
+                found = self._search(number, found, bar)
                 tables += found
-            folds = self._outer_folds(fixed, bar) if self.outer else _folds_of_table(tables[-1])
+            chosen = [table.best_params for table in found]
+            folds = self._outer_folds(chosen, bar) if self.outer else _folds_of_table(tables[-1])
         if self.outer:
             tables.sort(key=lambda table: (table.outer, table.stage))
         kind = type(self.given)
@@ -214,24 +218,27 @@ class Engine:
             versions=self.versions(),
         )
 
-    def _search(self, stage, fixed, bar):
-        """One stage of all searches at once: list of Table."""
-        settings = [[before | each for each in self.stages[stage]] for before in fixed]
+    def _search(self, number, before, bar):
+        """One round of all searches at once: list of Table. `before`: their tables of the last round."""
+        first, searches = self.rounds.searches(number)
+        settings = [self.rounds.settings(number, table) for table in before]
         seeded = [seeded_settings(each, self.seed) for each in settings]
-        route = self._route(seeded)
-        tasks, split = [], 0
-        for search, settings_of_search in zip(self.searches, seeded, strict=True):
-            parts = chunks(settings_of_search, sum(map(len, self.searches)), route)
+        grids = [seeded_settings(self.rounds.grid(number, table), self.seed) for table in before]
+        route = self._route(grids)
+        n_splits = sum(map(len, searches))
+        tasks, split = [], first
+        for search, settings_of_search in zip(searches, seeded, strict=True):
+            parts = chunks(settings_of_search, n_splits, route)
             for _ in search:
                 tasks += [Task(split, part, route) for part in parts]
                 split += 1
         outcomes = self._run(tasks, bar)
-        n_parts = len(outcomes) // split
+        n_parts = len(outcomes) // n_splits
         tables = []
-        for number, search in enumerate(self.searches):
+        for outer, search in enumerate(searches):
             mine = outcomes[: n_parts * len(search)]
             outcomes = outcomes[n_parts * len(search) :]
-            tables.append(self._table(number, stage, settings[number], search, mine))
+            tables.append(self._table(outer, number, settings[outer], search, mine))
         return tables
 
     def _table(self, number, stage, settings, splits, outcomes):
@@ -297,15 +304,17 @@ class Engine:
 
     def _name(self, task):
         """The position of a task in the study, for messages."""
-        what = f"{name_of(type(self.given))} of {self.caller}"
-        split, search = task.split, 0
-        while search < len(self.searches) and split >= len(self.searches[search]):
-            split -= len(self.searches[search])
+        what = f"{display_name(self.given)} of {self.caller}"
+        _, searches = self.rounds.searches(0)
+        outer = task.split - len(self.rounds.splits)
+        if outer >= 0:
+            return f"{what}, outer fold {outer},"
+        split, search = task.split % sum(map(len, searches)), 0
+        while split >= len(searches[search]):
+            split -= len(searches[search])
             search += 1
         if not self.outer:
             return f"{what}, fold {split},"
-        if search == len(self.searches):
-            return f"{what}, outer fold {split},"
         return f"{what}, outer fold {search}, inner fold {split},"
 
 

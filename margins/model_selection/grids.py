@@ -1,5 +1,6 @@
 """Grids of parameters: the settings of a search, in order, as the fits get them."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from margins.data.types import Estimator, Grid
 from margins.estimators.names import display_name
+from margins.parameters import Interval, check
 
 # Combinations of earlier stages that are checked with each setting of a later one.
 MAX_CHECKED = 100
@@ -54,13 +56,72 @@ class Stages:
         return f"Stages({', '.join(map(repr, self.grids))})"
 
 
+class Halving:
+    """A search by successive halving: few samples for many settings, all samples for the best few.
+
+    The first round trains every setting on a small part of each training set. Each round keeps the best
+    settings, one of `factor`, and the next one trains these on `factor` times as many samples; the last
+    round is that of whole training sets, and its best setting is chosen. Test sets are whole in every
+    round.
+
+    Parameters
+    ----------
+    param_grid : dict, list of dict, or ParameterSampler
+        As scikit-learn's `ParameterGrid`, or a `ParameterSampler`.
+    factor : int, at least 2, default=3
+
+    Raises
+    ------
+    ValueError
+        If `factor` is not allowed.
+
+    Notes
+    -----
+    Of n settings a round keeps n / `factor`, rounded up; of equal means those that come first in the
+    grid. There are as many rounds as it takes to come to fewer settings than `factor`,
+    1 + floor(log n / log `factor`), but no more than leave 10 samples of each class in the first round.
+    Samples are drawn without replacement, in proportion to the classes and by the seed of the study.
+    With groups they are drawn one by one: a group whose samples are divided is still on one side of
+    every split.
+
+    **Source**: Jamieson & Talwalkar (2016), Non-stochastic Best Arm Identification and Hyperparameter
+    Optimization; the rounds are those of scikit-learn's `HalvingGridSearchCV`, whose test sets are
+    subsampled too.
+
+    See Also
+    --------
+    parameter_search, double_cross_validation : Accept it as `param_grid`.
+    Stages : One grid after the other.
+
+    Examples
+    --------
+    >>> from margins.model_selection import parameter_search
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> grid = Halving({"alpha": [0.01, 0.1, 1, 10, 100]})
+    >>> study = parameter_search(RidgeClassifier(), grid, X, y, cv=3, random_state=0)
+    >>> [(len(table.settings), len(table.splits[0][0])) for table in study.tables]
+    [(5, 127), (2, 379)]
+    """
+
+    def __init__(self, param_grid: Grid | ParameterSampler, factor: int = 3) -> None:
+        check("factor", "Halving", factor, Interval(2, math.inf, "left", integer=True))
+        self.param_grid, self.factor = param_grid, factor
+
+    def __repr__(self) -> str:
+        return f"Halving({self.param_grid!r}, factor={self.factor})"
+
+
 def plain(value: Any) -> Any:
     """A NumPy scalar as Python's; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def stages_of(param_grid: Grid | Stages, caller: str) -> list[list[dict[str, Any]]]:
+def stages_of(param_grid: Grid | Stages | Halving, caller: str) -> list[list[dict[str, Any]]]:
     """The settings of every stage, in the order of `ParameterGrid`: list of list of dict.
+
+    A halving is one stage.
 
     Raises
     ------
@@ -72,7 +133,10 @@ def stages_of(param_grid: Grid | Stages, caller: str) -> list[list[dict[str, Any
             f"param_grid of {caller} must be a dict, a list of dicts, or, for a search in stages, "
             f"Stages(grid, grid, ...). Got a tuple."
         )
-    grids = param_grid.grids if isinstance(param_grid, Stages) else (param_grid,)
+    if isinstance(param_grid, Stages):
+        grids = param_grid.grids
+    else:
+        grids = (param_grid.param_grid if isinstance(param_grid, Halving) else param_grid,)
     stages = []
     for grid in grids:
         try:
@@ -80,8 +144,8 @@ def stages_of(param_grid: Grid | Stages, caller: str) -> list[list[dict[str, Any
             settings = list(grid if sampled else ParameterGrid(grid))
         except (TypeError, ValueError) as error:
             raise type(error)(
-                f"param_grid of {caller} must be a dict of lists, a list of such dicts, or Stages of "
-                f"them. Got {grid!r}: {error}"
+                f"param_grid of {caller} must be a dict of lists, a list of such dicts, or Stages or "
+                f"Halving of them. Got {grid!r}: {error}"
             ) from error
         if not settings:
             raise ValueError(f"param_grid of {caller} must hold at least 1 setting. Got {grid!r}.")

@@ -20,6 +20,7 @@ from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_o
 from margins.data.permutations import Orders
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators.multiclass import positive_codes, seeds_of
+from margins.estimators.names import display_name
 from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.kernels import LINEAR
 from margins.losses import HardMargin
@@ -91,10 +92,10 @@ def reason_against(estimator, settings):
     """
     kind = type(estimator)
     if not isinstance(estimator, AveragingClassifier):
-        return f"{kind.__name__} is not a noise-tolerant perceptron"
+        return f"{display_name(estimator)} is not a noise-tolerant perceptron"
     for name in SHARED:
         if getattr(kind, name) is not getattr(AveragingClassifier, name):
-            return f"{kind.__name__} has its own {name}"
+            return f"{display_name(estimator)} has its own {name}"
     if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
         return "callbacks are set"
     params = estimator.get_params(deep=False)
@@ -151,7 +152,7 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     settings = list(settings)
     reason = reason_against(estimator, settings)
     if reason is not None:
-        raise ValueError(f"{type(estimator).__name__} cannot be trained in lockstep: {reason}.")
+        raise ValueError(f"{display_name(estimator)} cannot be trained in lockstep: {reason}.")
     params = estimator.get_params(deep=False)  # once: it takes longer than training
     blank = type(estimator)(**params)  # a clone would copy every parameter
     names = params.keys()

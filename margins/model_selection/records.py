@@ -13,6 +13,9 @@ import numpy as np
 
 from margins.model_selection.grids import plain
 
+# Fields of folds and tables that hold seconds.
+TIMES = ("fit_time", "score_time", "fit_times", "score_times")
+
 
 class Name(str):
     """The name that replaces an object in a record that JSON cannot hold.
@@ -111,3 +114,16 @@ def to_text(value: Any) -> str:
 
 def from_text(text: str) -> Any:
     return decoded(json.loads(text))
+
+
+def timeless(value: Any) -> Any:
+    """An encoded record without its seconds."""
+    if isinstance(value, list):
+        return [timeless(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    fields = value.items()
+    if next(iter(value), "") in ("!Fold", "!Table"):
+        ((tag, content),) = fields
+        return {tag: {key: timeless(each) for key, each in content.items() if key not in TIMES}}
+    return {key: timeless(each) for key, each in fields}

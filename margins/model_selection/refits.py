@@ -24,7 +24,7 @@ class Refits:
     ----------
     study : Study
     estimator : classifier
-    X, y, sample_weight : samples
+    X, y, sample_weight, groups : samples
         All of them those of the study.
 
     Raises
@@ -33,9 +33,11 @@ class Refits:
         If they are others.
     """
 
-    def __init__(self, study: Study, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(
+        self, study: Study, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> None:
         self._study = study
-        self._data = data = Data(X, y, sample_weight, None, "Study")
+        self._data = data = Data(X, y, sample_weight, groups, "Study")
         kind = type(estimator)
         name = f"{kind.__module__}.{kind.__qualname__}"
         params = decoded(encoded(estimator.get_params(deep=False)))
@@ -46,7 +48,7 @@ class Refits:
             )
         if data.digest != study.data:
             raise ValueError(
-                "X, y and sample_weight of Study must be those of the study, without groups. Got others."
+                "X, y, sample_weight and groups of Study must be those of the study. Got others."
             )
         self._estimator = seeded_estimator(estimator, study.seed)
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import ParameterSampler
 
 from margins.data.types import Estimator, Folds, Grid, MatrixLike, Metric, RandomState, Splitter
 from margins.model_selection.engine import Engine
-from margins.model_selection.grids import Stages
+from margins.model_selection.grids import Halving, Stages
 from margins.model_selection.study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -73,7 +73,7 @@ def _documented(function: F) -> F:
 @_documented
 def parameter_search(
     estimator: Estimator,
-    param_grid: Grid | ParameterSampler | Stages,
+    param_grid: Grid | ParameterSampler | Stages | Halving,
     X: MatrixLike,
     y: ArrayLike,
     *,
@@ -96,9 +96,10 @@ def parameter_search(
     ----------
     estimator : classifier
         Any with scikit-learn's interface. It is cloned, never changed.
-    param_grid : dict, list of dict, ParameterSampler, or Stages
+    param_grid : dict, list of dict, ParameterSampler, Stages or Halving
         As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`. Or a `ParameterSampler`,
-        for a random search: its settings are drawn once, for all folds.
+        for a random search: its settings are drawn once, for all folds. Or `Halving` of either, for
+        successive halving.
     X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
     y : array-like, shape (n_samples,)
     cv : int, splitter, or iterable of (train, test), default=10
@@ -108,7 +109,7 @@ def parameter_search(
     Returns
     -------
     Study
-        `tables` holds one table for each stage, `folds` the results of the best setting.
+        `tables` holds one table for each stage or round, `folds` the results of the best setting.
 
     {raises}
 
@@ -149,7 +150,7 @@ def parameter_search(
 @_documented
 def double_cross_validation(
     estimator: Estimator,
-    param_grid: Grid | ParameterSampler | Stages,
+    param_grid: Grid | ParameterSampler | Stages | Halving,
     X: MatrixLike,
     y: ArrayLike,
     *,
@@ -174,9 +175,10 @@ def double_cross_validation(
     ----------
     estimator : classifier
         Any with scikit-learn's interface. It is cloned, never changed.
-    param_grid : dict, list of dict, ParameterSampler, or Stages
+    param_grid : dict, list of dict, ParameterSampler, Stages or Halving
         As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`. Or a `ParameterSampler`,
-        for a random search: its settings are drawn once, for all folds.
+        for a random search: its settings are drawn once, for all folds. Or `Halving` of either, for
+        successive halving.
     X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
     y : array-like, shape (n_samples,)
     outer : int, splitter, or iterable of (train, test), default=10
@@ -188,7 +190,7 @@ def double_cross_validation(
     Returns
     -------
     Study
-        `folds` holds the outer folds, `tables` one table for each of them and each stage.
+        `folds` holds the outer folds, `tables` one table for each of them and each stage or round.
 
     {raises}
 

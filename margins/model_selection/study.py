@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from margins.data.types import MatrixLike
+from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import (
     CONFIDENCE,
     ConfidenceInterval,
@@ -14,11 +15,9 @@ from margins.model_selection.intervals import (
     t_interval,
     within_range,
 )
-from margins.model_selection.records import encoded, from_text, record, to_text
+from margins.model_selection.records import encoded, from_text, record, timeless, to_text
 from margins.model_selection.refits import Refits
 from margins.model_selection.tables import ROWS, frame, latex, markdown, summary
-
-TIMES = ("fit_time", "score_time", "fit_times", "score_times")
 
 
 @record
@@ -63,14 +62,14 @@ class Fold:
 
 @record
 class Table:
-    """A search: every setting of a stage on every fold of a cross-validation.
+    """A search: every setting of a stage, or of a round, on every fold of a cross-validation.
 
     Attributes
     ----------
     outer : int or None
         The outer fold whose training set was searched; None: all the data were.
     stage : int
-        From 0.
+        Of `Stages`, or the round of `Halving`; from 0.
     settings : list of dict
         In the order of the grid, with what earlier stages have fixed.
     splits : list of (ndarray of int64, ndarray of int64)
@@ -129,7 +128,8 @@ class Table:
     def __repr__(self) -> str:
         where = "" if self.outer is None else f"outer fold {self.outer}, "
         n_settings, n_folds = self.fit_times.shape
-        return f"<Table: {where}stage {self.stage}, {n_settings} settings x {n_folds} folds>"
+        settings = "1 setting" if n_settings == 1 else f"{n_settings} settings"
+        return f"<Table: {where}stage {self.stage}, {settings} x {n_folds} folds>"
 
 
 @record
@@ -150,7 +150,7 @@ class Study:
         Of a parameter search: those of the best setting, selected after the fact, so their scores
         are biased upwards. Of a double cross-validation: the outer folds.
     tables : list of Table
-        The searches: one for each outer fold (if any) and stage.
+        The searches: one for each outer fold (if any) and stage or round.
     refit : str
         The metric that decides.
     seed : int
@@ -294,14 +294,21 @@ class Study:
         return markdown(self.to_frame(rows), options)
 
     def best_estimator(
-        self, estimator: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        estimator: Any,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
     ) -> Any:
         """The classifier with the setting chosen most often, trained on all samples.
 
         Parameters
         ----------
-        estimator, X, y, sample_weight
-            Those of the study, which is a record and keeps none of them.
+        estimator, X, y, sample_weight, groups
+            Those of the study, which is a record and keeps none of them. (Groups only show that the
+            data are the same.)
 
         Returns
         -------
@@ -313,10 +320,16 @@ class Study:
         ValueError
             If they are not those of the study.
         """
-        return Refits(self, estimator, X, y, sample_weight).best()
+        return Refits(self, estimator, X, y, sample_weight, groups).best()
 
     def predictions(
-        self, estimator: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        estimator: Any,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
     ) -> list[NDArray[Any]]:
         """What the classifier of each fold predicts for its test set.
 
@@ -324,7 +337,7 @@ class Study:
 
         Parameters
         ----------
-        estimator, X, y, sample_weight
+        estimator, X, y, sample_weight, groups
             Those of the study.
 
         Returns
@@ -337,7 +350,7 @@ class Study:
         ValueError
             If they are not those of the study.
         """
-        return Refits(self, estimator, X, y, sample_weight).predictions()
+        return Refits(self, estimator, X, y, sample_weight, groups).predictions()
 
     def to_json(self) -> str:
         """The study as text: str.
@@ -372,26 +385,14 @@ class Study:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Study):
             return NotImplemented
-        return bool(_timeless(encoded(self)) == _timeless(encoded(other)))
+        return bool(timeless(encoded(self)) == timeless(encoded(other)))
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         low, high = self.interval()
+        name = display_name_of_path(self.estimator)
         return (
-            f"<Study: {self.protocol} of {self.estimator.rpartition('.')[2]}, {len(self.folds)} folds, "
+            f"<Study: {self.protocol} of {name}, {len(self.folds)} folds, "
             f"{self.refit} {self.mean():.4f}, 95 % T interval [{low:.4f}, {high:.4f}]>"
         )
-
-
-def _timeless(value: Any) -> Any:
-    """An encoded record without its seconds."""
-    if isinstance(value, list):
-        return [_timeless(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    fields = value.items()
-    if next(iter(value), "") in ("!Fold", "!Table"):
-        ((tag, content),) = fields
-        return {tag: {key: _timeless(each) for key, each in content.items() if key not in TIMES}}
-    return {key: _timeless(each) for key, each in fields}

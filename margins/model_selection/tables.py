@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import mean
+from margins.text import aligned
 
 if TYPE_CHECKING:
     from margins.model_selection.study import Study
@@ -101,16 +103,6 @@ def text_of(setting):
     return " ".join(f"{name}={value!r}" for name, value in setting.items()) or "(as it is)"
 
 
-def aligned(rows: list[list[str]]) -> str:
-    """Cells in columns, the first and the last to the left, the others to the right: str."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *middle, last in rows:
-        cells = [cell.rjust(width) for cell, width in zip(middle, widths[1:-1], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells, last]).rstrip())
-    return "\n".join(lines)
-
-
 def summary(study: "Study") -> str:
     """A study as readable text: str."""
     metrics = study.metrics
@@ -127,8 +119,11 @@ def summary(study: "Study") -> str:
         f"  {share:4.0%}  {text_of(setting)}" for setting, share in study.selection_frequencies
     ]
     how = "yes" if study.lockstep is True else f"no: {study.lockstep}"
-    head = f"{study.protocol} of {study.estimator}, {study.refit} decides, seed {study.seed}"
+    name = display_name_of_path(study.estimator)
+    head = f"{study.protocol} of {name}, {study.refit} decides, seed {study.seed}"
     lines = [head, f"lockstep: {how}"]
     if study.path is True:
         lines.append("path: yes, each fit began from the one of the next smaller C")
-    return "\n".join([*lines, "", aligned(rows), "", "chosen by", *frequencies])
+    return "\n".join(
+        [*lines, "", aligned(rows, left=(0, len(rows[0]) - 1)), "", "chosen by", *frequencies]
+    )

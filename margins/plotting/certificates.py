@@ -98,7 +98,7 @@ class CertificateDisplay:
         quantity : str
             "margin": margin and upper bound. "gap": the relative duality gap.
         names : list of str, optional
-            Of the estimators, by default their classes.
+            Of the estimators, by default their registered names and classes.
         ax : matplotlib.axes.Axes, optional
         **line_kw
             Keywords of ``Axes.plot``.

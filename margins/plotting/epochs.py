@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from margins.estimators.names import display_name
 from margins.parameters import OneOf, check
 from margins.plotting.style import GRID, axes_for, legend, look, scale_for, with_defaults
 
@@ -93,7 +94,7 @@ class EpochsDisplay:
         quantity : str
             "mistakes" or "updates".
         names : list of str, optional
-            Of the estimators, by default their classes.
+            Of the estimators, by default their registered names and classes.
         ax : matplotlib.axes.Axes, optional
         **line_kw
             Keywords of ``Axes.plot``.
@@ -166,8 +167,8 @@ def named_curves(
 
 
 def _names(estimators: Sequence[object]) -> list[str]:
-    """Their classes, numbered where they are not distinct."""
-    kinds = [type(each).__name__ for each in estimators]
+    """Their registered names and classes, numbered where they are not distinct."""
+    kinds = [display_name(each) for each in estimators]
     return [
         kind if kinds.count(kind) == 1 else f"{kind} {kinds[:index].count(kind) + 1}"
         for index, kind in enumerate(kinds)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, within_range
+from margins.model_selection.records import encoded
 from margins.model_selection.study import Study, Table
 from margins.plotting.places import Places
 from margins.plotting.style import (
@@ -114,7 +115,7 @@ class LandscapeDisplay:
         x: str | None = None,
         y: str | None = None,
         metric: str | None = None,
-        stage: int = -1,
+        stage: int | None = None,
         kind: Literal["lines", "map"] | None = None,
         ax: "Axes | None" = None,
         **kw: Any,
@@ -133,8 +134,9 @@ class LandscapeDisplay:
             Parameters. By default the first that varies and has numbers, and the other.
         metric : str, optional
             Default: the one that decided.
-        stage : int, default=-1
-            Of a search in stages; the last.
+        stage : int, optional
+            Of a search in stages, or the round of a halving. Default: the last stage; of a halving the
+            first round, which has all settings.
         kind : str, optional
             "lines" or "map". Default: a map if both parameters have numbers.
         ax : matplotlib.axes.Axes, optional
@@ -148,8 +150,12 @@ class LandscapeDisplay:
         Raises
         ------
         ValueError
-            If a parameter does not vary in the study, or nothing does.
+            If a parameter does not vary in the study, or nothing does, or outer folds have come to
+            different settings in a round.
         """
+        halving = len(study.tables[0].splits[0][0]) < len(study.tables[-1].splits[0][0])
+        if stage is None:
+            stage = 0 if halving else -1
         n_stages = max(table.stage for table in study.tables) + 1
         if not -n_stages <= stage < n_stages:
             raise ValueError(
@@ -157,6 +163,11 @@ class LandscapeDisplay:
             )
         tables = [table for table in study.tables if table.stage == range(n_stages)[stage]]
         settings = tables[0].settings
+        if halving and any(encoded(table.settings) != encoded(settings) for table in tables):
+            raise ValueError(
+                "stage of LandscapeDisplay must be a round with the same settings in every outer fold, "
+                f"such as 0. Got {stage!r}."
+            )
         names = list(dict.fromkeys(name for each in settings for name in each))
         # In a union of grids, a parameter that a setting does not name has the estimator's value.
         settings = [
@@ -182,7 +193,8 @@ class LandscapeDisplay:
             low[place], high[place] = ends
         best = study.best_params
         known = all(name in best for name in (x, y) if name is not None)
-        marked = _place(best, across, up) if known and stage in (-1, n_stages - 1) else None
+        has_best = halving or stage in (-1, n_stages - 1)
+        marked = _place(best, across, up) if known and has_best else None
         if kind is None:
             kind = "map" if up is not None and up.numeric else "lines"
         if kind not in ("lines", "map") or (kind == "map" and up is None):

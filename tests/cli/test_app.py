@@ -162,6 +162,16 @@ def test_study_searches_a_grid_within_each_fold(run, train_file, tmp_path):
     assert len(study.folds) == 3 and study.best_params["C"] in (0.1, 10)
 
 
+def test_study_halves_a_grid(run, tmp_path):
+    data = tmp_path / "train.svm"
+    write_svmlight(data, *samples(m=400))
+    options = ("-g", "C=0.1,1,10", "--outer", "2", "--inner", "2", "-q", "--json")
+    tables = run("study", data, *options, "--halving", "3").json["!Study"]["tables"]
+    sizes = [len(table["!Table"]["settings"]) for table in tables]
+    assert sizes == [3, 1, 3, 1]  # two rounds in each outer fold
+    assert run("study", data, *options, "--halving", "1").code == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -183,6 +193,7 @@ def test_study_searches_a_grid_within_each_fold(run, train_file, tmp_path):
         (["predict", "TRAIN", "TRAIN"], 3, "is no model file of skops, or is damaged"),
         (["predict", "none.skops", "TRAIN"], 3, "none.skops: cannot be read"),
         (["compare", "TRAIN", "pam"], 2, "at least 2 algorithms"),
+        (["path", "TRAIN", "-C", "1"], 2, "path sets C itself, from --c-min to --c-max"),
         (["study", "TRAIN", "-g", "C=0"], 2, "C of auto (MarginClassifier) must be"),
         (
             ["path", "TRAIN", "--c-min", "5", "--c-max", "1"],
@@ -315,7 +326,7 @@ def test_samples_to_test_a_path_with_are_read_before_it_is_trained(run, train_fi
     result = run("path", train_file, "--points", "2", "--max-iter", "1", "--test", tmp_path / "bad.svm")
     assert result.code == 3 and result.err.startswith(f"margins: {tmp_path / 'bad.svm'}:1:5: ")
     result = run("path", train_file, "-C", "5")
-    assert result.code == 2 and "path takes no C" in result.err
+    assert result.code == 2 and "path sets C itself" in result.err
 
 
 def test_the_target_is_no_feature_of_the_model(run, table_file, tmp_path):

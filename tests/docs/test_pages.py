@@ -17,7 +17,9 @@ import algorithm_pages  # noqa: E402
 EXAMPLES = sorted(path.name for path in (DOCS / "examples").glob("plot_*.py"))
 
 
-@pytest.mark.parametrize("page", ["index.md", "start.md", "kernels.md", "larger_than_memory.md"])
+@pytest.mark.parametrize(
+    "page", ["index.md", "start.md", "kernels.md", "larger_than_memory.md", "paths.md"]
+)
 def test_examples_of_pages_run(page):
     result = doctest.testfile(
         str(DOCS / page), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8"

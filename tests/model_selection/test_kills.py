@@ -70,5 +70,5 @@ def test_a_hundred_kills(kind, tmp_path):
 def test_a_task_that_kills_its_worker_ends_in_one_error(kind, tmp_path):
     found = found_by(kind, 0, tmp_path)
     (error,) = found["errors"]
-    assert "killed_study.Deadly of parameter_search, fold" in error and "failed" in error
+    assert "Deadly of parameter_search, fold" in error and "failed" in error
     assert found["n_stored"] >= 6  # of 12 that can be finished

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import loguniform
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.metrics import accuracy_score
@@ -56,8 +57,24 @@ def test_data_frames_and_weights_are_trained_on_again():
         assert accuracy_score(y[fold.test], predicted) == fold.scores["accuracy"]
 
 
+def test_groups_are_those_of_the_study():
+    groups = np.arange(len(y)) // 5
+    found = parameter_search(PAM, {"tau": [0, 1]}, X, y, cv=3, groups=groups, random_state=0)
+    predictions = found.predictions(PAM, X, y, groups=groups)
+    for fold, predicted in zip(found.folds, predictions, strict=True):
+        assert accuracy_score(y[fold.test], predicted) == fold.scores["accuracy"]
+    best = found.best_estimator(PAM, X, y, groups=groups)
+    expected = clone(PAM).set_params(random_state=0, **found.best_params).fit(X, y)
+    np.testing.assert_array_equal(best.coef_, expected.coef_)
+    for others in (None, groups + 1):
+        with pytest.raises(ValueError, match="sample_weight and groups of Study must be those"):
+            found.best_estimator(PAM, X, y, groups=others)
+
+
 def test_other_data_and_other_estimators_are_errors(study):
-    with pytest.raises(ValueError, match="X, y and sample_weight of Study must be those of the study"):
+    with pytest.raises(
+        ValueError, match="X, y, sample_weight and groups of Study must be those of the study"
+    ):
         study.best_estimator(PAM, X + 1, y)
     with pytest.raises(ValueError, match="estimator of Study must be that of the study"):
         study.predictions(margins.get("pam")(max_iter=4), X, y)

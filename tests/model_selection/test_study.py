@@ -154,7 +154,8 @@ def test_summary_holds_the_numbers(study):
     lines = [line for line in text.split("\n") if re.match(r"\d ", line)]
     numbers = [re.search(r"\d\.\d{4} ", line) for line in lines]
     assert len(numbers) == 4 and len({found.start() for found in numbers}) == 1  # aligned
-    assert f"{study.mean():.4f}" in repr(study)
+    assert f"{study.mean():.4f}" in repr(study) and "of pam (PerceptronWithMargin), 4" in repr(study)
+    assert "of pam (PerceptronWithMargin), accuracy decides" in study.summary()
 
 
 def test_study_records_versions_estimator_and_parameters(study):
@@ -170,14 +171,14 @@ def test_comparison_is_paired(study):
     found = compare([study, peer])
     (pair,) = found.differences
     expected = study.scores() - peer.scores()
-    assert (pair.first, pair.second) == ("PerceptronWithMargin", "RidgeClassifier")
+    assert (pair.first, pair.second) == ("pam", "RidgeClassifier")
     assert_array_equal(pair.differences, expected)
     assert_allclose(pair.interval, stats.t.interval(0.95, 3, np.mean(expected), stats.sem(expected)))
     assert pair.corrected_interval == corrected_interval(expected, *study.sizes)
     text = compare({"a": study, "b": peer, "c": study}, confidence=0.9).summary()
     assert "a - b" in text and "a - c" in text and "b - c" in text and "90 %" in text
     assert f"{pair.mean:+.4f}" in text
-    assert list(compare([study, study]).studies) == ["PerceptronWithMargin", "PerceptronWithMargin 2"]
+    assert list(compare([study, study]).studies) == ["pam", "pam 2"]
     pytest.importorskip("pandas")
     assert_array_equal(found.to_frame()["difference"], [pair.mean])
 

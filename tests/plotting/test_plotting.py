@@ -125,7 +125,7 @@ def test_epochs_are_those_of_the_learning_curve(pdm):
         assert line.get_xdata().tolist() == [each.epoch for each in curve]
         assert line.get_ydata().tolist() == [getattr(each, quantity) for each in curve]
         assert display.ax_.get_xlabel() == "epoch" and quantity in display.ax_.get_ylabel()
-        assert legend_of(display) == ["DynamicMarginPerceptron"]
+        assert legend_of(display) == ["pdm (DynamicMarginPerceptron)"]
 
 
 def test_each_class_and_each_estimator_has_its_line(three_classes, pdm):
@@ -134,8 +134,8 @@ def test_each_class_and_each_estimator_has_its_line(three_classes, pdm):
     for line, curve in zip(display.lines_, three_classes.learning_curve_, strict=True):
         assert line.get_ydata().tolist() == [each.mistakes for each in curve]
     display = EpochsDisplay.from_estimator(pdm, three_classes, pdm)
-    kind = "DynamicMarginPerceptron"
-    middle = [f"PerceptronWithMargin, class {label}" for label in range(3)]
+    kind = "pdm (DynamicMarginPerceptron)"
+    middle = [f"pam (PerceptronWithMargin), class {label}" for label in range(3)]
     assert legend_of(display) == [f"{kind} 1", *middle, f"{kind} 2"]
     assert legend_of(EpochsDisplay.from_estimator(pdm, pdm, names=["a", "b"])) == ["a", "b"]
 

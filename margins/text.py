@@ -1,0 +1,36 @@
+"""Tables as readable text."""
+
+from collections.abc import Container, Iterable, Sequence
+
+
+def aligned(rows: Iterable[Sequence[object]], left: Container[int] = (0,)) -> str:
+    """Cells in columns, two spaces apart: those of `left` to the left, the others to the right.
+
+    Parameters
+    ----------
+    rows : iterable of sequences
+        Each of as many cells.
+    left : container of int, default=(0,)
+        Columns, from 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(aligned([["fold", "score"], [0, 0.9], [10, 0.95]]))
+    fold  score
+    0       0.9
+    10     0.95
+    """
+    cells = [list(map(str, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        padded = (
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
