@@ -129,7 +129,8 @@ class BaseMarginClassifier(
                 Interval(1, math.inf, "left", integer=True),
             )
         ),
-        "Threads for one-vs-rest, as joblib counts them. Results do not depend on it.",
+        "Threads for one-vs-rest, as joblib counts them; those that are left, of MarginClassifier with a "
+        "kernel, compute rows of the kernel matrix. Results do not depend on it.",
         default=None,
     )
     verbose: int = parameter(

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
 
 from margins.data.binary_data import rows_of
+from margins.linalg.teams import Team
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
@@ -20,6 +20,12 @@ BYTES_PER_MEGABYTE = 1 << 20
 # of dense or of sparse rows: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
 DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 32, 1 << 26
+# Rows are computed by so many columns at a time, which threads share: however many they are, and in the
+# processor's cache.
+COLUMNS = 4096
+# The support is summed over in so many blocks or more, of so many samples or more: of a symmetric matrix
+# more blocks need fewer values, and threads share them.
+MIN_BLOCKS, MIN_BLOCK_ROWS = 8, 256
 # Rows that are cached at least: a working set needs some of both directions.
 MIN_ROWS = 16
 # Half of the spacing of numbers in single and in double precision, relative to them.
@@ -38,10 +44,16 @@ class SharedBlocks:
         As of `RowBlocks`.
     sqnorms : ndarray of float64, shape (m,), or None
         |x_k|^2; None if the kernel is no function of inner products and squared norms.
+
+    Attributes
+    ----------
+    n_threads : int
+        Threads that compute rows and sums together.
     """
 
     def __init__(self, kernel, X, cache_size, sqnorms):
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
+        self.n_threads = 1
         self._sqnorms, self._made = sqnorms, None
 
     @functools.cached_property
@@ -53,6 +65,7 @@ class SharedBlocks:
         """The row blocks: RowBlocks. `densely` counts the first time."""
         if self._made is None:
             self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
+            self._made.team = Team(self.n_threads)
         return self._made
 
 
@@ -73,12 +86,17 @@ class RowBlocks:
         The cached rows.
     n_computed : int
         Rows computed since it was made.
+    team : margins.linalg.teams.Team
+        The threads that share the work.
     """
+
+    # Functions of users are called by one thread, and elements of a matrix are only copied.
+    _is_computed_by_team = False
 
     def __init__(self, kernel, X, cache_size):
         m = X.shape[0]
         n_slots = int(cache_size * BYTES_PER_MEGABYTE / (4 * m))
-        self.kernel, self.X, self.n_computed = kernel, X, 0
+        self.kernel, self.X, self.n_computed, self.team = kernel, X, 0, Team(1)
         self.slots = np.empty((min(m, max(n_slots, MIN_ROWS)), m), np.float32)
         self._slot_of = np.full(m, -1, np.int32)
         self._row_of = np.full(len(self.slots), -1, np.int32)
@@ -160,25 +178,45 @@ class RowBlocks:
         if is_support.any():
             result[is_support] = self._symmetric_sums(support, coefficients)
         others = indices[~is_support]
-        step = max(1, self._block_values // max(len(support), 1))
-        sums = [
-            self._block(others[begin : begin + step], support) @ coefficients
-            for begin in range(0, len(others), step)
-        ]
+
+        def sums_of(rows):
+            return self._times(self._block(others[rows], support), coefficients)
+
+        sums = self._map(sums_of, _batches(len(others), self._n_rows_of_block(len(support))))
         result[~is_support] = np.concatenate(sums) if sums else 0
         return result
 
     def _symmetric_sums(self, support, coefficients):
         """The sums of the support itself: of the symmetric matrix, each block is computed once."""
         n = len(support)
+        step = min(self._n_rows_of_block(n), max(MIN_BLOCK_ROWS, -(-n // MIN_BLOCKS)))
+
+        def sums_of(rows):
+            block = self._block(support[rows], support[rows.start :])
+            mirrored = block[:, rows.stop - rows.start :].T
+            return (
+                self._times(block, coefficients[rows.start :]),
+                self._times(mirrored, coefficients[rows]),
+            )
+
+        batches = _batches(n, step)
         result = np.zeros(n)
-        step = max(1, self._block_values // max(n, 1))
-        for begin in range(0, n, step):
-            end = begin + step
-            block = self._block(support[begin:end], support[begin:])
-            result[begin:end] += block @ coefficients[begin:]
-            result[end:] += coefficients[begin:end] @ block[:, step:]
+        for rows, (own, others) in zip(batches, self._map(sums_of, batches), strict=True):
+            result[rows] += own
+            result[rows.stop :] += others
         return result
+
+    def _n_rows_of_block(self, n_columns):
+        return max(1, self._block_values // max(n_columns, 1))
+
+    def _times(self, block, coefficients):
+        with one_thread():
+            return block @ coefficients
+
+    def _map(self, function, items):
+        """What a function returns for each of some items: by the team, if its threads may compute."""
+        team = self.team if self._is_computed_by_team else Team(1)
+        return team.map(function, items)
 
     def _block(self, indices, support):
         """K(x_i, x_j) of two sets of samples, in double precision."""
@@ -204,6 +242,8 @@ class FormulaBlocks(RowBlocks):
     densely : bool
         True: rows of a sparse X are made dense to multiply them.
     """
+
+    _is_computed_by_team = True
 
     def __init__(self, kernel, X, cache_size, sqnorms, densely):
         super().__init__(kernel, X, cache_size)
@@ -232,7 +272,7 @@ class FormulaBlocks(RowBlocks):
             self._points = np.ascontiguousarray(X, dtype=np.float32)
             return
         self._points = np.empty((m, d), np.float32)
-        for rows in gen_batches(m, max(1, BLOCK_VALUES // max(d, 1))):
+        for rows in _batches(m, max(1, BLOCK_VALUES // max(d, 1))):
             block = X[rows].toarray() if self._densely else X[rows]
             if mean is not None:
                 block = block - mean
@@ -253,13 +293,19 @@ class FormulaBlocks(RowBlocks):
         return mean if unit_of_centred * centred < unit * float(self._sqnorms.max()) else None
 
     def compute(self, indices, out):
-        points = self._points
-        with one_thread():
-            if sparse.issparse(points):
-                out[:] = (points @ points[indices].toarray().T).T
-            else:
-                np.matmul(points[indices], points.T, out=out)
-        self._transform.single(out, self._point_sqnorms[indices], self._point_sqnorms)
+        points, sqnorms = self._points, self._point_sqnorms
+        rows = points[indices].toarray() if sparse.issparse(points) else points[indices]
+
+        def fill(columns):
+            part, values = points[columns], out[:, columns]
+            with one_thread():
+                if sparse.issparse(part):
+                    values[:] = (part @ rows.T).T
+                else:
+                    np.matmul(rows, part.T, out=values)
+            self._transform.single(values, sqnorms[indices], sqnorms[columns])
+
+        self._map(fill, _batches(len(sqnorms), COLUMNS))
 
     def _block(self, indices, support):
         X = self.X
@@ -274,3 +320,8 @@ class FormulaBlocks(RowBlocks):
         sqradius = float(self._sqnorms.max())
         values = FORMULA_VALUES * UNIT * float(self._transform.diagonal(self._sqnorms).max())
         return 1.01 * (self.kernel.slope(sqradius) * self._product_rounding + values)
+
+
+def _batches(n, length):
+    """Slices of range(n), all but the last one of this length."""
+    return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]

@@ -1,5 +1,7 @@
 """Rows of a kernel matrix by blocks: values, cache, sums in double precision, bound on rounding."""
 
+from threading import get_ident
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,6 +10,7 @@ from scipy import sparse
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
 from margins.kernels.row_blocks import RowBlocks
+from margins.linalg.teams import Team
 
 KERNELS = {
     "rbf": RBF(gamma=0.3),
@@ -141,3 +144,33 @@ def test_sums_without_the_support():
 
 def test_without_a_slope_no_bound_is_known():
     assert RowBlocks(KERNELS["function"], points(), 1.0).rounding() == np.inf
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "csr, made dense"])
+def test_threads_share_rows_and_sums_and_change_no_bit(monkeypatch, layout):
+    monkeypatch.setattr("margins.kernels.row_blocks.COLUMNS", 100)
+    X = points(900)
+    X = sparse.csr_array(X) if layout.startswith("csr") else X
+    indices, support = np.arange(0, 900, 7), np.flatnonzero(np.arange(900) % 3)
+    coefficients = np.random.default_rng(2).normal(size=len(support))
+    found = []
+    for n_threads in (1, 3):
+        blocks = blocks_of(KERNELS["rbf"], X, densely=layout == "csr, made dense")
+        blocks.team, threads = Team(n_threads), set()
+        monkeypatch.setattr(
+            blocks, "_block", lambda *args, f=blocks._block, t=threads: (t.add(get_ident()), f(*args))[1]
+        )
+        rows = blocks.slots[blocks.slots_of(indices, np.zeros(900, bool))]
+        found.append((rows, blocks.sums(np.arange(900), support, coefficients)))
+        assert len(threads) <= n_threads
+    for one, other in zip(*found, strict=True):
+        assert_array_equal(one, other)
+
+
+def test_a_part_of_the_columns_is_transformed_in_place():
+    values, sqnorms = np.zeros((3, 10), np.float32), np.arange(10.0)
+    RBF(gamma=1.0).compiled().single(values[:, 4:6], sqnorms[:3], sqnorms[4:6])
+    assert_allclose(values[:, 4:6], np.exp(-(sqnorms[:3, None] + sqnorms[4:6])), rtol=1e-6)
+    assert not values[:, :4].any() and not values[:, 6:].any()
+    with pytest.raises(ValueError, match="side by side"):
+        RBF(gamma=1.0).compiled().single(values[:, ::2], sqnorms[:3], sqnorms[:5])

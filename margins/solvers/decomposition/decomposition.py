@@ -40,6 +40,8 @@ CLEARANCE = 0.1
 MAX_SINGLE = 1e15
 # More columns than a subproblem has samples, so that its rows do not compete for the same cache lines.
 PADDING = 16
+# Threads share products by multiples of so many: fewer are updated sooner than a thread is woken.
+PART = 4096
 
 
 class State(NamedTuple):
@@ -229,11 +231,20 @@ class DecompositionSolver(Solver):
         coefficients = signs * (after - alpha)
         moved = np.flatnonzero(coefficients)
         if len(moved):
-            add_rows(self._blocks.slots, slots[moved], coefficients[moved], self._v)
+            self._add_rows(slots[moved], coefficients[moved])
         self._label_sum += float(coefficients.sum())
         self._moved += float(np.abs(coefficients).sum())
         self._alpha[working_set] = after
         return n_pairs if len(moved) else 0
+
+    def _add_rows(self, slots, coefficients):
+        """Add multiples of cached rows to the products: each thread to a part of them."""
+
+        def add(part):
+            add_rows(self._blocks.slots, slots, coefficients, self._v, part.start, part.stop)
+
+        team = self._blocks.team
+        team.map(add, team.parts(len(self._v), PART))
 
     def _factors(self, signs):
         """By which rows and columns of the kernel matrix are multiplied in the subproblem."""
