@@ -1,7 +1,7 @@
 """Several threads that work on one thing: parts of arrays, or blocks of a sum.
 
-Compiled loops and BLAS release the GIL. Threads are kept between calls, which come hundreds of times in a
-fit; they end with the team.
+Compiled loops and BLAS release the GIL. Threads are kept between calls, of which a fit makes hundreds;
+they end with the team.
 """
 
 from collections import deque

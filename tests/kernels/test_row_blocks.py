@@ -18,6 +18,8 @@ KERNELS = {
     "function": Function(lambda X, Z: np.tanh(np.asarray((X @ Z.T) * 0.1))),
 }
 
+FOUR_ROWS = 4 * 4 * 60 / 2**20  # megabytes
+
 
 def points(m=60, d=7, seed=0):
     return np.random.default_rng(seed).normal(size=(m, d))
@@ -80,7 +82,7 @@ def test_a_cached_row_is_not_computed_again():
 def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not(monkeypatch):
     monkeypatch.setattr("margins.kernels.row_blocks.MIN_ROWS", 2)
     X = points()
-    blocks = blocks_of(KERNELS["rbf"], X, cache_size=4 * 4 * 60 / 2**20)  # four rows
+    blocks = blocks_of(KERNELS["rbf"], X, cache_size=2 * FOUR_ROWS)  # half of it, with the copy of X
     assert len(blocks.slots) == 4
     kept = np.zeros(60, bool)
     kept[0] = True
@@ -96,10 +98,25 @@ def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not(monkeyp
     assert_allclose(blocks.slots[slots], KERNELS["rbf"](X[[2, 7]], X), atol=1e-5)
 
 
+@pytest.mark.parametrize("layout", ["float64", "float32", "csr", "csr, made dense"])
+def test_the_copy_of_X_is_part_of_the_cache(layout):
+    X = points(200, 30).astype(np.float32 if layout == "float32" else np.float64)
+    X[:, ::2] = 0
+    n_bytes = {"float64": 4 * X.size, "float32": 0, "csr": 2 * X.size, "csr, made dense": 4 * X.size}
+    given = sparse.csr_array(X) if layout.startswith("csr") else X
+    for n_rows in (40, 100):
+        cache_size = (4 * 200 * n_rows + n_bytes[layout]) / 2**20
+        blocks = blocks_of(KERNELS["poly"], given, cache_size, densely="dense" in layout)
+        assert len(blocks.slots) == n_rows
+    # At most half of it.
+    blocks = blocks_of(KERNELS["poly"], given, 4 * 200 * 40 / 2**20, densely="dense" in layout)
+    assert len(blocks.slots) == max(20, 40 - n_bytes[layout] // 800)
+
+
 def test_rows_needed_together_do_not_evict_each_other(monkeypatch):
     monkeypatch.setattr("margins.kernels.row_blocks.MIN_ROWS", 2)
     X = points()
-    blocks = blocks_of(KERNELS["rbf"], X, cache_size=4 * 4 * 60 / 2**20)
+    blocks = blocks_of(KERNELS["rbf"], X, cache_size=2 * FOUR_ROWS)
     kept = np.ones(60, bool)
     for indices in ([0, 1, 2, 3], [2, 3, 4, 5], [0, 5, 9, 11]):
         slots = blocks.slots_of(np.array(indices), kept)
