@@ -96,7 +96,7 @@ class DecompositionSolver(Solver):
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
         self._working_set = self._places = np.empty(0, np.int32)
         is_first = self._blocks.n_computed == 0
-        self._max_new_rows = self._tuning.new_rows if is_first else self._tuning.new_rows_of_next
+        self._max_new_rows = self._size if is_first else self._tuning.new_rows
         self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
         # By how much the dual variables have been moved in all, and that when each product was exact.
         # Those of a warm start are counted: it is not known how their products were summed.
@@ -185,7 +185,8 @@ class DecompositionSolver(Solver):
     def _next_working_set(self, state):
         """Half of the last working set, then the samples that violate optimality most.
 
-        Rows of few of them are computed: many would end at 0 as soon as their neighbours have moved.
+        Where another class has computed rows, few are computed for a set: many of its samples would end
+        at 0 as soon as their neighbours have moved.
         """
         violation, last = self._violations(state), self._working_set
         self._places = np.sort(_largest(violation[last], int(self._tuning.kept_share * self._size)))
@@ -193,8 +194,9 @@ class DecompositionSolver(Solver):
         violation[kept] = 0
         are_cached = self._blocks.are_cached()
         sides = self._sides(state.gradient)
-        for side in sides:
-            _keep_largest(violation, side & ~are_cached, self._max_new_rows // len(sides))
+        if self._max_new_rows < self._size:
+            for side in sides:
+                _keep_largest(violation, side & ~are_cached, self._max_new_rows // len(sides))
         violation[are_cached] *= self._tuning.cached_gain
         new = np.sort(self._most_violating(violation, sides, self._size - len(kept)))
         self._working_set = np.concatenate([kept, new]).astype(np.int32)
