@@ -255,13 +255,16 @@ class FormulaBlocks(RowBlocks):
 
     def compute(self, indices, out):
         points, sqnorms = self._points, self._point_sqnorms
-        rows = points[indices].toarray() if sparse.issparse(points) else points[indices]
+        is_sparse = sparse.issparse(points)
+        # Sparse products read their other factor row by row.
+        columns_of_rows = np.ascontiguousarray(points[indices].toarray().T) if is_sparse else None
+        rows = None if is_sparse else points[indices]
 
         def fill(columns):
             part, values = points[columns], out[:, columns]
             with one_thread():
-                if sparse.issparse(part):
-                    values[:] = (part @ rows.T).T
+                if is_sparse:
+                    values[:] = (part @ columns_of_rows).T
                 else:
                     np.matmul(rows, part.T, out=values)
             self._transform.single(values, sqnorms[indices], sqnorms[columns])
@@ -308,7 +311,12 @@ class FormulaBlocks(RowBlocks):
         return np.concatenate(self.team.map(sums_of, self._tiles(indices)))
 
     def _tiles(self, indices):
-        return _batches(len(indices), min(TILE, max(1, TILE_VALUES // max(self.X.shape[1], 1))))
+        if sparse.issparse(self._points):
+            # Each tile makes its columns dense: the fewer tiles, the better.
+            length = math.isqrt(self._block_values)
+        else:
+            length = min(TILE, TILE_VALUES // max(self.X.shape[1], 1))
+        return _batches(len(indices), max(1, length))
 
     def _block(self, indices, support):
         """K(x_i, x_j) of two sets of samples, in double precision."""
