@@ -245,6 +245,8 @@ class DecompositionTuning:
         At most this share of them are from the last one.
     cached_gain : float
         The expected gain of a sample whose row is cached is multiplied by this in the choice.
+    new_rows : int
+        At most so many rows are computed for a working set where another class has computed some before.
     inner_reduction : float
         A subproblem ends when no step decreases its objective by more than this share of the first one.
     max_pairs : int
@@ -260,6 +262,7 @@ class DecompositionTuning:
     working_set: int = 512
     kept_share: float = 0.5
     cached_gain: float = 3.0
+    new_rows: int = 64
     inner_reduction: float = 1e-3
     max_pairs: int = 100
     gap_share: float = 0.8

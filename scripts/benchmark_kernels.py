@@ -11,6 +11,8 @@ fits counts.
 
 Also: the gap of SVC's solution, computed from its dual variables; seconds of our decision_function on
 the training samples over those of SVC; and the peak of memory that a fit needs beside X, less its cache.
+With `--threads 2` also the time of our fits by the clock with one thread over that with two, which needs
+processors that are free.
 """
 
 import argparse
@@ -120,7 +122,20 @@ def compare(name, arguments):
             row["SVC predicts"] = seconds_to_predict(svc, best_input)
             row["predict"] = seconds_to_predict(classifier, inputs[-1]) / row["SVC predicts"]
             row["memory"] = memory_of(ours, inputs[-1], y, arguments.cache)
+            if arguments.threads > 1:
+                row["speedup"] = speedup_of(ours, inputs[-1], y, arguments.threads, arguments.repeats)
             yield row
+
+
+def speedup_of(make, X, y, n_threads, repeats):
+    """The least time of some fits by the clock with one thread, over that with several."""
+    times = {1: [], n_threads: []}
+    for _ in range(repeats):
+        for n_jobs, seconds in times.items():
+            begin = time.perf_counter()
+            make().set_params(n_jobs=n_jobs).fit(X, y)
+            seconds.append(time.perf_counter() - begin)
+    return min(times[1]) / min(times[n_threads])
 
 
 def seconds_to_predict(classifier, X):
@@ -150,6 +165,7 @@ def command_line():
     parser.add_argument("--gamma", type=float, nargs="+", default=[1.0, 5.0], help="times 'scale'")
     parser.add_argument("--eps", type=float, nargs="+", default=[1e-3, 1e-5], help="gaps to prove")
     parser.add_argument("--repeats", type=int, default=2, metavar="N", help="default: %(default)s")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="also fits by N threads")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="300 rows of the digits")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
@@ -164,18 +180,24 @@ def main(argv=None):
     names = arguments.data or [name for name in DATA if name in real_data.available()]
     rows = []
     print("Seconds of SVC and the gap it has reached, ours over them at each proven gap, seconds of")
-    print("predictions over those of SVC, and megabytes beside X and the cache.")
+    print("predictions over those of SVC, megabytes beside X and the cache, and the gain by threads.")
     gaps = ", ".join(map("{:g}".format, arguments.eps))
-    print(f"data, rows, C, gamma / scale, SVC, gap, {gaps}, predict, memory")
+    threads = ", threads" if arguments.threads > 1 else ""
+    print(f"data, rows, C, gamma / scale, SVC, gap, {gaps}, predict, memory{threads}")
     with threadpool_limits(1):
         for name in names or ["digits"]:
             for row in compare(name, arguments):
                 rows.append(row)
                 ratios = ", ".join(f"{row[f'{eps:g}']:.2f}" for eps in arguments.eps)
                 setting = f"{name}, {row['rows']}, {row['C']:g}, {row['gamma']:g}"
-                memory = "-" if row["memory"] is None else f"{row['memory']:.0f}"
+                rest = [
+                    f"{row['predict']:.2f}",
+                    "-" if row["memory"] is None else f"{row['memory']:.0f}",
+                ]
+                if "speedup" in row:
+                    rest.append(f"{row['speedup']:.2f}")
                 theirs = f"{row['SVC']:.3f}, {row['gap SVC']:.1e}"
-                print(f"{setting}, {theirs}, {ratios}, {row['predict']:.2f}, {memory}", flush=True)
+                print(", ".join([setting, theirs, ratios, *rest]), flush=True)
     for eps in [*map("{:g}".format, arguments.eps), "predict"]:
         ratios = [row[eps] for row in rows]
         print(f"{eps}: median {np.median(ratios):.2f}, largest {max(ratios):.2f}")

@@ -130,7 +130,8 @@ class BaseMarginClassifier(
                 Interval(1, math.inf, "left", integer=True),
             )
         ),
-        "Threads for one-vs-rest, as joblib counts them. Results do not depend on it.",
+        "Threads for one-vs-rest, as joblib counts them; of MarginClassifier with a kernel, those that "
+        "are left share the work of each problem. Results do not depend on it.",
         default=None,
     )
     verbose: int = parameter(
@@ -151,7 +152,9 @@ class BaseMarginClassifier(
     gamma: float | Literal["scale", "auto"] = kernel_parameter("gamma")
     coef0: float = kernel_parameter("coef0")
     cache_size: float = parameter(
-        POSITIVE, "Memory for rows of the kernel matrix, in megabytes, for each thread.", default=200.0
+        POSITIVE,
+        "Memory for rows of the kernel matrix, in megabytes, for each thread that trains a problem.",
+        default=200.0,
     )
 
     def phases(self, run: Run) -> Iterator[Phase]:

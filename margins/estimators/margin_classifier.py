@@ -7,7 +7,7 @@ import numpy as np
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.data.validation import validate_samples
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.multiclass import positive_codes
+from margins.estimators.multiclass import n_threads_within, positive_codes
 from margins.estimators.partitioned import PartitionsMixin, takes_partitions
 from margins.estimators.warm_start import DualWarmStartMixin
 from margins.kernels import LINEAR
@@ -128,7 +128,11 @@ class MarginClassifier(PartitionsMixin, DualWarmStartMixin, BaseMarginClassifier
     def _rows(self, X):
         if self._reads_gram(X):
             return gram_rows(X, coarse=self.eps >= TUNING.gram.single_precision_eps)
-        return super()._rows(X)
+        rows = super()._rows(X)
+        if rows.is_kernel:
+            n_problems = len(positive_codes(len(self.classes_)))
+            rows.blocks.n_threads = n_threads_within(self.n_jobs, n_problems)
+        return rows
 
     def explain(self, X, y, sample_weight=None):
         """What `fit` would do with these samples, and why. Nothing is trained or changed.

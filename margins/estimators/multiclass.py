@@ -95,9 +95,25 @@ def n_threads_of(n_jobs, n_problems):
     """
     if n_problems == 1:
         return 1
+    return min(_n_threads(n_jobs), n_problems)
+
+
+def _n_threads(n_jobs):
     # Shared memory is required, not preferred: processes would copy X.
     backend, of_context = get_active_backend(require="sharedmem")
-    return min(backend.effective_n_jobs(of_context if n_jobs is None else n_jobs), n_problems)
+    return backend.effective_n_jobs(of_context if n_jobs is None else n_jobs)
+
+
+def n_threads_within(n_jobs, n_problems):
+    """The number of threads that are left for the linear algebra of each of these problems: int.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        In joblib's convention.
+    n_problems : int
+    """
+    return max(1, _n_threads(n_jobs) // n_threads_of(n_jobs, n_problems))
 
 
 def _in_threads(train, seeds, n_threads):

@@ -88,14 +88,20 @@ cdef class Transform:
                 self.block(&values[0, 0], n_rows, n_columns, &row_sqnorms[0], &column_sqnorms[0])
             self.check()
 
-    def single(self, float[:, ::1] values not None, const double[::1] row_sqnorms not None,
+    def single(self, float[:, :] values not None, const double[::1] row_sqnorms not None,
                const double[::1] column_sqnorms not None):
-        """The same of values in single precision."""
-        cdef Py_ssize_t n_rows = values.shape[0], n_columns = values.shape[1]
+        """The same of values in single precision: of rows, or of a part of the columns of longer rows."""
+        cdef Py_ssize_t i, n_rows = values.shape[0], n_columns = values.shape[1]
         _check_shapes(n_rows, n_columns, row_sqnorms.shape[0], column_sqnorms.shape[0])
-        if n_rows and n_columns:
+        if n_columns > 1 and values.strides[1] != sizeof(float):
+            raise ValueError(
+                f"Numbers of a row must be side by side. Got a distance of {values.strides[1]} bytes."
+            )
+        if n_columns:
             with nogil:
-                self.single_block(&values[0, 0], n_rows, n_columns, &row_sqnorms[0], &column_sqnorms[0])
+                for i in range(n_rows):
+                    if not self.single_block(&values[i, 0], 1, n_columns, &row_sqnorms[i], &column_sqnorms[0]):
+                        break
             self.check()
 
     def diagonal(self, const double[::1] sqnorms not None):

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
 
 from margins.data.binary_data import rows_of
+from margins.linalg.teams import Team
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
@@ -20,6 +20,13 @@ BYTES_PER_MEGABYTE = 1 << 20
 # of dense or of sparse rows: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
 DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 32, 1 << 26
+# Rows are computed by so many columns at a time, which threads share: however many they are, and in the
+# processor's cache.
+COLUMNS = 4096
+# Kernel values in double precision are computed by squares of so many samples, or of fewer long ones.
+TILE, TILE_VALUES = 512, 1 << 20
+# X in single precision takes at most this share of the cache from its rows.
+MAX_COPY_SHARE = 0.5
 # Rows that are cached at least: a working set needs some of both directions.
 MIN_ROWS = 16
 # Half of the spacing of numbers in single and in double precision, relative to them.
@@ -38,10 +45,16 @@ class SharedBlocks:
         As of `RowBlocks`.
     sqnorms : ndarray of float64, shape (m,), or None
         |x_k|^2; None if rows are not computed from inner products.
+
+    Attributes
+    ----------
+    n_threads : int
+        Threads that compute rows and sums together.
     """
 
     def __init__(self, kernel, X, cache_size, sqnorms):
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
+        self.n_threads = 1
         self._sqnorms, self._made = sqnorms, None
 
     @functools.cached_property
@@ -53,6 +66,7 @@ class SharedBlocks:
         """The row blocks: RowBlocks. `densely` counts the first time."""
         if self._made is None:
             self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
+            self._made.team = Team(self.n_threads)
         return self._made
 
 
@@ -65,7 +79,8 @@ class RowBlocks:
         Its parameters resolved.
     X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
     cache_size : float
-        Memory for rows, in megabytes (2**20 bytes); two rows are cached in any case.
+        Memory for rows and for the copy of X that they are computed from, in megabytes (2**20 bytes).
+        Half of it is for rows, and `MIN_ROWS` are cached, in any case.
 
     Attributes
     ----------
@@ -73,18 +88,25 @@ class RowBlocks:
         The cached rows.
     n_computed : int
         Rows computed since it was made.
+    team : margins.linalg.teams.Team
+        The threads that share the work.
     """
 
     def __init__(self, kernel, X, cache_size):
         m = X.shape[0]
-        n_slots = int(cache_size * BYTES_PER_MEGABYTE / (4 * m))
-        self.kernel, self.X, self.n_computed = kernel, X, 0
+        self.kernel, self.X, self.n_computed, self.team = kernel, X, 0, Team(1)
+        self._block_values = BLOCK_VALUES
+        n_bytes = cache_size * BYTES_PER_MEGABYTE
+        n_slots = int((n_bytes - min(self._set_points(), MAX_COPY_SHARE * n_bytes)) / (4 * m))
         self.slots = np.empty((min(m, max(n_slots, MIN_ROWS)), m), np.float32)
         self._slot_of = np.full(m, -1, np.int32)
         self._row_of = np.full(len(self.slots), -1, np.int32)
         self._last_used = np.zeros(len(self.slots), np.int64)
         self._n_used = self._clock = 0
-        self._block_values = BLOCK_VALUES
+
+    def _set_points(self):
+        """Prepare what rows are computed from: the number of bytes that it takes beside X."""
+        return 0
 
     def slots_of(self, indices, kept):
         """The slots of these rows, computed if they are not cached: ndarray of int32, shape (n,).
@@ -155,34 +177,12 @@ class RowBlocks:
         -------
         ndarray of float64, shape (n,)
         """
-        is_support = np.isin(indices, support, assume_unique=True)
-        result = np.zeros(len(indices))
-        if is_support.any():
-            result[is_support] = self._symmetric_sums(support, coefficients)
-        others = indices[~is_support]
-        step = max(1, self._block_values // max(len(support), 1))
+        length = max(1, self._block_values // len(self._slot_of))
         sums = [
-            self._block(others[begin : begin + step], support) @ coefficients
-            for begin in range(0, len(others), step)
+            _times(self.kernel.training_block(self.X, indices[rows])[:, support], coefficients)
+            for rows in _batches(len(indices), length)
         ]
-        result[~is_support] = np.concatenate(sums) if sums else 0
-        return result
-
-    def _symmetric_sums(self, support, coefficients):
-        """The sums of the support itself: of the symmetric matrix, each block is computed once."""
-        n = len(support)
-        result = np.zeros(n)
-        step = max(1, self._block_values // max(n, 1))
-        for begin in range(0, n, step):
-            end = begin + step
-            block = self._block(support[begin:end], support[begin:])
-            result[begin:end] += block @ coefficients[begin:]
-            result[end:] += coefficients[begin:end] @ block[:, step:]
-        return result
-
-    def _block(self, indices, support):
-        """K(x_i, x_j) of two sets of samples, in double precision."""
-        return self.kernel.training_block(self.X, indices)[:, support]
+        return np.concatenate(sums) if sums else np.zeros(0)
 
     def rounding(self):
         """A bound on the error of every element in single precision; inf: not known."""
@@ -206,11 +206,10 @@ class FormulaBlocks(RowBlocks):
     """
 
     def __init__(self, kernel, X, cache_size, sqnorms, densely):
-        super().__init__(kernel, X, cache_size)
         self._sqnorms = sqnorms
         self._transform = kernel.compiled()
         self._densely = densely and sparse.issparse(X)
-        self._set_points()
+        super().__init__(kernel, X, cache_size)
 
     def _set_points(self):
         """X in single precision, the squared norms of its rows, and what bounds the rounding."""
@@ -221,18 +220,19 @@ class FormulaBlocks(RowBlocks):
         self._product_rounding = (unit + double) * sqradius
         self._points, self._point_sqnorms = X, self._sqnorms
         if sparse.issparse(X) and not self._densely:
-            self._points = X.astype(np.float32)
+            values = X.data.astype(np.float32, copy=False)
+            self._points = sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
             self._block_values = min(BLOCK_VALUES, SPARSE_PRODUCTS * m // max(X.nnz, 1))
-            return
+            return 0 if values is X.data else values.nbytes
         self._block_values = min(BLOCK_VALUES, DENSE_PRODUCTS // max(d, 1))
         mean = self._mean_to_subtract(unit)
         if mean is not None:
             self._point_sqnorms = np.empty(m)
         elif not self._densely:
             self._points = np.ascontiguousarray(X, dtype=np.float32)
-            return
+            return 0 if np.shares_memory(self._points, X) else self._points.nbytes
         self._points = np.empty((m, d), np.float32)
-        for rows in gen_batches(m, max(1, BLOCK_VALUES // max(d, 1))):
+        for rows in _batches(m, max(1, BLOCK_VALUES // max(d, 1))):
             block = X[rows].toarray() if self._densely else X[rows]
             if mean is not None:
                 block = block - mean
@@ -241,6 +241,7 @@ class FormulaBlocks(RowBlocks):
         if mean is not None:
             unit = (d + 3 + FORMULA_PRODUCTS) * UNIT
             self._product_rounding = unit * float(self._point_sqnorms.max()) + double * sqradius
+        return self._points.nbytes
 
     def _mean_to_subtract(self, unit):
         """The mean of the rows of X, ndarray of float64, shape (d,); None if it is not subtracted."""
@@ -253,15 +254,72 @@ class FormulaBlocks(RowBlocks):
         return mean if unit_of_centred * centred < unit * float(self._sqnorms.max()) else None
 
     def compute(self, indices, out):
-        points = self._points
-        with one_thread():
-            if sparse.issparse(points):
-                out[:] = (points @ points[indices].toarray().T).T
-            else:
-                np.matmul(points[indices], points.T, out=out)
-        self._transform.single(out, self._point_sqnorms[indices], self._point_sqnorms)
+        points, sqnorms = self._points, self._point_sqnorms
+        is_sparse = sparse.issparse(points)
+        # Sparse products read their other factor row by row.
+        columns_of_rows = np.ascontiguousarray(points[indices].toarray().T) if is_sparse else None
+        rows = None if is_sparse else points[indices]
+
+        def fill(columns):
+            part, values = points[columns], out[:, columns]
+            with one_thread():
+                if is_sparse:
+                    values[:] = (part @ columns_of_rows).T
+                else:
+                    np.matmul(rows, part.T, out=values)
+            self._transform.single(values, sqnorms[indices], sqnorms[columns])
+
+        self.team.map(fill, _batches(len(sqnorms), COLUMNS))
+
+    def sums(self, indices, support, coefficients):
+        is_support = np.isin(indices, support, assume_unique=True)
+        result = np.zeros(len(indices))
+        if is_support.any():
+            result[is_support] = self._symmetric_sums(support, coefficients)
+        if not is_support.all():
+            result[~is_support] = self._other_sums(indices[~is_support], support, coefficients)
+        return result
+
+    def _symmetric_sums(self, support, coefficients):
+        """The sums of the support itself: of the symmetric matrix, each block is computed once."""
+        tiles = self._tiles(support)
+        pairs = [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]]
+
+        def sums_of(pair):
+            rows, columns = pair
+            block = self._block(support[rows], support[columns])
+            return _times(block, coefficients[columns]), _times(block.T, coefficients[rows])
+
+        result = np.zeros(len(support))
+        for (rows, columns), (sums, mirrored) in zip(pairs, self.team.map(sums_of, pairs), strict=True):
+            result[rows] += sums
+            if columns != rows:
+                result[columns] += mirrored
+        return result
+
+    def _other_sums(self, indices, support, coefficients):
+        """The sums of samples that are not in the support."""
+        columns_of_tiles = self._tiles(support)
+
+        def sums_of(rows):
+            sums = np.zeros(rows.stop - rows.start)
+            for columns in columns_of_tiles:
+                block = self._block(indices[rows], support[columns])
+                sums += _times(block, coefficients[columns])
+            return sums
+
+        return np.concatenate(self.team.map(sums_of, self._tiles(indices)))
+
+    def _tiles(self, indices):
+        if sparse.issparse(self._points):
+            # Each tile makes its columns dense: the fewer tiles, the better.
+            length = math.isqrt(self._block_values)
+        else:
+            length = min(TILE, TILE_VALUES // max(self.X.shape[1], 1))
+        return _batches(len(indices), max(1, length))
 
     def _block(self, indices, support):
+        """K(x_i, x_j) of two sets of samples, in double precision."""
         X = self.X
         rows, columns = X[indices], X[support]
         if self._densely:
@@ -274,3 +332,13 @@ class FormulaBlocks(RowBlocks):
         sqradius = float(self._sqnorms.max())
         values = FORMULA_VALUES * UNIT * float(self._transform.diagonal(self._sqnorms).max())
         return 1.01 * (self.kernel.slope(sqradius) * self._product_rounding + values)
+
+
+def _batches(n, length):
+    """Slices of range(n), all but the last one of this length."""
+    return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
+
+
+def _times(block, coefficients):
+    with one_thread():
+        return block @ coefficients

@@ -1,5 +1,7 @@
 """Rows of a kernel matrix by blocks: values, cache, sums in double precision, bound on rounding."""
 
+from threading import get_ident
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,12 +10,15 @@ from scipy import sparse
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
 from margins.kernels.row_blocks import RowBlocks
+from margins.linalg.teams import Team
 
 KERNELS = {
     "rbf": RBF(gamma=0.3),
     "poly": Polynomial(degree=3, gamma=0.2, coef0=1.0),
     "function": Function(lambda X, Z: np.tanh(np.asarray((X @ Z.T) * 0.1))),
 }
+
+FOUR_ROWS = 4 * 4 * 60 / 2**20  # megabytes
 
 
 def points(m=60, d=7, seed=0):
@@ -78,7 +83,7 @@ def test_a_cached_row_is_not_computed_again():
 def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not(monkeypatch):
     monkeypatch.setattr("margins.kernels.row_blocks.MIN_ROWS", 2)
     X = points()
-    blocks = blocks_of(KERNELS["rbf"], X, cache_size=4 * 4 * 60 / 2**20)  # four rows
+    blocks = blocks_of(KERNELS["rbf"], X, cache_size=2 * FOUR_ROWS)  # half of it, with the copy of X
     assert len(blocks.slots) == 4
     kept = np.zeros(60, bool)
     kept[0] = True
@@ -94,10 +99,25 @@ def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not(monkeyp
     assert_allclose(blocks.slots[slots], KERNELS["rbf"](X[[2, 7]], X), atol=1e-5)
 
 
+@pytest.mark.parametrize("layout", ["float64", "float32", "csr", "csr, made dense"])
+def test_the_copy_of_X_is_part_of_the_cache(layout):
+    X = points(200, 30).astype(np.float32 if layout == "float32" else np.float64)
+    X[:, ::2] = 0
+    n_bytes = {"float64": 4 * X.size, "float32": 0, "csr": 2 * X.size, "csr, made dense": 4 * X.size}
+    given = sparse.csr_array(X) if layout.startswith("csr") else X
+    for n_rows in (40, 100):
+        cache_size = (4 * 200 * n_rows + n_bytes[layout]) / 2**20
+        blocks = blocks_of(KERNELS["poly"], given, cache_size, densely="dense" in layout)
+        assert len(blocks.slots) == n_rows
+    # At most half of it.
+    blocks = blocks_of(KERNELS["poly"], given, 4 * 200 * 40 / 2**20, densely="dense" in layout)
+    assert len(blocks.slots) == max(20, 40 - n_bytes[layout] // 800)
+
+
 def test_rows_needed_together_do_not_evict_each_other(monkeypatch):
     monkeypatch.setattr("margins.kernels.row_blocks.MIN_ROWS", 2)
     X = points()
-    blocks = blocks_of(KERNELS["rbf"], X, cache_size=4 * 4 * 60 / 2**20)
+    blocks = blocks_of(KERNELS["rbf"], X, cache_size=2 * FOUR_ROWS)
     kept = np.ones(60, bool)
     for indices in ([0, 1, 2, 3], [2, 3, 4, 5], [0, 5, 9, 11]):
         slots = blocks.slots_of(np.array(indices), kept)
@@ -142,3 +162,33 @@ def test_sums_without_the_support():
 
 def test_without_a_slope_no_bound_is_known():
     assert RowBlocks(KERNELS["function"], points(), 1.0).rounding() == np.inf
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "csr, made dense"])
+def test_threads_share_rows_and_sums_and_change_no_bit(monkeypatch, layout):
+    monkeypatch.setattr("margins.kernels.row_blocks.COLUMNS", 100)
+    X = points(900)
+    X = sparse.csr_array(X) if layout.startswith("csr") else X
+    indices, support = np.arange(0, 900, 7), np.flatnonzero(np.arange(900) % 3)
+    coefficients = np.random.default_rng(2).normal(size=len(support))
+    found = []
+    for n_threads in (1, 3):
+        blocks = blocks_of(KERNELS["rbf"], X, densely=layout == "csr, made dense")
+        blocks.team, threads = Team(n_threads), set()
+        monkeypatch.setattr(
+            blocks, "_block", lambda *args, f=blocks._block, t=threads: (t.add(get_ident()), f(*args))[1]
+        )
+        rows = blocks.slots[blocks.slots_of(indices, np.zeros(900, bool))]
+        found.append((rows, blocks.sums(np.arange(900), support, coefficients)))
+        assert len(threads) <= n_threads
+    for one, other in zip(*found, strict=True):
+        assert_array_equal(one, other)
+
+
+def test_a_part_of_the_columns_is_transformed_in_place():
+    values, sqnorms = np.zeros((3, 10), np.float32), np.arange(10.0)
+    RBF(gamma=1.0).compiled().single(values[:, 4:6], sqnorms[:3], sqnorms[4:6])
+    assert_allclose(values[:, 4:6], np.exp(-(sqnorms[:3, None] + sqnorms[4:6])), rtol=1e-6)
+    assert not values[:, :4].any() and not values[:, 6:].any()
+    with pytest.raises(ValueError, match="side by side"):
+        RBF(gamma=1.0).compiled().single(values[:, ::2], sqnorms[:3], sqnorms[:5])

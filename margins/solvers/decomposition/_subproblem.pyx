@@ -350,9 +350,10 @@ cdef void _move(
 
 
 def add_rows(
-    const float[:, ::1] slots, const int32_t[::1] slots_of_rows, const double[::1] coefficients, double[::1] v
+    const float[:, ::1] slots, const int32_t[::1] slots_of_rows, const double[::1] coefficients, double[::1] v,
+    Py_ssize_t begin, Py_ssize_t end
 ):
-    """v <- v + the sum of coefficients_i times row i.
+    """v <- v + the sum of coefficients_i times row i, of the elements from `begin` until `end`.
 
     Parameters
     ----------
@@ -361,14 +362,15 @@ def add_rows(
     coefficients : ndarray of float64, shape (n,)
     v : ndarray of float64, shape (m,)
         Changed in place.
+    begin, end : int
+        Threads may change different elements at the same time.
     """
-    cdef Py_ssize_t i, j, begin, length, n = slots_of_rows.shape[0], m = v.shape[0]
+    cdef Py_ssize_t i, j, length, n = slots_of_rows.shape[0]
     cdef (const float*)[4] rows
     cdef double[4] c
     with nogil:
-        begin = 0
-        while begin < m:
-            length = min(<Py_ssize_t> BLOCK, m - begin)
+        while begin < end:
+            length = min(<Py_ssize_t> BLOCK, end - begin)
             for i in range(0, n, 4):
                 for j in range(4):
                     rows[j] = &slots[slots_of_rows[min(i + j, n - 1)], begin]

@@ -40,6 +40,8 @@ CLEARANCE = 0.1
 MAX_SINGLE = 1e15
 # More columns than a subproblem has samples, so that its rows do not compete for the same cache lines.
 PADDING = 16
+# Threads share products by multiples of so many: fewer are updated sooner than a thread is woken.
+PART = 4096
 
 
 class State(NamedTuple):
@@ -93,6 +95,8 @@ class DecompositionSolver(Solver):
         self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
         self._working_set = self._places = np.empty(0, np.int32)
+        is_first = self._blocks.n_computed == 0
+        self._max_new_rows = self._size if is_first else self._tuning.new_rows
         self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
         # By how much the dual variables have been moved in all, and that when each product was exact.
         # Those of a warm start are counted: it is not known how their products were summed.
@@ -179,17 +183,30 @@ class DecompositionSolver(Solver):
         )
 
     def _next_working_set(self, state):
-        """Half of the last working set, then the samples that violate optimality most."""
+        """Half of the last working set, then the samples that violate optimality most.
+
+        Where another class has computed rows, few are computed for a set: many of its samples would end
+        at 0 as soon as their neighbours have moved.
+        """
         violation, last = self._violations(state), self._working_set
         self._places = np.sort(_largest(violation[last], int(self._tuning.kept_share * self._size)))
         kept = last[self._places]
         violation[kept] = 0
-        violation[self._blocks.are_cached()] *= self._tuning.cached_gain
-        new = np.sort(self._most_violating(violation, state.gradient, self._size - len(kept)))
+        are_cached = self._blocks.are_cached()
+        sides = self._sides(state.gradient)
+        if self._max_new_rows < self._size:
+            for side in sides:
+                _keep_largest(violation, side & ~are_cached, self._max_new_rows // len(sides))
+        violation[are_cached] *= self._tuning.cached_gain
+        new = np.sort(self._most_violating(violation, sides, self._size - len(kept)))
         self._working_set = np.concatenate([kept, new]).astype(np.int32)
         return self._working_set
 
-    def _most_violating(self, violation, gradient, n):
+    def _sides(self, gradient):
+        """Samples of which a working set needs some each: tuple of ndarrays of bool, shape (m,)."""
+        return (np.ones(len(gradient), bool),)
+
+    def _most_violating(self, violation, sides, n):
         """The n samples of the largest violation > 0, or all with one: in any order."""
         return _largest(violation, n)
 
@@ -216,11 +233,20 @@ class DecompositionSolver(Solver):
         coefficients = signs * (after - alpha)
         moved = np.flatnonzero(coefficients)
         if len(moved):
-            add_rows(self._blocks.slots, slots[moved], coefficients[moved], self._v)
+            self._add_rows(slots[moved], coefficients[moved])
         self._label_sum += float(coefficients.sum())
         self._moved += float(np.abs(coefficients).sum())
         self._alpha[working_set] = after
         return n_pairs if len(moved) else 0
+
+    def _add_rows(self, slots, coefficients):
+        """Add multiples of cached rows to the products: each thread to a part of them."""
+
+        def add(part):
+            add_rows(self._blocks.slots, slots, coefficients, self._v, part.start, part.stop)
+
+        team = self._blocks.team
+        team.map(add, team.parts(len(self._v), PART))
 
     def _factors(self, signs):
         """By which rows and columns of the kernel matrix are multiplied in the subproblem."""
@@ -282,3 +308,12 @@ def _largest(values, n):
         return np.flatnonzero(values > 0) if n > 0 else np.empty(0, np.intp)
     largest = np.argpartition(-values, n)[:n]
     return largest[values[largest] > 0]
+
+
+def _keep_largest(values, which, n):
+    """Set all but the n largest of these values, none of them negative, to 0, in place."""
+    indices = np.flatnonzero(which)
+    largest = indices[_largest(values[indices], n)]
+    kept = values[largest]
+    values[indices] = 0
+    values[largest] = kept

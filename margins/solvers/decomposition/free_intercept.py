@@ -60,11 +60,14 @@ class FreeInterceptSolver(DecompositionSolver):
         inside = INSIDE * (high - low)
         return self._violations_after(state, min(max(0.0, low + inside), high - inside))
 
-    def _most_violating(self, violation, gradient, n):
-        """Half of them to be raised, half to be lowered; more of one if there are few of the other."""
+    def _sides(self, gradient):
+        """Those to be raised and those to be lowered."""
         rising = self._signs * gradient < 0
-        up = _largest(np.where(rising, violation, 0.0), n)
-        down = _largest(np.where(rising, 0.0, violation), n)
+        return rising, ~rising
+
+    def _most_violating(self, violation, sides, n):
+        """Half of them to be raised, half to be lowered; more of one if there are few of the other."""
+        up, down = (_largest(np.where(side, violation, 0.0), n) for side in sides)
         n_up = max(n // 2, n - len(down))
         n_down = n - min(n_up, len(up))
         up, down = (

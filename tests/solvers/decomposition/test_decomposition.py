@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sample_problems import clouds
 from scipy import sparse
 from sklearn.datasets import load_digits
@@ -134,6 +134,35 @@ def test_classes_compute_a_row_at_most_once_and_prefer_those_of_others(monkeypat
         singly.append(made[-1].n_computed)
     assert len(made) == 11
     assert together <= min(len(X), 0.4 * sum(singly))
+
+
+@pytest.mark.parametrize("penalize_intercept", [True, False])
+def test_few_rows_are_computed_for_a_working_set_after_the_first_class(monkeypatch, penalize_intercept):
+    computed, start, cache = [], DecompositionSolver.start, RowBlocks._cache
+    monkeypatch.setattr(
+        DecompositionSolver, "start", lambda self, run: (computed.append([]), start(self, run))[1]
+    )
+    monkeypatch.setattr(
+        RowBlocks,
+        "_cache",
+        lambda self, new, kept: (computed[-1].append(new), cache(self, new, kept))[1],
+    )
+    X, y = load_digits(return_X_y=True)
+    found = fit(X, y, loss="hinge", C=10, eps=1e-3, penalize_intercept=penalize_intercept)
+    assert found.converged_ and len(computed) == 10
+    assert max(map(len, computed[0])) > 64
+    assert max(len(rows) for rows_of_class in computed[1:] for rows in rows_of_class) <= 64
+    n_computed = sum(len(rows) for rows_of_class in computed for rows in rows_of_class)
+    assert n_computed <= 2.5 * len(found.support_)
+
+
+def test_threads_of_one_problem_change_nothing(monkeypatch):
+    monkeypatch.setattr("margins.kernels.row_blocks.COLUMNS", 128)
+    monkeypatch.setattr("margins.solvers.decomposition.decomposition.PART", 64)
+    X, y = clouds(2, m=900)
+    one, two = (fit(X, y, loss="hinge", C=10, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert two.certificates_[0] == one.certificates_[0]
+    assert_array_equal(two.dual_coef_, one.dual_coef_)
 
 
 def test_rounding_of_single_precision_never_reaches_a_certificate():

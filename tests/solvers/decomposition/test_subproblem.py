@@ -94,5 +94,7 @@ def test_rows_are_added_whatever_their_number(n):
     slots = rng.integers(-4, 5, size=(12, 5000)).astype(F)
     where = rng.permutation(12)[:n].astype(np.int32)
     coefficients, v = rng.integers(-4, 5, size=n).astype(float), np.ones(5000)
-    add_rows(slots, where, coefficients, v)
+    add_rows(slots, where, coefficients, v, 0, 4100)
+    assert_array_equal(v[4100:], 1)
+    add_rows(slots, where, coefficients, v, 4100, 5000)
     assert_array_equal(v, 1 + coefficients @ slots[where])
