@@ -77,6 +77,7 @@ def test_plugin_runs():
     assert plugin.certificates_[0].fraction >= 0.95
 
 
+@pytest.mark.slow  # .ci/run does the same
 def test_package_passes_with_its_own_configuration(tmp_path):
     lines = checker(
         "mypy", f"--config-file={ROOT / 'pyproject.toml'}", str(ROOT / "margins"), folder=tmp_path

@@ -30,11 +30,12 @@ import numpy as np
 from margins.data.binary_data import array_of_each
 from margins.linalg.time_limits import time_is_over
 from margins.solvers.base import EpochReport, Solver
+from margins.solvers.certification import bounds_of
 from margins.solvers.decomposition._optimality import gradient_of, violations_of
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
 from margins.tuning import TUNING
 
-# Products beyond the margin by this much cannot count, also if the certificate rescales them.
+# Products beyond the margin by this much do not count, unless the certificate is of a small multiple.
 CLEARANCE = 0.1
 # Of kernel values, squared norms and penalties: their products stay within single precision.
 MAX_SINGLE = 1e15
@@ -128,6 +129,8 @@ class DecompositionSolver(Solver):
             is_exhausted = self._is_stalled(gap)
             self.sums_are_fresh = gap <= required or is_exhausted
         self._give(run, self._proven_sums(counts) if self.sums_are_fresh else self._v)
+        if self.sums_are_fresh and not self._has_clearance(run):
+            self._sum_all(run)
         return EpochReport(
             max(n_changed, 1),
             n_accesses,
@@ -147,9 +150,18 @@ class DecompositionSolver(Solver):
         """See `Solver.make_exact`."""
         if not self.sums_are_fresh:
             # The certificate of an unproven fit may be of any multiple, so every product may count.
-            self._sum(np.ones(len(self._alpha), bool))
-            self._give(run, self._v)
+            self._sum_all(run)
             self.sums_are_fresh = True
+
+    def _has_clearance(self, run):
+        """True if products beyond the clearance do not count in the multiple that is certified."""
+        bounds, _ = bounds_of(run.weights, run.weights, run.data, run.loss, run.theta)
+        return bounds.primal_scale * (1 + CLEARANCE) >= 1
+
+    def _sum_all(self, run):
+        """Compute all products again, in double precision."""
+        self._sum(np.ones(len(self._alpha), bool))
+        self._give(run, self._v)
 
     def _intercept(self):
         """The intercept of the current products."""
