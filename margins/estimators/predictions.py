@@ -1,0 +1,151 @@
+"""Predictions of classifiers, also of samples that are not in memory: dask collections and chunks."""
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from margins.data.chunks import Chunks, is_dask, is_in_parts
+from margins.data.validation import validate_points
+from margins.estimators._typed import ClassifierMixin
+from margins.estimators.multiclass import positive_codes
+from margins.kernels import LINEAR
+from margins.partitions.sources import dask_parts
+
+
+def by_blocks(X, function, dtype, n_columns=None):
+    """A function of rows, applied lazily to the parts of a dask collection: dask array.
+
+    Parameters
+    ----------
+    X : array or data frame of dask
+    function : callable
+        Of a part of X; returns an array of as many rows.
+    dtype : dtype
+        Of its results.
+    n_columns : int, optional
+        How many columns they have; None: one dimension.
+    """
+    import dask
+    import dask.array as da
+
+    lengths = [math.nan] * X.npartitions
+    if hasattr(X, "chunks"):
+        X = X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
+        lengths = X.chunks[0]
+    columns = () if n_columns is None else (n_columns,)
+
+    def of_part(part):
+        if part.shape[0] == 0:
+            return np.empty((0, *columns), dtype)
+        return function(part)
+
+    applied = dask.delayed(of_part, pure=False, traverse=False)
+    parts = [
+        da.from_delayed(applied(part), (length, *columns), dtype=dtype)
+        for part, length in zip(np.ravel(X.to_delayed()), lengths, strict=True)
+    ]
+    return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def accuracy_of(estimator, X, y, sample_weight):
+    """The accuracy on a dask collection or on chunks: float."""
+    if isinstance(X, Chunks):
+        for parameter, given in (("y", y), ("sample_weight", sample_weight)):
+            if given is not None:
+                raise ValueError(
+                    f"{parameter} of {estimator._display_name('score')} must be None if X is Chunks, "
+                    f"which hold the labels and weights. Got {type(given).__name__}."
+                )
+        sums = [_right(estimator, *X[index]) for index in range(len(X))]
+    else:
+        import dask
+
+        parts = dask_parts("score", X, y, sample_weight)
+        right = dask.delayed(_right, pure=False, traverse=False)
+        sums = dask.compute(*[right(estimator, *part) for part in parts])
+    right, total = np.sum(sums, axis=0)
+    return float(right / total)
+
+
+def _right(estimator, X, y, weight=None):
+    """The weight of the samples that are classified correctly, and that of all."""
+    if X.shape[0] == 0:
+        return 0.0, 0.0
+    is_right = estimator.predict(X) == np.asarray(y).ravel()
+    weight = np.ones(len(is_right)) if weight is None else np.asarray(weight, dtype=np.float64).ravel()
+    return float(weight @ is_right), float(weight.sum())
+
+
+class PredictionsMixin(ClassifierMixin):
+    """Scores, classes and accuracies of a fitted classifier."""
+
+    def decision_function(self, X: Any) -> Any:
+        """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, or array or data frame of dask, shape (n_samples, n_features)
+            With ``kernel="precomputed"``: K(x, training sample), shape (n_samples, n_training_samples).
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Of a dask collection an array of dask, not computed yet.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            n_columns = len(positive_codes(len(self.classes_)))
+            columns = n_columns if n_columns > 1 else None
+            return by_blocks(X, self.decision_function, np.float64, columns)
+        scores = self._scores(validate_points(self, X))
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _scores(self, X):
+        """The scores of validated X: ndarray of float64, shape (n_samples, n_problems)."""
+        if self.kernel_ == LINEAR:
+            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = np.empty((X.shape[0], len(self.intercept_)))
+        for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):
+            scores[batch] = products.T @ self.dual_coef_.T + self.intercept_
+        return scores
+
+    def predict(self, X: Any) -> Any:
+        """The class with the largest score; for two classes, the second if its score is positive.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, or array or data frame of dask, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            Of a dask collection an array of dask, not computed yet.
+        """
+        if is_dask(X):
+            check_is_fitted(self)
+            return by_blocks(X, self.predict, self.classes_.dtype)
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy: the share of the samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, array or data frame of dask, or Chunks
+        y : array-like, or array or series of dask, shape (n_samples,)
+            None with chunks, which hold the labels.
+        sample_weight : like y, optional
+
+        Returns
+        -------
+        float
+            Computed at once, also of dask collections.
+        """
+        if not is_in_parts(X):
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        return accuracy_of(self, X, y, sample_weight)

@@ -1,0 +1,112 @@
+"""Runs of rules over samples in partitions: a full pass streams them, active sets are in memory.
+
+A full epoch reads the partitions one after the other, in a random order, and processes the samples of
+each in a random order. Rows of samples that enter the first active set are copied, as far as there is
+room. The nested active sets are then processed over the copies alone.
+
+What the rules prove holds for any order of the samples, and so do the certificates, whose sums read the
+partitions once more.
+
+**Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
+"""
+
+import numpy as np
+
+from margins._activeset import ActiveSets
+from margins.data.permutations import generator_of, mix
+from margins.linalg.time_limits import check_time
+from margins.partitions.streamed import ActiveRows
+from margins.solvers.base import EpochReport, RulesSolver, Solver
+from margins.solvers.driver import Run
+
+
+class PartOrders:
+    """The orders in which a run processes partitions, and the samples of each.
+
+    Parameters
+    ----------
+    parts : list of margins.partitions.streamed.Part
+    seed : int
+    shuffle : {"epochs", "once", "never"}
+        When the order is permuted.
+    """
+
+    n_held_out = 0
+
+    def __init__(self, parts, seed, shuffle):
+        if shuffle not in ("epochs", "once", "never"):
+            raise ValueError(
+                f"shuffle of samples in partitions must be 'epochs', 'once' or 'never'. Got {shuffle!r}."
+            )
+        self._parts, self._seed, self._shuffle = parts, seed, shuffle
+        self._generator = generator_of(seed)
+
+    def next(self):
+        """The order of the next full epoch: yields (Part, ndarray of int32), one for each partition."""
+        if self._shuffle == "once":
+            self._generator = generator_of(self._seed)
+        indices = np.arange(len(self._parts), dtype=np.int32)
+        if self._shuffle != "never":
+            mix(self._generator, indices)
+        for index in indices:
+            part = self._parts[index]
+            order = np.arange(part.begin, part.end, dtype=np.int32)
+            if self._shuffle != "never":
+                mix(self._generator, order)
+            yield part, order
+
+
+class StreamedRulesSolver(Solver):
+    """The rules of a perceptron over samples in partitions, with nested active sets in memory.
+
+    Parameters
+    ----------
+    solver : margins.solvers.base.RulesSolver
+        The same for samples in memory.
+    """
+
+    def __init__(self, solver):
+        self.rules, self.full_pass_rules = solver.rules, solver.full_pass_rules
+        self.levels, self.name, self.decays = solver.levels, solver.name, solver.decays
+        self._sets = None
+
+    def epoch(self, run):
+        if self._sets is None:
+            self._sets = ActiveSets(self.levels, len(run.data))
+        sets, rows = self._sets, run.data.rows
+        before, n_changed, n_rejected, n_unmoved = sets.n_accesses, 0, 0, 0
+        active = ActiveRows(rows.X) if self.levels else None
+        for part, order in run.orders.next():
+            check_time()
+            with rows.reading(part) as matrix:
+                n_changed += sets.full_pass(
+                    run.data, run.weights, self.rules, order, self.full_pass_rules, run.averaging
+                )
+                n_rejected += sets.n_rejected
+                n_unmoved += sets.n_unmoved
+                if active is not None:
+                    active.add(matrix, part, sets.kept)
+                del matrix
+        if n_changed and active:
+            with rows.holding(active):
+                members = active.numbers()
+                sets.nested_passes(run.data, run.weights, self.rules, run.averaging, members)
+        return EpochReport(n_changed, sets.n_accesses - before, n_rejected, n_unmoved=n_unmoved)
+
+
+class StreamedRun(Run):
+    """A run over `StreamedRows`; parameters are those of `margins.solvers.driver.Run`."""
+
+    def __init__(self, data, loss, seed, options, watch=None, features=None):
+        super().__init__(data, loss, seed, options, watch, features)
+        self.orders = PartOrders(data.rows.X.parts, seed, options.shuffle)
+
+    def begin_phase(self, phase):
+        """See `margins.solvers.driver.Run.begin_phase`."""
+        solver = phase.make_solver()
+        if type(solver) is not RulesSolver:
+            raise ValueError(
+                "Samples in partitions must be processed by rules and active sets. "
+                f"Got {solver!r}, which needs all samples in memory. Allowed: X in memory."
+            )
+        return super().begin_phase(phase._replace(solver=StreamedRulesSolver(solver)))
