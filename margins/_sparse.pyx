@@ -181,10 +181,7 @@ cdef class Rows:
         return result
 
     def parts(self):
-        """Ranges [begin, end) of rows that are in memory together, one after the other: of a matrix, one.
-
-        Rows of a range may be read until the next one is asked for.
-        """
+        """Ranges [begin, end) of rows, in order, each in memory until the next is computed: of a matrix, one."""
         return ((0, self.n_rows),)
 
     def sqnorms(self):

@@ -135,8 +135,8 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         raise NotImplementedError(f"{type(self).__name__} must define _thresholds().")
 
     def _why_not_in_partitions(self):
-        if self.averaging in VOTING:
-            return "averaging", f"none of {VOTING}, which need rows of mistakes,", self.averaging
+        if self.averaging in (*VOTING, "pocket"):  # rows of mistakes, and of all samples, at any time
+            return "averaging", "'last', 'longest' or 'averaged'", self.averaging
         return super()._why_not_in_partitions()
 
     @property

@@ -1,8 +1,8 @@
 """Runs of rules over samples in partitions: a full pass streams them, active sets are in memory.
 
 A full epoch reads the partitions one after the other, in a random order, and processes the samples of
-each in a random order. Rows of samples that enter the first active set are copied, as far as there is
-room. The nested active sets are then processed over the copies alone.
+each in a random order. Rows of samples that enter the first active set are copied, up to a limit in
+bytes. The nested active sets are then processed over the copies alone.
 
 What the rules prove holds for any order of the samples, and so do the certificates, whose sums read the
 partitions once more.
@@ -16,8 +16,12 @@ from margins._activeset import ActiveSets
 from margins.data.permutations import generator_of, mix
 from margins.linalg.time_limits import check_time
 from margins.partitions.streamed import ActiveRows
+from margins.rules import Average, LongestSurvivor, SuffixAverage
 from margins.solvers.base import EpochReport, RulesSolver, Solver
 from margins.solvers.driver import Run
+
+# They read no row but the one that is processed.
+AVERAGINGS = (Average, SuffixAverage, LongestSurvivor)
 
 
 class PartOrders:
@@ -109,4 +113,11 @@ class StreamedRun(Run):
                 "Samples in partitions must be processed by rules and active sets. "
                 f"Got {solver!r}, which needs all samples in memory. Allowed: X in memory."
             )
-        return super().begin_phase(phase._replace(solver=StreamedRulesSolver(solver)))
+        result = super().begin_phase(phase._replace(solver=StreamedRulesSolver(solver)))
+        if self.averaging is not None and type(self.averaging) not in AVERAGINGS:
+            raise ValueError(
+                "Samples in partitions must be averaged over by one of "
+                f"{', '.join(kind.__name__ for kind in AVERAGINGS)}. Got {self.averaging!r}, which may "
+                "read any sample. Allowed: X in memory."
+            )
+        return result

@@ -2,7 +2,7 @@
 
 The first reading, `scan`, keeps of every sample what a run needs all the time: its class, its weight and
 |x_k|^2. `StreamedMatrix` then takes the place of X, and `StreamedRows` that of the rows of X: whatever
-reads all rows asks for one partition after the other. Rows of an active set are copied (`ActiveRows`).
+reads all rows reads one partition after the other. Rows of an active set are copied (`ActiveRows`).
 """
 
 from contextlib import contextmanager
@@ -196,7 +196,7 @@ class StreamedRows(HeldRows):
 
 
 class ActiveRows:
-    """Copies of the rows of an active set, as many as fit; later ones are left out.
+    """Copies of rows of an active set, up to a limit in bytes; later ones are left out.
 
     Parameters
     ----------
@@ -212,9 +212,9 @@ class ActiveRows:
         # Pages of memory that are never written cost nothing.
         if self._is_sparse:
             columns = np.int32 if d <= np.iinfo(np.int32).max else np.int64
-            room = max_bytes // (itemsize + np.dtype(columns).itemsize)
-            room = min(room, storage.n_stored, np.iinfo(np.int32).max)
-            self._values, self._columns = np.empty(room, storage.dtype), np.empty(room, columns)
+            n = max_bytes // (itemsize + np.dtype(columns).itemsize)
+            n = min(n, storage.n_stored, np.iinfo(np.int32).max)
+            self._values, self._columns = np.empty(n, storage.dtype), np.empty(n, columns)
         else:
             self._values = np.empty((min(max_bytes // (itemsize * d), X.shape[0]), d), storage.dtype)
 
@@ -226,7 +226,7 @@ class ActiveRows:
         return np.concatenate(self._numbers) if self._numbers else np.zeros(0, np.int32)
 
     def add(self, matrix, part, numbers):
-        """Copy rows of a partition, as far as there is room.
+        """Copy rows of a partition, up to the limit.
 
         Parameters
         ----------
@@ -243,9 +243,9 @@ class ActiveRows:
         self._n += n
 
     def _add_dense(self, matrix, places):
-        room = self._values[self._n :][: len(places)]
-        room[:] = matrix[places[: len(room)]]
-        return len(room)
+        free = self._values[self._n :][: len(places)]
+        free[:] = matrix[places[: len(free)]]
+        return len(free)
 
     def _add_sparse(self, matrix, places):
         copied = matrix[places]
