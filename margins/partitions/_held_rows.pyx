@@ -7,9 +7,6 @@ one that is held: memory-safe, but only those that are held may be processed.
 
 import numpy as np
 
-from margins._sparse cimport Rows
-
-
 cdef class HeldRows(Rows):
     """Rows of which none is held at first.
 
@@ -19,10 +16,6 @@ cdef class HeldRows(Rows):
     n_stored : int
         How many numbers all of them store.
     """
-
-    cdef object _numbers   # those of the rows that are held; None: there are none
-    cdef object _zeros     # a zero row
-    cdef dict _tables      # where each row is, in arrays of all rows: by name
 
     def __init__(self, Py_ssize_t n_rows, Py_ssize_t n_features, Py_ssize_t n_stored):
         self._zeros, self._tables, self._numbers = np.zeros(n_features), {}, None

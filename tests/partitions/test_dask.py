@@ -205,6 +205,14 @@ def test_samples_stay_where_a_cluster_has_loaded_them(loss, cluster):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+def test_partitions_of_a_cluster_are_sent_to_the_client_one_at_a_time(cluster):
+    X, y, lazy_X, lazy_y = collections(m=900)
+    expected = margins.get("pdm")(random_state=0).fit(chunks_of(X, y, 3))
+    for lazy in ((lazy_X, lazy_y), (lazy_X.persist(), lazy_y.persist()), (lazy_X, y)):
+        found = margins.get("pdm")(random_state=0).fit(*lazy)
+        assert (found.coef_ == expected.coef_).all() and found.certificates_ == expected.certificates_
+
+
 def test_a_cluster_fits_many_features(cluster):
     X, y = sparse_problem(d=20_000)
     assert 8 * X.shape[1] > executors.SCATTERED_BYTES

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from algorithm_groups import NOISE_TOLERANT, SEPARATING, STOPPING
 from partitioned_problems import chunks_of, problem, sparse_problem
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
@@ -31,6 +32,7 @@ NOT_STREAMED = {
 OTHERS = {"auto", "voted-perceptron", "pocket"}
 NAMES = [name for name in margins.available() if name not in NOT_STREAMED | OTHERS]
 PROVING = [name for name in STOPPING if name in NAMES]
+IN_ORDER = ["perceptron", "pam", "paum", "alpha-bound", "averaged-perceptron", "longest-survivor"]
 LEVELS = ["pdm", "mpu", "mpcs", "mpvs", "margitron"]
 
 
@@ -87,9 +89,7 @@ def test_certificates_hold_on_all_samples(name):
     assert classifier.n_accesses_ >= 600 * classifier.n_iter_
 
 
-@pytest.mark.parametrize(
-    "name", ["perceptron", "pam", "paum", "averaged-perceptron", "longest-survivor", "alpha-bound"]
-)
+@pytest.mark.parametrize("name", IN_ORDER)
 @pytest.mark.parametrize("n_chunks", [1, 3, 64])
 @quiet
 def test_in_the_order_of_the_samples_partitions_change_nothing(name, n_chunks):
@@ -121,13 +121,11 @@ def test_storage_loss_and_weights(storage, loss):
     X = X if "csr" in storage else X.toarray()
     chunks = chunks_of(X, y, 5, weight)
     if storage == "mixed":
-        chunks.parts[1] = (
-            np.asfortranarray(chunks.parts[1][0].astype(np.float32)),
-            *chunks.parts[1][1:],
-        )
         X[60:120] = X[60:120].astype(np.float32)
-        first = chunks.parts[2]
-        chunks.parts[2] = (sparse_of(first[0]), *first[1:])
+        _, *labels = chunks.parts[1]
+        chunks.parts[1] = (np.asfortranarray(X[60:120].astype(np.float32)), *labels)
+        rows, *labels = chunks.parts[2]
+        chunks.parts[2] = (sparse.csr_matrix(rows), *labels)
     balanced = 300 / (2 * np.bincount((y > 0).astype(int), weights=weight)) * weight.mean()
     for class_weight, factors in ((None, (1, 1)), ({-1: 2, 1: 0.5}, (2, 0.5)), ("balanced", balanced)):
         classifier = estimator("mpu", loss=loss, class_weight=class_weight, max_iter=1000, eps=0.02)
@@ -138,12 +136,6 @@ def test_storage_loss_and_weights(storage, loss):
         assert (classifier.dual_coef_[0, ~kept] == 0).all()
         classifier.dual_coef_ = classifier.dual_coef_[:, kept]
         assert_proven(classifier, X[kept], y[kept], total[kept])
-
-
-def sparse_of(X):
-    from scipy import sparse
-
-    return sparse.csr_matrix(X)
 
 
 def test_updates_are_bounded_by_the_theorems():
@@ -273,7 +265,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
     assert not hasattr(classifier, "classes_") and not hasattr(classifier, "coef_")
 
 
-def test_progress_and_streams_go_on_as_after_a_fit_in_memory(capsys):
+def test_progress_is_reported_and_a_stream_continues_from_the_model(capsys):
     X, y = problem(m=400)
     classifier = estimator("pdm", eps=0.05, verbose=1).fit(chunks_of(X, y, 3))
     lines = capsys.readouterr().out.splitlines()
