@@ -25,8 +25,8 @@ class Part(NamedTuple):
 
     Attributes
     ----------
-    index : int
-        Of the partition.
+    partition : int
+        Its index.
     n_rows : int
         Rows that it has.
     begin, end : int
@@ -35,7 +35,7 @@ class Part(NamedTuple):
         Which rows they are; None: all.
     """
 
-    index: int
+    partition: int
     n_rows: int
     begin: int
     end: int
@@ -112,7 +112,7 @@ class StreamedMatrix:
             if len(places) > 0:
                 places = places if part.places is None else part.places[places]
                 end = begin + len(places)
-                parts.append(Part(part.index, part.n_rows, begin, end, places))
+                parts.append(Part(part.partition, part.n_rows, begin, end, places))
                 begin = end
         sqnorms = self._sqnorms[kept]
         return StreamedMatrix(self._executor, self._name, parts, sqnorms, self.shape[1], self.storage)
@@ -128,8 +128,8 @@ class StreamedMatrix:
     @contextmanager
     def read(self, part):
         """A context with the matrix of a partition."""
-        name = f"X of chunk {part.index} of {self._name}"
-        X = self._executor.read(part.index, self._name, rows_only=True)[0]
+        name = f"X of chunk {part.partition} of {self._name}"
+        X = self._executor.read(part.partition, self._name, rows_only=True)[0]
         try:
             X = read_matrix(X, name, self.shape[1])
             if X.shape[0] != part.n_rows:
@@ -140,7 +140,7 @@ class StreamedMatrix:
             yield X
         finally:
             del X
-            self._executor.release(part.index)
+            self._executor.release(part.partition)
 
 
 class StreamedRows(HeldRows):
