@@ -9,7 +9,7 @@ proven gaps.
 
 map         a memory map of `--copies` copies in a temporary folder, fitted by a process of its own:
             passes, seconds, and the peak of its resident memory, pages of the map included
-rules       the same of at most 4 copies, by algorithms of rules: also epochs, and accesses of each sample,
+rules       the same of at most 4 copies, by algorithms of rules: also epochs, and accesses of a sample,
             most of them in active sets
 threads     an array in memory by dask's threads, and directly: seconds by the clock and of the processor
 partitions  1 to 64 partitions: objectives and gaps

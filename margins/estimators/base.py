@@ -28,6 +28,7 @@ from margins.estimators._typed import BaseEstimator
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
+from margins.estimators.exclusive import restored_on_error as restored_on_error
 from margins.estimators.exportable import ExportMixin
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
@@ -393,23 +394,3 @@ class BaseMarginClassifier(
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 text = not_converged(self, run, which)
                 warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES + self._frames)
-
-
-class restored_on_error:
-    """A context that restores the attributes of an estimator if its body raises an error.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-    """
-
-    def __init__(self, estimator):
-        self._attributes, self._before = vars(estimator), vars(estimator).copy()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if kind is not None:
-            self._attributes.clear()
-            self._attributes.update(self._before)

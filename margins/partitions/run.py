@@ -79,7 +79,8 @@ class StreamedRulesSolver(Solver):
             self._sets = ActiveSets(self.levels, len(run.data))
         sets, rows = self._sets, run.data.rows
         before, n_changed, n_rejected, n_unmoved = sets.n_accesses, 0, 0, 0
-        active = ActiveRows(rows.X) if self.levels else None
+        active = run.active_rows
+        active.clear()
         for part, order in run.orders.next():
             check_time()
             with rows.reading(part) as matrix:
@@ -88,10 +89,9 @@ class StreamedRulesSolver(Solver):
                 )
                 n_rejected += sets.n_rejected
                 n_unmoved += sets.n_unmoved
-                if active is not None:
-                    active.add(matrix, part, sets.kept)
+                active.add(matrix, part, sets.kept)
                 del matrix
-        if n_changed and active:
+        if n_changed and len(active) > 0:
             with rows.holding(active):
                 members = active.numbers()
                 sets.nested_passes(run.data, run.weights, self.rules, run.averaging, members)
@@ -99,10 +99,17 @@ class StreamedRulesSolver(Solver):
 
 
 class StreamedRun(Run):
-    """A run over `StreamedRows`; parameters are those of `margins.solvers.driver.Run`."""
+    """A run over `StreamedRows`; parameters are those of `margins.solvers.driver.Run`.
+
+    Attributes
+    ----------
+    active_rows : ActiveRows
+        Copies of the rows of the first active set.
+    """
 
     def __init__(self, data, loss, seed, options, watch=None, features=None):
         super().__init__(data, loss, seed, options, watch, features)
+        self.active_rows = ActiveRows(data.rows.X)
         self.orders = PartOrders(data.rows.X.parts, seed, options.shuffle)
 
     def begin_phase(self, phase):

@@ -208,7 +208,7 @@ class ActiveRows:
         storage, d = X.storage, X.shape[1]
         itemsize = storage.dtype.itemsize
         self._n_features, self._is_sparse = d, storage.is_sparse
-        self._numbers, self._starts, self._n, self._n_stored = [], [np.zeros(1, np.int32)], 0, 0
+        self.clear()
         # Pages of memory that are never written cost nothing.
         if self._is_sparse:
             columns = np.int32 if d <= np.iinfo(np.int32).max else np.int64
@@ -217,6 +217,10 @@ class ActiveRows:
             self._values, self._columns = np.empty(n, storage.dtype), np.empty(n, columns)
         else:
             self._values = np.empty((min(max_bytes // (itemsize * d), X.shape[0]), d), storage.dtype)
+
+    def clear(self):
+        """Remove all copies; the memory stays, because to get it again takes longer than to fill it."""
+        self._numbers, self._starts, self._n, self._n_stored = [], [np.zeros(1, np.int32)], 0, 0
 
     def __len__(self):
         return self._n
@@ -244,7 +248,11 @@ class ActiveRows:
 
     def _add_dense(self, matrix, places):
         free = self._values[self._n :][: len(places)]
-        free[:] = matrix[places[: len(free)]]
+        places = places[: len(free)]
+        if matrix.dtype == free.dtype:
+            np.take(matrix, places, axis=0, out=free, mode="clip")  # "raise" would copy them twice
+        else:
+            free[:] = matrix[places]
         return len(free)
 
     def _add_sparse(self, matrix, places):
