@@ -1,4 +1,4 @@
-"""What surrounds the training of one estimator: one thread at a time, and its attributes restored on errors.
+"""What surrounds the training of an estimator: one thread at a time, attributes restored on errors.
 
 Compiled loops release the GIL and write to the state of a fit, so two of them in one estimator would
 write to the same memory. No lock is held: nothing blocks, and a forked process inherits none.

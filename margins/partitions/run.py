@@ -15,7 +15,6 @@ import numpy as np
 from margins._activeset import ActiveSets
 from margins.data.permutations import generator_of, mix
 from margins.linalg.time_limits import check_time
-from margins.partitions.streamed import ActiveRows
 from margins.rules import Average, LongestSurvivor, SuffixAverage
 from margins.solvers.base import EpochReport, RulesSolver, Solver
 from margins.solvers.driver import Run
@@ -79,7 +78,7 @@ class StreamedRulesSolver(Solver):
             self._sets = ActiveSets(self.levels, len(run.data))
         sets, rows = self._sets, run.data.rows
         before, n_changed, n_rejected, n_unmoved = sets.n_accesses, 0, 0, 0
-        active = run.active_rows
+        active = rows.copies
         active.clear()
         for part, order in run.orders.next():
             check_time()
@@ -92,24 +91,17 @@ class StreamedRulesSolver(Solver):
                 active.add(matrix, part, sets.kept)
                 del matrix
         if n_changed and len(active) > 0:
-            with rows.holding(active):
-                members = active.numbers()
+            members = active.numbers()
+            with rows.holding_copies():
                 sets.nested_passes(run.data, run.weights, self.rules, run.averaging, members)
         return EpochReport(n_changed, sets.n_accesses - before, n_rejected, n_unmoved=n_unmoved)
 
 
 class StreamedRun(Run):
-    """A run over `StreamedRows`; parameters are those of `margins.solvers.driver.Run`.
-
-    Attributes
-    ----------
-    active_rows : ActiveRows
-        Copies of the rows of the first active set.
-    """
+    """A run over `StreamedRows`; parameters are those of `margins.solvers.driver.Run`."""
 
     def __init__(self, data, loss, seed, options, watch=None, features=None):
         super().__init__(data, loss, seed, options, watch, features)
-        self.active_rows = ActiveRows(data.rows.X)
         self.orders = PartOrders(data.rows.X.parts, seed, options.shuffle)
 
     def begin_phase(self, phase):

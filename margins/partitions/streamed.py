@@ -146,6 +146,8 @@ class StreamedMatrix:
 class StreamedRows(HeldRows):
     """The rows of samples in partitions; those of one partition, or copies of some rows, are held.
 
+    One run at a time reads them.
+
     Parameters
     ----------
     X : StreamedMatrix
@@ -154,11 +156,13 @@ class StreamedRows(HeldRows):
     ----------
     X
         As given.
+    copies : ActiveRows
+        Of the rows of an active set.
     """
 
     def __init__(self, X):
         super().__init__(*X.shape, X.storage.n_stored)
-        self.X = X
+        self.X, self.copies = X, ActiveRows(X)
 
     def sqnorms(self):
         """See `Rows.sqnorms`; of the first reading."""
@@ -180,10 +184,10 @@ class StreamedRows(HeldRows):
                 del matrix
 
     @contextmanager
-    def holding(self, copies):
-        """A context in which `ActiveRows` are held."""
+    def holding_copies(self):
+        """A context in which the copies are held."""
         try:
-            self.hold(copies.rows(), copies.numbers())
+            self.hold(self.copies.rows(), self.copies.numbers())
             yield
         finally:
             self.release()

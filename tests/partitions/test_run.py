@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 from margins import bounds
 from margins.data.chunks import Chunks
-from margins.partitions import run as runs
+from margins.partitions import streamed
 from margins.partitions.run import PartOrders
 from margins.partitions.streamed import ActiveRows, Part
 from margins.rules import Pocket
@@ -165,7 +165,7 @@ def test_an_active_set_beyond_the_limit_is_cut_and_the_proof_holds(name, monkeyp
             sizes.append(len(self))
             return super().rows()
 
-    monkeypatch.setattr(runs, "ActiveRows", functools.partial(Small, max_bytes=100 * 8 * 8))
+    monkeypatch.setattr(streamed, "ActiveRows", functools.partial(Small, max_bytes=100 * 8 * 8))
     classifier = estimator(name, eps=0.02, max_iter=1000).fit(chunks_of(X, y, 6))
     assert classifier.converged_ and classifier.certificates_[0].fraction >= 0.98
     assert max(sizes) == 100

@@ -75,12 +75,13 @@ def test_samples_of_weight_zero_are_left_out():
 @each_layout
 def test_copies_are_held_in_place_of_their_partitions(layout):
     streamed = scanned(ALL_LAYOUTS[layout](X)).X
-    rows, copies, v = streamed.rows(), ActiveRows(streamed), np.arange(1.0, 6.0)
+    rows, v = streamed.rows(), np.arange(1.0, 6.0)
+    copies = rows.copies
     for part in streamed.parts[::-1]:
         with rows.reading(part) as matrix:
             copies.add(matrix, part, np.array([part.end - 1, part.begin], np.int32))
     assert copies.numbers().tolist() == [39, 30, 29, 20, 19, 10, 9, 0]
-    with rows.holding(copies):
+    with rows.holding_copies():
         assert (dots(rows, v, copies.numbers()) == X[copies.numbers()] @ v).all()
     assert (dots(rows, v, range(40)) == 0).all()
 
@@ -115,7 +116,8 @@ def test_partitions_of_several_kinds_share_an_active_set():
 
     streamed = scan(Parts(), "fit").X
     assert streamed.storage.is_sparse and streamed.storage.dtype == np.float64
-    rows, copies, v = streamed.rows(), ActiveRows(streamed), np.arange(1.0, 6.0)
+    rows, v = streamed.rows(), np.arange(1.0, 6.0)
+    copies = rows.copies
     assert (rows.products(v) == X @ v).all()
     for part in streamed.parts:
         with rows.reading(part) as matrix:
