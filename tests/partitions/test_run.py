@@ -16,7 +16,7 @@ import margins
 from margins import bounds
 from margins.data.chunks import Chunks
 from margins.partitions import streamed
-from margins.partitions.run import PartOrders
+from margins.partitions.run import PartOrders, StreamedRun
 from margins.partitions.streamed import ActiveRows, Part
 from margins.rules import Pocket
 from margins.solvers.base import Phase, Solver
@@ -172,6 +172,29 @@ def test_an_active_set_beyond_the_limit_is_cut_and_the_proof_holds(name, monkeyp
     assert_proven(classifier, X, y)
 
 
+@quiet
+@pytest.mark.parametrize("name", LEVELS)
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "large C"])
+def test_certificates_that_would_not_prove_the_accuracy_are_left_out(name, loss, monkeypatch):
+    X, y = problem(m=900)
+    parameters = {"eps": 0.01, "max_iter": 40}
+    if loss == "hinge":
+        name, parameters = "mpu", parameters | {"loss": "hinge"}
+    if loss == "large C":
+        X += 0.5 * np.where(y == "a", 1, -1)[:, np.newaxis] * np.ones(8) / np.sqrt(8)
+        parameters |= {"C": 1e3}
+    found = estimator(name, **parameters).fit(chunks_of(X, y, 4))
+    monkeypatch.setattr(StreamedRun, "may_be_proven", lambda run: True)
+    always = estimator(name, **parameters).fit(chunks_of(X, y, 4))
+    assert (found.coef_ == always.coef_).all() and found.n_iter_ == always.n_iter_
+    assert found.certificates_[0].primal == always.certificates_[0].primal
+    curves = found.learning_curve_[0], always.learning_curve_[0]
+    assert [epoch.updates for epoch in curves[0]] == [epoch.updates for epoch in curves[1]]
+    assert curves[0][-1].certificate is not None
+    if found.n_iter_ > 2:
+        assert any(epoch.certificate is None for epoch in curves[0])
+
+
 def test_one_partition_is_in_memory_at_a_time():
     X, y = problem(m=800)
     parts, alive, most = np.array_split(np.arange(800), 8), [], []
@@ -192,7 +215,8 @@ def test_one_partition_is_in_memory_at_a_time():
         return read
 
     classifier = estimator("pdm", eps=0.05).fit(Chunks([reader(part) for part in parts]))
-    assert len(most) == 8 * (1 + 2 * classifier.n_iter_)
+    n_certified = sum(epoch.certificate is not None for epoch in classifier.learning_curve_[0])
+    assert len(most) == 8 * (1 + classifier.n_iter_ + n_certified)
     assert max(most) == 1 and n_alive() == 0
 
 
