@@ -37,6 +37,8 @@ LOSSES = ("squared_hinge", "hinge")
 TASKS = ("map", "rules", "threads", "partitions", "workers")
 # Name, loss, accuracy.
 RULES = (
+    ("auto", "squared_hinge", 0.05),
+    ("auto", "hinge", 0.05),
     ("pdm", "squared_hinge", 0.05),
     ("mpu", "squared_hinge", 0.05),
     ("mpu", "hinge", 0.05),

@@ -12,9 +12,10 @@ A subclass declares its parameters and yields phases; the rest of scikit-learn's
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from margins.data.binary_data import (
@@ -22,7 +23,9 @@ from margins.data.binary_data import (
     make_binary_data,
     rows_of,
 )
+from margins.data.chunks import Chunks
 from margins.data.samples import weigh
+from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import validate_samples
 from margins.estimators._typed import BaseEstimator
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
@@ -167,6 +170,10 @@ class BaseMarginClassifier(
         """
         raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
 
+    @overload
+    def fit(self, X: Chunks | LazyMatrix, y: Any = None, sample_weight: Any = None) -> Self: ...
+    @overload
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train, and compute certificates.

@@ -1,13 +1,15 @@
 """Predictions of classifiers, also of samples that are not in memory: dask collections and chunks."""
 
 import math
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_dask, is_in_parts
+from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import validate_points
 from margins.estimators._typed import ClassifierMixin
 from margins.estimators.multiclass import positive_codes
@@ -82,6 +84,10 @@ def _right(estimator, X, y, weight=None):
 class PredictionsMixin(ClassifierMixin):
     """Scores, classes and accuracies of a fitted classifier."""
 
+    @overload
+    def decision_function(self, X: LazyMatrix) -> Any: ...
+    @overload
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]: ...
     def decision_function(self, X: Any) -> Any:
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
 
@@ -112,6 +118,10 @@ class PredictionsMixin(ClassifierMixin):
             scores[batch] = products.T @ self.dual_coef_.T + self.intercept_
         return scores
 
+    @overload
+    def predict(self, X: LazyMatrix) -> Any: ...
+    @overload
+    def predict(self, X: MatrixLike) -> NDArray[Any]: ...
     def predict(self, X: Any) -> Any:
         """The class with the largest score; for two classes, the second if its score is positive.
 
