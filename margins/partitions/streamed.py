@@ -224,7 +224,8 @@ class ActiveRows:
 
     def clear(self):
         """Remove all copies; the memory stays, because to get it again takes longer than to fill it."""
-        self._numbers, self._starts, self._n, self._n_stored = [], [np.zeros(1, np.int32)], 0, 0
+        self._numbers, self._left_out, self._starts = [], [], [np.zeros(1, np.int32)]
+        self._n = self._n_stored = 0
 
     def __len__(self):
         return self._n
@@ -232,6 +233,10 @@ class ActiveRows:
     def numbers(self):
         """Their numbers among all rows, in the order in which they were added: ndarray of int32."""
         return np.concatenate(self._numbers) if self._numbers else np.zeros(0, np.int32)
+
+    def left_out(self):
+        """The numbers of rows that were beyond the limit: ndarray of int32."""
+        return np.concatenate(self._left_out) if self._left_out else np.zeros(0, np.int32)
 
     def add(self, matrix, part, numbers):
         """Copy rows of a partition, up to the limit.
@@ -248,6 +253,7 @@ class ActiveRows:
         places = places if part.places is None else part.places[places]
         n = self._add_sparse(matrix, places) if self._is_sparse else self._add_dense(matrix, places)
         self._numbers.append(numbers[:n])
+        self._left_out.append(numbers[n:])
         self._n += n
 
     def _add_dense(self, matrix, places):

@@ -170,6 +170,10 @@ def test_an_active_set_beyond_the_limit_is_cut_and_the_proof_holds(name, monkeyp
     assert classifier.converged_ and classifier.certificates_[0].fraction >= 0.98
     assert max(sizes) == 100
     assert_proven(classifier, X, y)
+    # Estimates save certificates, but never five in a row.
+    is_certified = [epoch.certificate is not None for epoch in classifier.learning_curve_[0]]
+    assert all(any(is_certified[k : k + 5]) for k in range(len(is_certified) - 4))
+    assert len(is_certified) < 4 or not all(is_certified)
 
 
 @quiet

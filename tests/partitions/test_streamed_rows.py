@@ -98,6 +98,7 @@ def test_copies_end_at_the_limit(kind):
     n = int(np.searchsorted(stored, 35 if kind is np.asarray else 7, side="right"))
     assert 0 < len(copies) == n < 40
     assert copies.numbers().tolist() == list(range(n))
+    assert copies.left_out().tolist() == list(range(n, 40))
     v = np.arange(1.0, 6.0)
     assert (copies.rows().products(v) == X[:n] @ v).all()
 
