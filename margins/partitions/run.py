@@ -20,12 +20,10 @@ from margins.rules import Average, LongestSurvivor, SuffixAverage
 from margins.solvers.base import EpochReport, RulesSolver, Solver
 from margins.solvers.certification import bounds_of
 from margins.solvers.driver import Run
+from margins.tuning import TUNING
 
 # They read no row but the one that is processed.
 AVERAGINGS = (Average, SuffixAverage, LongestSurvivor)
-
-# Of so many epochs one ends with a certificate, whatever an estimate of it is.
-EPOCHS_PER_CHECK = 5
 
 # A product w.y_k with which a sample has no loss, at any scale of w.
 WITHOUT_LOSS = 1e100
@@ -114,19 +112,20 @@ class StreamedRun(Run):
         super().__init__(data, loss, seed, options, watch, features)
         self.orders = PartOrders(data.rows.X.parts, seed, options.shuffle)
 
-    def may_be_proven(self):
+    def may_be_proven(self, tuning=TUNING.partitions):
         """False if the certificate, another reading of all partitions, would not prove the accuracy.
 
         It would not if the samples of the active set rule it out: all others can only add to the loss,
-        or reduce the margin. The loss of those that are not copied is estimated by the loss of those
-        that are, but every few epochs it is not relied on.
+        or reduce the margin. The loss of active samples that are not copied is estimated by that of the
+        others, with caution, and every few epochs not at all.
         """
         data, copies = self.data, self.data.rows.copies
         if self.eps is None or len(copies) == 0:
             return True
         hypothesis, numbers, left_out = self.hypothesis, copies.numbers(), copies.left_out()
-        if len(left_out) > 0 and self.n_epochs % EPOCHS_PER_CHECK == EPOCHS_PER_CHECK - 1:
+        if len(left_out) > 0 and (self.n_epochs + 1) % tuning.epochs_per_check == 0:
             return True
+        left_out = left_out[: int(tuning.estimated_share * len(left_out))]
         scores = copies.rows().products(hypothesis.weights) + data.sqrho * hypothesis.label_sum
         products = np.full(len(data), WITHOUT_LOSS)
         products[numbers] = data.signs[numbers] * scores
