@@ -11,6 +11,7 @@ cdef class ActiveSets(SampleLoop):
     cdef Membership* memberships
     cdef Py_ssize_t* passes
     cdef int32_t[:, ::1] members
+    cdef Py_ssize_t n_kept   # members of level 0 after the last full pass
     # Of the pass that is running: the level that it builds, 0 for the full pass; its loop.
     cdef Py_ssize_t level
     cdef epoch_t epoch_of_all, epoch_of_members

@@ -22,6 +22,25 @@ class ActiveSets:
     def n_rejected(self) -> int: ...
     @property
     def n_unmoved(self) -> int: ...
+    @property
+    def kept(self) -> NDArray[np.int32]: ...
+    def full_pass(
+        self,
+        data: BinaryData,
+        a: WeightVector,
+        rules: Rules,
+        order: NDArray[np.int32],
+        full_pass_rules: Rules | None = None,
+        averaging: Averaging | None = None,
+    ) -> int: ...
+    def nested_passes(
+        self,
+        data: BinaryData,
+        a: WeightVector,
+        rules: Rules,
+        averaging: Averaging | None = None,
+        members: NDArray[np.int32] | None = None,
+    ) -> None: ...
     def full_epoch(
         self,
         data: BinaryData,

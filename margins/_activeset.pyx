@@ -105,6 +105,17 @@ cdef class ActiveSets(SampleLoop):
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
+        cdef Py_ssize_t n_changed = self.full_pass(data, a, rules, order, full_pass_rules, averaging)
+        if n_changed and self.n_kept:
+            self.nested_passes(data, a, rules, averaging)
+        return n_changed
+
+    def full_pass(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
+                  const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None):
+        """The first part of `full_epoch`: process every sample of `order`, keeping the first active set.
+
+        Parameters, results and errors are those of `full_epoch`.
+        """
         cdef Tally tally
         if full_pass_rules is None:
             full_pass_rules = rules
@@ -119,18 +130,42 @@ cdef class ActiveSets(SampleLoop):
             )
         a.check_fit(data)
         self.epoch_of_all = _epoch_of(data, a, full_pass_rules)
-        self.epoch_of_members = _epoch_of(data, a, rules)
         self.begin(data, a, full_pass_rules, averaging)
         try:
             self.level = 0
             self.run(order, order.shape[0], &tally)
-            self.n_rejected, self.n_unmoved = tally.n_rejected, tally.n_unmoved
-            self.rules = rules
-            if tally.n_changed and self.n_levels:
-                self.process_active_sets(0, tally.n_kept)
         finally:
             self.end()
+        self.n_rejected, self.n_unmoved = tally.n_rejected, tally.n_unmoved
+        self.n_kept = tally.n_kept if self.n_levels else 0
         return tally.n_changed
+
+    @property
+    def kept(self):
+        """The first active set, as the last full pass has kept it: ndarray of int32."""
+        return np.array(self.members[0, :self.n_kept]) if self.n_kept else np.zeros(0, dtype=np.int32)
+
+    def nested_passes(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
+                      Averaging averaging=None, const int32_t[::1] members=None):
+        """The second part of `full_epoch`: the active sets, after a full pass.
+
+        Parameters
+        ----------
+        data, a, rules, averaging
+            As of `full_epoch`.
+        members : ndarray of int32, optional
+            The first active set, in its order. None: as the last full pass has kept it.
+        """
+        a.check_fit(data)
+        if members is not None:
+            self.n_kept = members.shape[0]
+            self.members[0, :self.n_kept] = members
+        self.epoch_of_members = _epoch_of(data, a, rules)
+        self.begin(data, a, rules, averaging)
+        try:
+            self.process_active_sets(0, self.n_kept)
+        finally:
+            self.end()
 
     cdef int process_active_sets(self, Py_ssize_t level, Py_ssize_t n) except -1:
         """Passes over the first n members of a level, and over the levels nested in it."""

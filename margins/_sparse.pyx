@@ -180,6 +180,10 @@ cdef class Rows:
         result.prefetch_step = self.prefetch_step
         return result
 
+    def parts(self):
+        """Ranges [begin, end) of rows, in order, each in memory until the next is computed: of a matrix, one."""
+        return ((0, self.n_rows),)
+
     def sqnorms(self):
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""
         result = np.empty(self.n_rows)
@@ -205,10 +209,11 @@ cdef class Rows:
         _check_length(self, v)
         result = np.empty(self.n_rows)
         cdef double[::1] out = result
-        cdef Py_ssize_t k
-        with nogil:
-            for k in range(self.n_rows):
-                out[k] = dot(self, k, &v[0])
+        cdef Py_ssize_t k, begin, end
+        for begin, end in self.parts():
+            with nogil:
+                for k in range(begin, end):
+                    out[k] = dot(self, k, &v[0])
         return result
 
     cdef bint is_missing(self, Py_ssize_t k) noexcept nogil:

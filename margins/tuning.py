@@ -170,6 +170,13 @@ class PartitionTuning:
         At first, it is smoothed less if smoothing causes more than this share of the required gap.
     kept_bytes : int
         Where Hessians are not stored, each process keeps at most so many bytes of free samples.
+    active_bytes : int
+        Of rows of an active set, at most so many bytes are copied.
+    estimated_share : float
+        Of active samples whose rows are not copied, this share is expected to have the loss of the
+        others;
+    epochs_per_check : int
+        but of so many epochs one ends with a certificate in any case.
     growth : float
         A smoothed loss is smoothed less by this factor.
     step_reduction : float
@@ -187,6 +194,9 @@ class PartitionTuning:
     subsample_steps: int = 100
     smoothing_share: float = 0.5
     kept_bytes: int = 1 << 28
+    active_bytes: int = 1 << 28
+    estimated_share: float = 0.9
+    epochs_per_check: int = 5
     growth: float = 2.0
     step_reduction: float = 0.5
     patience: int = 50

@@ -9,6 +9,8 @@ proven gaps.
 
 map         a memory map of `--copies` copies in a temporary folder, fitted by a process of its own:
             passes, seconds, and the peak of its resident memory, pages of the map included
+rules       the same of at most 4 copies, by algorithms of rules: also epochs, and accesses of a sample,
+            most of them in active sets
 threads     an array in memory by dask's threads, and directly: seconds by the clock and of the processor
 partitions  1 to 64 partitions: objectives and gaps
 workers     4 copies on a cluster of one and of two processes: seconds by the clock; of the processors,
@@ -32,7 +34,17 @@ import margins
 from margins.data.chunks import Chunks
 
 LOSSES = ("squared_hinge", "hinge")
-TASKS = ("map", "threads", "partitions", "workers")
+TASKS = ("map", "rules", "threads", "partitions", "workers")
+# Name, loss, accuracy.
+RULES = (
+    ("auto", "squared_hinge", 0.05),
+    ("auto", "hinge", 0.05),
+    ("pdm", "squared_hinge", 0.05),
+    ("mpu", "squared_hinge", 0.05),
+    ("mpu", "hinge", 0.05),
+    ("mpcs", "squared_hinge", 0.05),
+    ("mpvs", "squared_hinge", 0.05),
+)
 EPS = 1e-3
 ROWS = 1 << 16  # written at a time
 
@@ -92,6 +104,35 @@ def of_map(X, y, arguments):
             yield row
 
 
+def of_rules(X, y, arguments):
+    """Fits of a memory map by algorithms of rules: yields dict."""
+    copies = min(arguments.copies, 4)
+    with TemporaryDirectory(dir=arguments.folder) as folder:
+        write(folder, X, y, copies)
+        direct = {loss: outcome(classifier_of(loss, float(copies)).fit(X, y)) for loss in LOSSES}
+        for name, loss, eps in RULES:
+            options = {
+                "folder": folder,
+                "loss": loss,
+                "n_features": X.shape[1],
+                "name": name,
+                "eps": eps,
+            }
+            command = [sys.executable, __file__, "--child", json.dumps(options)]
+            row = json.loads(subprocess.check_output(command, text=True).splitlines()[-1])
+            yield row | {"name": name, "loss": loss, "eps": eps, "agrees": agree(row, direct[loss])}
+
+
+class CountedChunks(Chunks):
+    """Chunks that count how often one is read."""
+
+    n_read = 0
+
+    def __getitem__(self, index):
+        self.n_read += 1
+        return super().__getitem__(index)
+
+
 def write(folder, X, y, copies):
     """Write copies of the samples."""
     shape = copies * X.shape[0], X.shape[1]
@@ -104,13 +145,16 @@ def write(folder, X, y, copies):
     np.save(Path(folder) / "y.npy", np.tile(y, copies))
 
 
-def child(folder, loss, n_features):
+def child(folder, loss, n_features, name="auto", eps=EPS):
     """One fit of a memory map, in a process of its own: prints its outcome."""
     y = np.load(Path(folder) / "y.npy")
     X = np.memmap(Path(folder) / "X", dtype=np.float64, mode="r", shape=(len(y), n_features))
-    before = status("VmHWM")
-    clock, processor, classifier = seconds_of(lambda: classifier_of(loss).fit(Chunks.of_rows(X, y)))
+    before, chunks = status("VmHWM"), CountedChunks(Chunks.of_rows(X, y).parts)
+    given = {"C": 1.0, "eps": eps, "random_state": 0} | ({"loss": loss} if loss == "hinge" else {})
+    clock, processor, classifier = seconds_of(lambda: margins.get(name)(**given).fit(chunks))
     row = outcome(classifier) | {"seconds": clock, "processor seconds": processor}
+    row |= {"epochs": classifier.n_iter_, "accesses": classifier.n_accesses_ / len(y)}
+    row["passes"] = chunks.n_read / len(chunks)
     row |= {"megabytes": X.nbytes / 1e6, "read megabytes": row["passes"] * X.nbytes / 1e6}
     row |= {"resident megabytes": status("VmHWM") / 1e6, "before": before / 1e6}
     print(json.dumps(row))
@@ -255,6 +299,7 @@ def main(argv=None):
     X, y = samples(arguments.quick)
     functions = {
         "map": of_map,
+        "rules": of_rules,
         "threads": by_threads,
         "partitions": by_partitions,
         "workers": by_workers,

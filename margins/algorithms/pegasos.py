@@ -98,6 +98,9 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
                 )
         return C
 
+    # Samples are drawn independently of each other.
+    _streams_partitions = False
+
     def _options(self, rows):
         return super()._options(rows)._replace(shuffle="draws")
 

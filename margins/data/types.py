@@ -45,3 +45,9 @@ class Splitter(Protocol):
 # What cv may be, and a grid of parameters.
 Folds: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
 Grid: TypeAlias = Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]]
+
+
+class LazyMatrix(Protocol):
+    """An array or data frame of dask."""
+
+    def to_delayed(self) -> Any: ...

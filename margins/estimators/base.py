@@ -12,26 +12,26 @@ A subclass declares its parameters and yields phases; the rest of scikit-learn's
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
 
 from margins.data.binary_data import (
     augmented_sqnorms,
     make_binary_data,
     rows_of,
 )
+from margins.data.chunks import Chunks
 from margins.data.samples import weigh
-from margins.data.types import MatrixLike
-from margins.data.validation import validate_points, validate_samples
-from margins.estimators._typed import BaseEstimator, ClassifierMixin
+from margins.data.types import LazyMatrix, MatrixLike
+from margins.data.validation import validate_samples
+from margins.estimators._typed import BaseEstimator
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive
+from margins.estimators.exclusive import restored_on_error as restored_on_error
 from margins.estimators.exportable import ExportMixin
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
@@ -45,6 +45,8 @@ from margins.estimators.multiclass import (
 )
 from margins.estimators.names import Caller
 from margins.estimators.notebook import NotebookMixin
+from margins.estimators.partitioned import is_streamed, read_samples, why_not_streamed
+from margins.estimators.predictions import PredictionsMixin
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
@@ -62,6 +64,8 @@ from margins.parameters import (
     optional,
     parameter,
 )
+from margins.partitions.run import StreamedRun
+from margins.partitions.streamed import StreamedMatrix
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run, RunOptions
 
@@ -72,7 +76,7 @@ LARGEST_C = 1e100
 
 class BaseMarginClassifier(
     CallbackSupportMixin,
-    ClassifierMixin,
+    PredictionsMixin,
     FittedAttributes,
     ExportMixin,
     NotebookMixin,
@@ -170,18 +174,23 @@ class BaseMarginClassifier(
         """
         raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
 
+    @overload
+    def fit(self, X: Chunks | LazyMatrix, y: Any = None, sample_weight: Any = None) -> Self: ...
+    @overload
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
     @with_callbacks
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train, and compute certificates.
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (n_samples, n_features)
+        X : array-like, sparse matrix, array or data frame of dask, or Chunks, (n_samples, n_features)
             float32, float64 and CSR are used without a copy, in any memory layout; anything else is
-            converted.
-        y : array-like, shape (n_samples,)
-            Labels of any type, of at least two classes.
-        sample_weight : array-like of float, shape (n_samples,), optional
+            converted. Of samples that are not in memory together, `margins.data.chunks.Chunks` or those
+            of dask, one partition at a time is read: docs/larger_than_memory.md lists the algorithms.
+        y : array-like, or array or series of dask, shape (n_samples,)
+            Labels of any type, of at least two classes. None only with chunks, which hold them.
+        sample_weight : like y, optional
             Multiplies C of every sample. Samples of weight 0 are left out.
 
         Returns
@@ -191,7 +200,8 @@ class BaseMarginClassifier(
         Raises
         ------
         ValueError
-            If a parameter or the data are not allowed; before any training.
+            If a parameter or the data are not allowed; before any training, or, of chunks, when the one
+            that is not allowed is first read.
         RuntimeError
             If the estimator is in use by another thread.
         margins.rules.RuleError
@@ -209,8 +219,12 @@ class BaseMarginClassifier(
         return self
 
     def _fit(self, X, y, sample_weight):
+        is_in_parts = is_streamed(self, X)
         self._begin_fit()
-        X, y, codes = validate_samples(self, X, y)
+        if is_in_parts:
+            X, codes, sample_weight = read_samples(self, X, y, sample_weight)
+        else:
+            X, y, codes = validate_samples(self, X, y)
         samples = self._weigh(X, codes, sample_weight)
         self.kernel_ = kernel_of(self, samples.X)
         fit = Fit(self, X, y, sample_weight, samples)
@@ -221,46 +235,15 @@ class BaseMarginClassifier(
         fit.end()
         self._warn(runs)
 
+    # True: samples in partitions are fitted; of phases that consist of rules and active sets.
+    _streams_partitions = True
+
+    def _why_not_in_partitions(self):
+        """Why samples in partitions are not fitted: (parameter, allowed, got) or None."""
+        return why_not_streamed(self)
+
     def _begin_fit(self):
         """Keep what the fit continues from, before classes and features are those of its samples."""
-
-    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (n_samples, n_features)
-            With ``kernel="precomputed"``: K(x, training sample), shape (n_samples, n_training_samples).
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        scores = self._scores(validate_points(self, X))
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def _scores(self, X):
-        """The scores of validated X: ndarray of float64, shape (n_samples, n_problems)."""
-        if self.kernel_ == LINEAR:
-            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        scores = np.empty((X.shape[0], len(self.intercept_)))
-        for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):
-            scores[batch] = products.T @ self.dual_coef_.T + self.intercept_
-        return scores
-
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """The class with the largest score; for two classes, the second if its score is positive.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-        """
-        return labels_of_scores(self.decision_function(X), self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -353,7 +336,7 @@ class BaseMarginClassifier(
 
     def _rows(self, X):
         """The rows that a run accesses: of X, or of its kernel matrix."""
-        return self.kernel_.rows(X, self.cache_size)
+        return X.rows() if isinstance(X, StreamedMatrix) else self.kernel_.rows(X, self.cache_size)
 
     # Frames between `fit` and its caller, where warnings are placed.
     _frames = 0
@@ -386,14 +369,16 @@ class BaseMarginClassifier(
         loss = self._loss(self._penalties(samples.weight))
         options = self._options(rows)
         codes = positive_codes(len(self.classes_))
-        own_rows = None if is_linear else RowsOfThread(rows, lambda: self._rows(samples.X))
+        is_streamed = isinstance(samples.X, StreamedMatrix)
+        is_shared, make_run = is_linear and not is_streamed, StreamedRun if is_streamed else Run
+        own_rows = None if is_shared else RowsOfThread(rows, lambda: self._rows(samples.X))
 
         def make(index, seed):
             positive = samples.codes == codes[index]
-            rows_of_run = rows if is_linear else own_rows.get()
+            rows_of_run = rows if is_shared else own_rows.get()
             options_of_run = self._naming_class(options, index)
             data = make_binary_data(rows_of_run, sqnorms, positive, sqrho, loss.diag, math.inf, is_free)
-            return Run(self._limited(data), loss, seed, options_of_run, fit.watch(index), features)
+            return make_run(self._limited(data), loss, seed, options_of_run, fit.watch(index), features)
 
         return make
 
@@ -420,23 +405,3 @@ class BaseMarginClassifier(
                 which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
                 text = not_converged(self, run, which)
                 warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES + self._frames)
-
-
-class restored_on_error:
-    """A context that restores the attributes of an estimator if its body raises an error.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-    """
-
-    def __init__(self, estimator):
-        self._attributes, self._before = vars(estimator), vars(estimator).copy()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if kind is not None:
-            self._attributes.clear()
-            self._attributes.update(self._before)

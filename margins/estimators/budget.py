@@ -120,6 +120,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     )
     # No separating hyperplane, which zero rows would rule out, is required.
     _takes_zero_rows = True
+    _streams_partitions = False  # caches hold rows
     _model_scale = 1.0
     _keeps_dual = True
 

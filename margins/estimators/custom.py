@@ -126,6 +126,9 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
         default="linear",
     )
 
+    # Their loops read samples by themselves.
+    _streams_partitions = False
+
     def new_state(self, n_features, n_samples):
         """The state before the first sample.
 

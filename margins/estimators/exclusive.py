@@ -1,4 +1,4 @@
-"""One thread at a time in the training of one estimator.
+"""What surrounds the training of an estimator: one thread at a time, attributes restored on errors.
 
 Compiled loops release the GIL and write to the state of a fit, so two of them in one estimator would
 write to the same memory. No lock is held: nothing blocks, and a forked process inherits none.
@@ -42,3 +42,23 @@ def exclusive(estimator, method):
         yield
     finally:
         _OWNERS.pop(id(estimator), None)
+
+
+class restored_on_error:
+    """A context that restores the attributes of an estimator if its body raises an error.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+    """
+
+    def __init__(self, estimator):
+        self._attributes, self._before = vars(estimator), vars(estimator).copy()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is not None:
+            self._attributes.clear()
+            self._attributes.update(self._before)

@@ -29,6 +29,7 @@ from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.estimators.online import OnlineMixin
 from margins.estimators.votes import OfVotes, VotedModel
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
+from margins.partitions.streamed import StreamedMatrix
 from margins.rules import (
     Additive,
     Average,
@@ -133,6 +134,11 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         """The thresholds of scores of negative and of positive samples, in units of updates."""
         raise NotImplementedError(f"{type(self).__name__} must define _thresholds().")
 
+    def _why_not_in_partitions(self):
+        if self.averaging in (*VOTING, "pocket"):  # rows of mistakes, and of all samples, at any time
+            return "averaging", "'last', 'longest' or 'averaged'", self.averaging
+        return super()._why_not_in_partitions()
+
     @property
     def _theta(self):
         """The threshold before the first update, in units of updates."""
@@ -210,7 +216,8 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
             run.train(self.phases(run))
             return run
 
-        if len(seeds) == 1 or effective_n_jobs(self.n_jobs) > 1:
+        is_streamed = isinstance(samples.X, StreamedMatrix)
+        if is_streamed or len(seeds) == 1 or effective_n_jobs(self.n_jobs) > 1:
             return one_vs_rest(train, seeds, self.n_jobs)
         runs = [make(index, seed) for index, seed in enumerate(seeds)]
         train_in_one_pass(runs, [phase for run in runs for phase in self.phases(run)])

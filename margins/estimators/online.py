@@ -23,9 +23,8 @@ from margins.data.binary_data import augmented_sqnorms, csr_arrays, make_binary_
 from margins.data.types import MatrixLike
 from margins.data.validation import check_labels, validate_chunk
 from margins.estimators._typed import available_if
-from margins.estimators.base import restored_on_error
 from margins.estimators.declared import Declared
-from margins.estimators.exclusive import exclusive
+from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.messages import rule_errors_named
 from margins.estimators.multiclass import positive_codes
 from margins.estimators.stream import Stream, segments_of

@@ -55,19 +55,20 @@ def scores(Rows rows not None, const double[::1] weights not None, double bias):
     high, low : ndarrays of float64, shape (m,)
         |low| is at most half a unit in the last place of high.
     """
-    cdef Py_ssize_t i, k, n, longest = rows.longest() + 1
+    cdef Py_ssize_t i, k, n, begin, end, longest = rows.longest() + 1
     high_array, low_array = np.empty(rows.n_rows), np.empty(rows.n_rows)
     cdef double[::1] high = high_array, low = low_array, values = np.empty(longest)
     cdef int32_t[::1] columns = np.empty(longest, dtype=np.int32)
-    for k in range(rows.n_rows):
-        with nogil:
-            high[k], low[k] = bias, 0
-            n = nonzeros(rows, k, &values[0], &columns[0])
-            for i in range(n):
-                _add_product(values[i], weights[columns[i]], &high[k], &low[k])
-            _normalise(&high[k], &low[k])
-        if k % SAMPLES_PER_SIGNAL_CHECK == 0:
-            PyErr_CheckSignals()
+    for begin, end in rows.parts():
+        for k in range(begin, end):
+            with nogil:
+                high[k], low[k] = bias, 0
+                n = nonzeros(rows, k, &values[0], &columns[0])
+                for i in range(n):
+                    _add_product(values[i], weights[columns[i]], &high[k], &low[k])
+                _normalise(&high[k], &low[k])
+            if k % SAMPLES_PER_SIGNAL_CHECK == 0:
+                PyErr_CheckSignals()
     return high_array, low_array
 
 

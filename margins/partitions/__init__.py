@@ -13,7 +13,12 @@ sum over them, so partitions return sums and the client solves:
     newton     the steps of one binary problem, on the client
     fit        one fit: the scan, a subsample to start from, the steps of all binary problems
 
-A partition's part of the work is a function of the samples and of a few vectors. What it keeps between
+Algorithms of rules process single samples, so that they read one partition after the other:
+
+    streamed   X of which one partition is in memory; copies of the rows of active sets
+    run        full epochs over partitions, with nested active sets over the copies
+
+A partition's part of the sums is a function of the samples and of a few vectors. What it keeps between
 passes, products w.y_k and dual variables, only saves passes: where it is lost, with a process or by
 a change of place, it is computed again from the samples and the weight vectors that led to it.
 

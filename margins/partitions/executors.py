@@ -46,7 +46,7 @@ class ChunkExecutor:
         """The counts of all partitions: list of Counts, in their order."""
 
         def work(index):
-            X, y, weight = read_chunk(self._chunks, index, name)
+            X, y, weight = self.read(index, name)
             try:
                 return scan(key, name, index, sizes, X, y, weight)
             finally:
@@ -74,12 +74,29 @@ class ChunkExecutor:
     def _answer(self, setting, index, requests, reads):
         if not reads:
             return answer(setting, index, requests)
-        X, y, weight = read_chunk(self._chunks, index, setting.name)
+        X, y, weight = self.read(index, setting.name)
         try:
             return answer(setting, index, requests, X, y, weight)
         finally:
             del X, y, weight
             self._chunks.release(index)
+
+    def read(self, index, name, rows_only=False):
+        """A partition in the memory of this process, until its `release`: (X, y, weight or None).
+
+        Parameters
+        ----------
+        index : int
+        name : str
+            The method's, for errors.
+        rows_only : bool
+            True: only X is needed.
+        """
+        return read_chunk(self._chunks, index, name)
+
+    def release(self, index):
+        """Free the memory of a partition that has been read, if it is part of a memory map."""
+        self._chunks.release(index)
 
     def _each(self, work, indices):
         """The results of a function of each index, in their order, computed by the threads."""
@@ -164,6 +181,20 @@ class DaskExecutor:
         complete = self._total(again)
         self._places |= dict(complete.places)
         return total([answers._replace(missing=()), complete]).sums
+
+    def read(self, index, name, rows_only=False):
+        """See `ChunkExecutor.read`: the partition is computed, and sent to this process."""
+        import dask
+
+        parts = self._parts[index][:1] if rows_only else self._parts[index]
+        if self._client is None:
+            found = dask.compute(*parts)
+        else:
+            found = self._client.gather(self._client.compute(list(parts)))
+        return (*found, None, None)[:3]
+
+    def release(self, index):
+        """See `ChunkExecutor.release`: nothing else refers to it."""
 
     def _task(self, function, index, *arguments):
         """The call of a function, preferably where the partition has been before: Delayed."""

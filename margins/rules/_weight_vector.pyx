@@ -98,16 +98,17 @@ cdef class WeightVector:
 
         Over the rows of a kernel this needs those of all samples whose dual variable is not 0.
         """
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, begin, end
         cdef double c, label_sum = 0
-        with nogil:
-            self.v[:] = 0
-            for k in range(self.beta.shape[0]):
-                c = self.beta[k] * data.labels[k]
-                if c != 0:
-                    axpy(data.rows, k, c, &self.v[0])
-                    label_sum += c
-            self.state.label_sum = label_sum
+        self.v[:] = 0
+        for begin, end in data.rows.parts():
+            with nogil:
+                for k in range(begin, end):
+                    c = self.beta[k] * data.labels[k]
+                    if c != 0:
+                        axpy(data.rows, k, c, &self.v[0])
+                        label_sum += c
+        self.state.label_sum = label_sum
         data.rows.check()
         self.recompute(data)
 
@@ -202,12 +203,13 @@ cdef class WeightVector:
 
     def products(self, BinaryData data not None):
         """Every a.y_k without its slack term: ndarray of float64, shape (m,)."""
-        cdef Py_ssize_t k, m = len(data)
-        result = np.empty(m)
+        cdef Py_ssize_t k, begin, end
+        result = np.empty(len(data))
         cdef double[::1] out = result
-        with nogil:
-            for k in range(m):
-                out[k] = ordinary_product(data, self, k)
+        for begin, end in data.rows.parts():
+            with nogil:
+                for k in range(begin, end):
+                    out[k] = ordinary_product(data, self, k)
         return result
 
 

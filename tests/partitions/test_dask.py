@@ -117,7 +117,35 @@ def test_what_does_not_fit_is_an_error():
     with pytest.raises(ValueError, match="C of .* must be finite if X is a dask collection"):
         margins.MarginClassifier(C=np.inf).fit(lazy_X, lazy_y)
     with pytest.raises(ValueError, match="must be in memory here. Got a Array of dask|an Array of dask"):
-        margins.get("pdm")().fit(lazy_X, lazy_y)
+        margins.get("alma")().fit(lazy_X, lazy_y)
+    with pytest.raises(ValueError, match="kernel of pdm .* must be 'linear' if X is a dask collection"):
+        margins.get("pdm")(kernel="rbf").fit(lazy_X, lazy_y)
+
+
+@pytest.mark.parametrize("name", ["pdm", "mpu", "perceptron"])
+def test_algorithms_of_rules_read_one_partition_at_a_time(name):
+    X, y, lazy_X, lazy_y = collections(m=900)
+    by_dask = margins.get(name)(C=1.0, random_state=0).fit(lazy_X, lazy_y)
+    by_chunks = margins.get(name)(C=1.0, random_state=0).fit(chunks_of(X, y, 3))
+    assert by_dask.converged_ and (by_dask.coef_ == by_chunks.coef_).all()
+    assert by_dask.certificates_ == by_chunks.certificates_
+    assert (by_dask.predict(lazy_X).compute() == by_chunks.predict(X)).all()
+    assert by_dask.score(lazy_X, lazy_y) == by_chunks.score(X, y)
+    scores = by_dask.decision_function(lazy_X)
+    np.testing.assert_allclose(scores.compute(), by_chunks.decision_function(X), rtol=1e-12)
+
+
+def test_algorithms_of_rules_take_data_frames_and_weights():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    X, y = problem(m=600, n_classes=3)
+    names, weight = [f"x{j}" for j in range(X.shape[1])], np.arange(600.0) % 3
+    table = pd.DataFrame(X, columns=names).assign(label=y, weight=weight)
+    frame = dd.from_pandas(table, npartitions=4)
+    found = margins.get("pdm")(random_state=0).fit(frame[names], frame["label"], frame["weight"])
+    assert found.feature_names_in_.tolist() == names and found.classes_.tolist() == ["a", "b", "c"]
+    assert found.converged_ and found.coef_.shape == (3, X.shape[1])
+    assert found.dual_coef_.shape == (3, 600) and (found.dual_coef_[:, weight == 0] == 0).all()
+    assert found.predict(frame[names]).compute().shape == (600,)
 
 
 def _with(values, place, value):
@@ -219,6 +247,14 @@ def test_samples_stay_where_a_cluster_has_loaded_them(loss, cluster):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+def test_partitions_of_a_cluster_are_sent_to_the_client_one_at_a_time(cluster):
+    X, y, lazy_X, lazy_y = collections(m=900)
+    expected = margins.get("pdm")(random_state=0).fit(chunks_of(X, y, 3))
+    for lazy in ((lazy_X, lazy_y), (lazy_X.persist(), lazy_y.persist()), (lazy_X, y)):
+        found = margins.get("pdm")(random_state=0).fit(*lazy)
+        assert (found.coef_ == expected.coef_).all() and found.certificates_ == expected.certificates_
+
+
 def test_a_cluster_fits_many_features(cluster):
     X, y = sparse_problem(d=20_000)
     assert 8 * X.shape[1] > executors.SCATTERED_BYTES

@@ -24,6 +24,16 @@ def test_every_fit_agrees_with_the_one_in_memory(tmp_path, capsys):
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_fits_by_rules_agree_with_newton_steps(tmp_path):
+    rows = script.main(["--quick", "--tasks", "rules", "--folder", str(tmp_path)])["rules"]
+    assert [(row["name"], row["loss"], row["eps"]) for row in rows] == list(script.RULES)
+    for row in rows:
+        assert row["agrees"] and row["converged"]
+        # The first reading; then each epoch's full pass, and the certificates that may prove something.
+        assert 1 + row["epochs"] <= row["passes"] <= 3 + 2 * row["epochs"]
+        assert row["accesses"] >= row["epochs"]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_clusters_of_one_and_two_processes_are_compared():

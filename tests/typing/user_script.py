@@ -11,6 +11,7 @@ from margins.algorithms.mpu import UnlearningMarginPerceptron
 from margins.algorithms.pa import PassiveAggressiveClassifier
 from margins.algorithms.perceptron import Perceptron
 from margins.certificate import Certificate
+from margins.data.chunks import Chunks
 from margins.datasets import make_noisy_halfspace
 from margins.model_selection import (
     Stages,
@@ -38,6 +39,7 @@ def classes(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
     assert_type(clf.predict(X), NDArray[Any])
     assert_type(clf.score(X, y), float)
     assert_type(clf.set_params(C=2.0).get_params(), dict[str, Any])
+    assert_type(clf.fit(Chunks.of_rows(X, y)), UnlearningMarginPerceptron)
     clf.fit(X.tolist(), y.tolist(), sample_weight=np.ones(len(y)))
 
     weighted = Perceptron(class_weight={-1: 2.0, 1: 1}, intercept_scaling=None, kernel=kernel, verbose=0)

@@ -28,7 +28,7 @@ def attributes(X: list[list[float]], y: list[int]) -> str:
     clf = UnlearningMarginPerceptron().fit(X, y)
     print(clf.coeff_)  # error: attr-defined
     clf.partial_fit(X, y)  # error: attr-defined
-    clf.fit(X)  # error: call-arg
+    clf.fit(X)  # error: call-overload
     return clf.certificates_[0].gap  # error: return-value
 
 

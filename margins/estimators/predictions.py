@@ -1,0 +1,176 @@
+"""Predictions of classifiers, also of samples that are not in memory: dask collections and chunks."""
+
+import math
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
+from margins.data.types import LazyMatrix, MatrixLike
+from margins.data.validation import check_labels, validate_points
+from margins.estimators._typed import ClassifierMixin
+from margins.estimators.multiclass import labels_of_scores, positive_codes
+from margins.kernels import LINEAR
+from margins.partitions.samples import n_rows_of, named, read_labels
+from margins.partitions.sources import check_dimensions, dask_parts
+
+
+def by_blocks(X, function, dtype, n_columns=None):
+    """A function of rows, applied lazily to the parts of a dask collection: dask array.
+
+    Parameters
+    ----------
+    X : array or data frame of dask
+    function : callable
+        Of a part of X; returns an array of as many rows.
+    dtype : dtype
+        Of its results.
+    n_columns : int, optional
+        How many columns they have; None: one dimension.
+    """
+    import dask
+    import dask.array as da
+
+    lengths = [math.nan] * X.npartitions
+    if hasattr(X, "chunks"):
+        X = X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
+        lengths = X.chunks[0]
+    columns = () if n_columns is None else (n_columns,)
+
+    def of_part(part):
+        if part.shape[0] == 0:
+            return np.empty((0, *columns), dtype)
+        return function(part)
+
+    applied = dask.delayed(of_part, pure=False, traverse=False)
+    parts = [
+        da.from_delayed(applied(part), (length, *columns), dtype=dtype)
+        for part, length in zip(np.ravel(X.to_delayed()), lengths, strict=True)
+    ]
+    return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def accuracy_of(estimator, X, y, sample_weight):
+    """The accuracy on a dask collection or on chunks: float."""
+    name = estimator._display_name("score")
+    if isinstance(X, Chunks):
+        for parameter, given in (("y", y), ("sample_weight", sample_weight)):
+            if given is not None:
+                raise ValueError(
+                    f"{parameter} of {name} must be None if X is Chunks, "
+                    f"which hold the labels and weights. Got {type(given).__name__}."
+                )
+        sums = [
+            _right(estimator, f"chunk {index} of {name}", *read_chunk(X, index, name))
+            for index in range(len(X))
+        ]
+    else:
+        import dask
+
+        parts = dask_parts(name, X, y, sample_weight)
+        right = dask.delayed(_right, pure=False, traverse=False)
+        sums = dask.compute(
+            *[right(estimator, f"chunk {index} of {name}", *part) for index, part in enumerate(parts)]
+        )
+    right, total = np.sum(sums, axis=0)
+    if not total > 0:
+        raise ValueError(f"{name} must be given a sample of positive weight. Got none.")
+    return float(right / total)
+
+
+def _right(estimator, chunk, X, y, weight):
+    """The weight of the samples that are classified correctly, and that of all."""
+    with named(chunk):
+        if n_rows_of(X) == 0:
+            return 0.0, 0.0
+        labels = read_labels(n_rows_of(X), y, weight, chunk)
+        both = [*labels.classes.tolist(), *estimator.classes_.tolist()]
+        check_labels(np.array(both, object), f"y of {chunk}, with the classes of the model,")
+        is_right = estimator.predict(X) == labels.classes[labels.codes]
+    weight = np.ones(len(is_right)) if labels.weight is None else labels.weight
+    return float(weight @ is_right), float(weight.sum())
+
+
+class PredictionsMixin(ClassifierMixin):
+    """Scores, classes and accuracies of a fitted classifier."""
+
+    @overload
+    def decision_function(self, X: LazyMatrix) -> Any: ...
+    @overload
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]: ...
+    def decision_function(self, X: Any) -> Any:
+        """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, or array or data frame of dask, shape (n_samples, n_features)
+            With ``kernel="precomputed"``: K(x, training sample), shape (n_samples, n_training_samples).
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Of a dask collection an array of dask, not computed yet.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            check_dimensions(self._display_name("decision_function"), X, self.n_features_in_)
+            n_columns = len(positive_codes(len(self.classes_)))
+            columns = n_columns if n_columns > 1 else None
+            return by_blocks(X, self.decision_function, np.float64, columns)
+        scores = self._scores(validate_points(self, X))
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _scores(self, X):
+        """The scores of validated X: ndarray of float64, shape (n_samples, n_problems)."""
+        if self.kernel_ == LINEAR:
+            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = np.empty((X.shape[0], len(self.intercept_)))
+        for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):
+            scores[batch] = products.T @ self.dual_coef_.T + self.intercept_
+        return scores
+
+    @overload
+    def predict(self, X: LazyMatrix) -> Any: ...
+    @overload
+    def predict(self, X: MatrixLike) -> NDArray[Any]: ...
+    def predict(self, X: Any) -> Any:
+        """The class with the largest score; for two classes, the second if its score is positive.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, or array or data frame of dask, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            Of a dask collection an array of dask, not computed yet.
+        """
+        if is_dask(X):
+            check_is_fitted(self)
+            check_dimensions(self._display_name("predict"), X, self.n_features_in_)
+            return by_blocks(X, self.predict, self.classes_.dtype)
+        labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes_)
+        return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy: the share of the samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, array or data frame of dask, or Chunks
+        y : array-like, or array or series of dask, shape (n_samples,)
+            None with chunks, which hold the labels.
+        sample_weight : like y, optional
+
+        Returns
+        -------
+        float
+            Computed at once, also of dask collections.
+        """
+        if not is_in_parts(X):
+            return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        return accuracy_of(self, X, y, sample_weight)

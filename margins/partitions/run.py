@@ -1,0 +1,161 @@
+"""Runs of rules over samples in partitions: a full pass streams them, active sets are in memory.
+
+A full epoch reads the partitions one after the other, in a random order, and processes the samples of
+each in a random order. Rows of samples that enter the first active set are copied, up to a limit in
+bytes. The nested active sets are then processed over the copies alone.
+
+What the rules prove holds for any order of the samples, and so do the certificates. Their sums read the
+partitions once more, unless the samples of the active set alone show that the accuracy is not reached.
+
+**Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
+"""
+
+import numpy as np
+
+from margins._activeset import ActiveSets
+from margins.certificate import Certificate
+from margins.data.permutations import generator_of, mix
+from margins.linalg.time_limits import check_time
+from margins.rules import Average, LongestSurvivor, SuffixAverage
+from margins.solvers.base import EpochReport, RulesSolver, Solver
+from margins.solvers.certification import bounds_of
+from margins.solvers.driver import Run
+from margins.tuning import TUNING
+
+# They read no row but the one that is processed.
+AVERAGINGS = (Average, SuffixAverage, LongestSurvivor)
+
+# A product w.y_k with which a sample has no loss, at any scale of w.
+WITHOUT_LOSS = 1e100
+
+
+class PartOrders:
+    """The orders in which a run processes partitions, and the samples of each.
+
+    Parameters
+    ----------
+    parts : list of margins.partitions.streamed.Part
+    seed : int
+    shuffle : {"epochs", "once", "never"}
+        When the order is permuted.
+    """
+
+    n_held_out = 0
+
+    def __init__(self, parts, seed, shuffle):
+        if shuffle not in ("epochs", "once", "never"):
+            raise ValueError(
+                f"shuffle of samples in partitions must be 'epochs', 'once' or 'never'. Got {shuffle!r}."
+            )
+        self._parts, self._seed, self._shuffle = parts, seed, shuffle
+        self._generator = generator_of(seed)
+
+    def next(self):
+        """The order of the next full epoch: yields (Part, ndarray of int32), one for each partition."""
+        if self._shuffle == "once":
+            self._generator = generator_of(self._seed)
+        indices = np.arange(len(self._parts), dtype=np.int32)
+        if self._shuffle != "never":
+            mix(self._generator, indices)
+        for index in indices:
+            part = self._parts[index]
+            order = np.arange(part.begin, part.end, dtype=np.int32)
+            if self._shuffle != "never":
+                mix(self._generator, order)
+            yield part, order
+
+
+class StreamedRulesSolver(Solver):
+    """The rules of a perceptron over samples in partitions, with nested active sets in memory.
+
+    Parameters
+    ----------
+    solver : margins.solvers.base.RulesSolver
+        The same for samples in memory.
+    """
+
+    def __init__(self, solver):
+        self.rules, self.full_pass_rules = solver.rules, solver.full_pass_rules
+        self.levels, self.name, self.decays = solver.levels, solver.name, solver.decays
+        self._sets = None
+
+    def epoch(self, run):
+        if self._sets is None:
+            self._sets = ActiveSets(self.levels, len(run.data))
+        sets, rows = self._sets, run.data.rows
+        before, n_changed, n_rejected, n_unmoved = sets.n_accesses, 0, 0, 0
+        active = rows.copies
+        active.clear()
+        for part, order in run.orders.next():
+            check_time()
+            with rows.reading(part) as matrix:
+                n_changed += sets.full_pass(
+                    run.data, run.weights, self.rules, order, self.full_pass_rules, run.averaging
+                )
+                n_rejected += sets.n_rejected
+                n_unmoved += sets.n_unmoved
+                active.add(matrix, part, sets.kept)
+                del matrix
+        if n_changed and len(active) > 0:
+            members = active.numbers()
+            with rows.holding_copies():
+                sets.nested_passes(run.data, run.weights, self.rules, run.averaging, members)
+        check_gap = n_changed == 0 or run.may_be_proven()
+        n_accesses = sets.n_accesses - before
+        return EpochReport(n_changed, n_accesses, n_rejected, check_gap, n_unmoved=n_unmoved)
+
+
+class StreamedRun(Run):
+    """A run over `StreamedRows`; parameters are those of `margins.solvers.driver.Run`."""
+
+    def __init__(self, data, loss, seed, options, watch=None, features=None):
+        super().__init__(data, loss, seed, options, watch, features)
+        self.orders = PartOrders(data.rows.X.parts, seed, options.shuffle)
+
+    def may_be_proven(self, tuning=TUNING.partitions):
+        """False if the certificate, another reading of all partitions, would not prove the accuracy.
+
+        It would not if the samples of the active set rule it out: all others can only add to the loss,
+        or reduce the margin. The loss of active samples that are not copied is estimated by that of the
+        others, with caution, and every few epochs not at all.
+        """
+        data, copies = self.data, self.data.rows.copies
+        if self.eps is None or len(copies) == 0:
+            return True
+        hypothesis, numbers, left_out = self.hypothesis, copies.numbers(), copies.left_out()
+        if len(left_out) > 0 and (self.n_epochs + 1) % tuning.epochs_per_check == 0:
+            return True
+        left_out = left_out[: int(tuning.estimated_share * len(left_out))]
+        scores = copies.rows().products(hypothesis.weights) + data.sqrho * hypothesis.label_sum
+        products = np.full(len(data), WITHOUT_LOSS)
+        products[numbers] = data.signs[numbers] * scores
+        products[left_out] = np.resize(products[numbers], len(left_out))
+        bounds, _ = bounds_of(
+            hypothesis,
+            self.weights,
+            data,
+            self.loss,
+            self.theta,
+            self.options.model_scale,
+            products,
+        )
+        dual, n_updates = max(self._best_dual, bounds.dual), self.weights.n_updates
+        certificate = Certificate.from_bounds(bounds.primal, dual, n_updates, bounds.margin)
+        return self.loss.is_proven(certificate, self.eps)
+
+    def begin_phase(self, phase):
+        """See `margins.solvers.driver.Run.begin_phase`."""
+        solver = phase.make_solver()
+        if type(solver) is not RulesSolver:
+            raise ValueError(
+                "Samples in partitions must be processed by rules and active sets. "
+                f"Got {solver!r}, which needs all samples in memory. Allowed: X in memory."
+            )
+        result = super().begin_phase(phase._replace(solver=StreamedRulesSolver(solver)))
+        if self.averaging is not None and type(self.averaging) not in AVERAGINGS:
+            raise ValueError(
+                "Samples in partitions must be averaged over by one of "
+                f"{', '.join(kind.__name__ for kind in AVERAGINGS)}. Got {self.averaging!r}, which may "
+                "read any sample. Allowed: X in memory."
+            )
+        return result
