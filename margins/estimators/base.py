@@ -37,7 +37,6 @@ from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name
 from margins.estimators.multiclass import (
     RowsOfThread,
-    labels_of_scores,
     n_threads_of,
     one_vs_rest,
     positive_codes,

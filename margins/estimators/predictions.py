@@ -1,6 +1,7 @@
 """Predictions of classifiers, also of samples that are not in memory: dask collections and chunks."""
 
 import math
+from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
@@ -96,6 +97,8 @@ def _right(estimator, chunk, X, y, weight):
 
 class PredictionsMixin(ClassifierMixin):
     """Scores, classes and accuracies of a fitted classifier."""
+
+    _display_name: Callable[..., str]  # of `Declared`
 
     @overload
     def decision_function(self, X: LazyMatrix) -> Any: ...

@@ -94,7 +94,7 @@ def test_dask_is_recognised_without_an_import():
     assert is_dask(collection) and is_in_parts(collection)
 
 
-@pytest.mark.parametrize("name", ["pdm", "mpu", "perceptron", "dcd"])
+@pytest.mark.parametrize("name", ["alma", "pegasos", "second-order-perceptron", "budget-perceptron"])
 def test_algorithms_in_memory_name_what_takes_chunks(name):
     chunks = Chunks([make_classification(20, random_state=0)])
     with pytest.raises(ValueError, match=r"must be in memory here. Got Chunks.*MarginClassifier"):
