@@ -126,6 +126,7 @@ class StreamedRun(Run):
         if len(left_out) > 0 and (self.n_epochs + 1) % tuning.epochs_per_check == 0:
             return True
         left_out = left_out[: int(tuning.estimated_share * len(left_out))]
+        self.weights.recompute(data)
         scores = copies.rows().products(hypothesis.weights) + data.sqrho * hypothesis.label_sum
         products = np.full(len(data), WITHOUT_LOSS)
         products[numbers] = data.signs[numbers] * scores
@@ -139,8 +140,10 @@ class StreamedRun(Run):
             self.options.model_scale,
             products,
         )
-        dual, n_updates = max(self._best_dual, bounds.dual), self.weights.n_updates
-        certificate = Certificate.from_bounds(bounds.primal, dual, n_updates, bounds.margin)
+        self._best_dual = max(self._best_dual, bounds.dual)  # of dual variables alone: it is proven
+        certificate = Certificate.from_bounds(
+            bounds.primal, self._best_dual, self.weights.n_updates, bounds.margin
+        )
         return self.loss.is_proven(certificate, self.eps)
 
     def begin_phase(self, phase):
