@@ -157,6 +157,8 @@ cdef class ActiveSets(SampleLoop):
             The first active set, in its order. None: as the last full pass has kept it.
         """
         a.check_fit(data)
+        if self.n_levels == 0:
+            return
         if members is not None:
             self.n_kept = members.shape[0]
             self.members[0, :self.n_kept] = members

@@ -142,3 +142,33 @@ def test_ctrl_c_is_honoured_within_a_full_epoch(ctrl_c):
         sets.full_epoch(data, weights, rules, order)
     timer.join()
     assert time.perf_counter() - start < 5
+
+
+def test_an_epoch_in_two_parts_is_the_same_epoch():
+    X, y = sample_problems.clouds()
+    data = sample_problems.data_of(X, np.where(y > 0, 1, -1), 1.0, 4.0)
+    rules = Rules(DynamicMargin(0.25), Additive(), NoShrink())
+    order = np.random.default_rng(0).permutation(80).astype(np.int32)
+    whole, parts, given = (WeightVector(4, 80) for _ in range(3))
+    levels = [Level(*level) for level in THRESHOLD_LEVELS]
+    sets = [ActiveSets(levels, 80) for _ in range(3)]
+    for _ in range(5):
+        n_changed = sets[0].full_epoch(data, whole, rules, order)
+        assert sets[1].full_pass(data, parts, rules, order) == n_changed
+        if n_changed:
+            sets[1].nested_passes(data, parts, rules)
+        # A full pass over two halves of the order; the members of both are given.
+        members = []
+        for half in np.split(order, 2):
+            sets[2].full_pass(data, given, rules, half)
+            members.append(sets[2].kept)
+        assert np.concatenate(members).tolist() == sets[1].kept.tolist()
+        if n_changed:
+            sets[2].nested_passes(data, given, rules, members=np.concatenate(members))
+        assert (whole.dual == parts.dual).all() and (whole.dual == given.dual).all()
+    assert sets[0].n_accesses == sets[1].n_accesses == sets[2].n_accesses > 5 * 80
+    plain = ActiveSets((), 80)
+    plain.full_pass(data, whole, rules, order)
+    before = whole.dual
+    plain.nested_passes(data, whole, rules, members=order)
+    assert len(plain.kept) == 0 and (whole.dual == before).all()

@@ -19,6 +19,7 @@ from margins.partitions import streamed
 from margins.partitions.run import PartOrders, StreamedRun
 from margins.partitions.streamed import ActiveRows, Part
 from margins.rules import Pocket
+from margins.solvers import state
 from margins.solvers.base import Phase, Solver
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -101,6 +102,32 @@ def test_in_the_order_of_the_samples_partitions_change_nothing(name, n_chunks):
     assert streamed.certificates_ == direct.certificates_
     assert streamed.learning_curve_ == direct.learning_curve_
     assert streamed.n_accesses_ == direct.n_accesses_
+
+
+@pytest.mark.parametrize("name", [*LEVELS, "pdm-succ", "cramma", "dcd"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_in_the_order_of_partitions_a_fit_in_memory_is_the_same(name, kind, monkeypatch):
+    X, y = problem(m=700)
+    X, rule = kind(X), {"eps": 0.02, "max_iter": 1000}
+    streamed_fit = estimator(name, **rule).fit(chunks_of(X, y, 6))
+    bounds_of_parts = np.cumsum([0, *map(len, np.array_split(np.arange(700), 6))]).tolist()
+    ranges = zip(bounds_of_parts, bounds_of_parts[1:], strict=False)
+    parts = [Part(index, end - begin, begin, end, None) for index, (begin, end) in enumerate(ranges)]
+
+    class Orders(PartOrders):
+        def __init__(self, n, seed, proven, shuffle, **options):
+            super().__init__(parts, seed, shuffle)
+
+        def next(self, size=None):
+            orders = super().next()
+            return np.concatenate([order for _, order in orders])
+
+    monkeypatch.setattr(state, "Orders", Orders)
+    direct = estimator(name, **rule).fit(X, y)
+    assert (streamed_fit.coef_ == direct.coef_).all()
+    assert (streamed_fit.dual_coef_ == direct.dual_coef_).all()
+    assert streamed_fit.certificates_ == direct.certificates_
+    assert streamed_fit.n_iter_ == direct.n_iter_ and streamed_fit.n_accesses_ == direct.n_accesses_
 
 
 @pytest.mark.parametrize("name", LEVELS)
