@@ -35,7 +35,7 @@ class Chunks(Sequence[Any]):
 
     See Also
     --------
-    margins.MarginClassifier : The classifier that is fitted to chunks.
+    margins.MarginClassifier : Is fitted to chunks; most linear algorithms of rules are, too.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def check_in_memory(X, name):
     if is_in_parts(X):
         kind = "Chunks" if isinstance(X, Chunks) else f"a {type(X).__name__} of dask"
         raise ValueError(
-            f"{name} must be in memory here. Got {kind}. Allowed: fit of margins.MarginClassifier, "
-            "partial_fit of the algorithms that have one, chunk by chunk, or an array, such as "
-            "X.compute() of dask."
+            f"{name} must be in memory here. Got {kind}. Allowed: fit of margins.MarginClassifier "
+            "and of most linear algorithms of rules, partial_fit of the algorithms that have one, "
+            "chunk by chunk, or an array, such as X.compute() of dask."
         )
