@@ -444,7 +444,7 @@ def test_standard_input_and_a_pipe_that_closes(train_file, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to a child alone")
-def test_an_interrupted_fit_leaves_no_file(tmp_path):
+def test_an_interrupted_fit_leaves_no_file(tmp_path, ctrl_c):
     path = tmp_path / "noise.svm"
     generator = np.random.default_rng(0)
     write_svmlight(path, generator.normal(size=(3000, 30)), generator.integers(2, size=3000))
@@ -456,7 +456,10 @@ def test_an_interrupted_fit_leaves_no_file(tmp_path):
     time.sleep(6)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    try:
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130 and err.strip() == "margins: interrupted; no file was written"
     assert sorted(os.listdir(tmp_path)) == ["noise.svm"]
 
