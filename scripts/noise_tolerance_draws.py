@@ -152,12 +152,7 @@ class Draws:
         """Tables 3 and 4."""
         run = SEARCH_RUNS.get(name, DEFAULT_RUN)
         found = self._accuracies(run, columns, *self._drawn(name, seed), self._reading.folds)
-        return {
-            f"{column}, {averaging}": found.of(
-                averaging, found.chosen(column, averaging, inactive=False)
-            ).mean()
-            for column, averaging in itertools.product(columns, AVERAGINGS)
-        }
+        return _means(found, found, columns, inactive=False)
 
     def _doubly_validated(self, name, seed, columns):
         """Table 6."""
@@ -201,12 +196,7 @@ class Draws:
         split = [(np.arange(n_train), np.arange(n_train, n_train + len(y_test)))]
         joint = joined(X, X_test), np.concatenate([y, y_test])
         tested = self._accuracies(run, columns, *joint, split)
-        return {
-            f"{column}, {averaging}": tested.of(
-                averaging, held_out.chosen(column, averaging, inactive=True)
-            ).mean()
-            for column, averaging in itertools.product(columns, AVERAGINGS)
-        }
+        return _means(tested, held_out, columns, inactive=True)
 
     def _by_size(self, name, seed, columns):
         """Table 5: of sizes and tau instead of columns."""
@@ -235,3 +225,13 @@ class Draws:
             X, y = data(name)
         X, y = permuted(X, y, seed)
         return self._reading.prepare(X, y)
+
+
+def _means(tested, searched, columns, inactive):
+    """Mean accuracies of the settings that a search has chosen, by column and averaging: dict."""
+    return {
+        f"{column}, {averaging}": tested.of(
+            averaging, searched.chosen(column, averaging, inactive=inactive)
+        ).mean()
+        for column, averaging in itertools.product(columns, AVERAGINGS)
+    }

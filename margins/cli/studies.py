@@ -152,7 +152,7 @@ def compare(source, names, *, folds, seed, n_jobs, scoring, scale=False, quiet=F
     _check_options("compare", classifiers.values(), scoring, n_jobs)
     samples = read_samples(source)
     _check_lengths(source, samples, scale)
-    studies = {}
+    studies, options = {}, _options_of_protocol(scoring, n_jobs, seed, quiet)
     with _fits_of_study(source.path):
         for name, classifier in classifiers.items():
             model = with_columns(classifier, source, samples.X, scale)
@@ -162,10 +162,7 @@ def compare(source, names, *, folds, seed, n_jobs, scoring, scale=False, quiet=F
                 samples.X,
                 samples.y,
                 cv=folds,
-                scoring=scoring,
-                n_jobs=n_jobs,
-                random_state=seed,
-                progress=None if not quiet else False,
+                **options,
             )
     comparison = compare_studies(studies)
     if as_json:
@@ -214,6 +211,7 @@ def study(
     model = with_columns(classifier, source, samples.X, scale)
     if model is not classifier:
         grid = {f"classifier__{key}": values for key, values in grid.items()}
+    options = _options_of_protocol(scoring, n_jobs, seed, quiet)
     with _fits_of_study(source.path):
         result = double_cross_validation(
             model,
@@ -222,11 +220,8 @@ def study(
             samples.y,
             outer=outer,
             inner=inner,
-            scoring=scoring,
-            n_jobs=n_jobs,
             cache=cache,
-            random_state=seed,
-            progress=None if not quiet else False,
+            **options,
         )
     if output is not None:
         write_whole(output, result.to_json().encode())
@@ -249,6 +244,16 @@ def grid_of(settings):
             raise CommandError(f"A grid must be given as NAME=VALUE,VALUE,... Got {setting!r}.")
         grid[name.strip()] = [value_of(each.strip()) for each in text.split(",")]
     return grid
+
+
+def _options_of_protocol(scoring, n_jobs, seed, quiet):
+    """What the two protocols of studies take beside samples and folds: dict."""
+    return {
+        "scoring": scoring,
+        "n_jobs": n_jobs,
+        "random_state": seed,
+        "progress": False if quiet else None,
+    }
 
 
 def _check_options(command, classifiers, scoring, n_jobs, cache=None):

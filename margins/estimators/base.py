@@ -30,8 +30,7 @@ from margins.data.validation import validate_samples
 from margins.estimators._typed import BaseEstimator
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
 from margins.estimators.declared import Declared
-from margins.estimators.exclusive import exclusive
-from margins.estimators.exclusive import restored_on_error as restored_on_error
+from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.exportable import ExportMixin
 from margins.estimators.fitted import FittedAttributes
 from margins.estimators.messages import not_converged, rule_errors_named, short_name

@@ -16,7 +16,7 @@ from margins.estimators._typed import ClassifierMixin
 from margins.estimators.multiclass import labels_of_scores, positive_codes
 from margins.kernels import LINEAR
 from margins.partitions.samples import n_rows_of, named, read_labels
-from margins.partitions.sources import check_dimensions, dask_parts
+from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
 
 
 def by_blocks(X, function, dtype, n_columns=None):
@@ -58,12 +58,7 @@ def accuracy_of(estimator, X, y, sample_weight):
     """The accuracy on a dask collection or on chunks: float."""
     name = estimator._display_name("score")
     if isinstance(X, Chunks):
-        for parameter, given in (("y", y), ("sample_weight", sample_weight)):
-            if given is not None:
-                raise ValueError(
-                    f"{parameter} of {name} must be None if X is Chunks, "
-                    f"which hold the labels and weights. Got {type(given).__name__}."
-                )
+        check_held_by_chunks(name, y, sample_weight)
         sums = [
             _right(estimator, f"chunk {index} of {name}", *read_chunk(X, index, name))
             for index in range(len(X))

@@ -17,9 +17,8 @@ from margins.data.types import Folds, MatrixLike, Metric
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.along_c import TrainingSet
-from margins.estimators.base import restored_on_error
 from margins.estimators.declared import Declared
-from margins.estimators.exclusive import exclusive
+from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.multiclass import labels_of_scores
 from margins.estimators.names import Caller

@@ -13,7 +13,6 @@ partitions once more, unless the samples of the active set alone show that the a
 import numpy as np
 
 from margins._activeset import ActiveSets
-from margins.certificate import Certificate
 from margins.data.permutations import generator_of, mix
 from margins.linalg.time_limits import check_time
 from margins.rules import Average, LongestSurvivor, SuffixAverage
@@ -141,10 +140,7 @@ class StreamedRun(Run):
             products,
         )
         self._best_dual = max(self._best_dual, bounds.dual)  # of dual variables alone: it is proven
-        certificate = Certificate.from_bounds(
-            bounds.primal, self._best_dual, self.weights.n_updates, bounds.margin
-        )
-        return self.loss.is_proven(certificate, self.eps)
+        return self.loss.is_proven(self._certificate_of(bounds), self.eps)
 
     def begin_phase(self, phase):
         """See `margins.solvers.driver.Run.begin_phase`."""

@@ -35,18 +35,23 @@ def executor_of(name, X, y, sample_weight, n_threads):
         If y or the weights do not fit X.
     """
     if isinstance(X, Chunks):
-        for argument, value in (("y", y), ("sample_weight", sample_weight)):
-            if value is not None:
-                raise ValueError(
-                    f"{argument} of {name} must be None if X is Chunks, whose chunks are tuples "
-                    f"(X, y) or (X, y, sample_weight). Got {type(value).__name__}."
-                )
+        check_held_by_chunks(name, y, sample_weight)
         return ChunkExecutor(X, n_threads)
     if is_dask(X):
         return DaskExecutor(dask_parts(name, X, y, sample_weight))
     if y is None:
         raise ValueError(f"y of {name} must hold a label for each row of X. Got None.")
     return ChunkExecutor(Chunks.of_rows(X, y, sample_weight), n_threads)
+
+
+def check_held_by_chunks(name, y, sample_weight):
+    """Raise ValueError if labels or weights are given beside Chunks, which hold them."""
+    for argument, value in (("y", y), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise ValueError(
+                f"{argument} of {name} must be None if X is Chunks, whose chunks are tuples "
+                f"(X, y) or (X, y, sample_weight). Got {type(value).__name__}."
+            )
 
 
 def check_dimensions(name, X, n_features=None):

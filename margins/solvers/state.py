@@ -296,10 +296,14 @@ class RunState:
         bounds = proven_bounds(bounds, self.data, self.weights, self._n_accesses_since_summed)
         self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
-        self.certificate = Certificate.from_bounds(
-            bounds.primal, self._best_dual, self.weights.n_updates, bounds.margin
-        )
+        self.certificate = self._certificate_of(bounds)
         self._is_certified, self._is_as_returned = True, False
+
+    def _certificate_of(self, point):
+        """The certificate of a primal value, Bounds or ReturnedPoint, and the best dual value so far."""
+        return Certificate.from_bounds(
+            point.primal, self._best_dual, self.weights.n_updates, point.margin
+        )
 
     @property
     def _sums_are_fresh(self):
@@ -349,9 +353,7 @@ class RunState:
                 **state,
             )
         if point is not None:
-            self.certificate = Certificate.from_bounds(
-                point.primal, self._best_dual, self.weights.n_updates, point.margin
-            )
+            self.certificate = self._certificate_of(point)
 
     def _forget_dual_unless(self, sqnorm):
         """Forget the best dual value, unless the weight vector had this squared norm all the time."""
