@@ -216,7 +216,7 @@ def by_workers(X, y, arguments):
     with TemporaryDirectory(dir=arguments.folder) as folder:
         write(folder, X, y, 4)
         for n in (1, 2):
-            options = {"threads_per_worker": 1, "dashboard_address": None}
+            options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
             with LocalCluster(n_workers=n, **options) as cluster, Client(cluster) as client:
                 lazy_X, lazy_y = persisted(folder, 4 * len(y), X.shape[1], arguments.partitions)
                 for loss in LOSSES:

@@ -121,7 +121,7 @@ def seconds_of_task(n_tasks):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        options = {"processes": False, "dashboard_address": None, "protocol": "inproc"}
+        options = {"processes": False, "dashboard_address": "127.0.0.1:0", "protocol": "inproc"}
         with (
             LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster,
             Client(cluster) as client,

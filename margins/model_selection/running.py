@@ -1,6 +1,5 @@
 """Running tasks: one flat list through joblib, each finished one on disk at once."""
 
-import asyncio
 import itertools
 import sys
 import traceback
@@ -11,6 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
+from margins.cluster import scattered
 from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
 
 # Arrays from this size on reach other processes by a memory map, not by a copy with each task.
@@ -19,8 +19,6 @@ MAPPED = "10K"
 MAX_LOSSES = 3
 # Seconds after which tasks of a dask cluster that has no worker fail.
 WITHOUT_WORKERS = 10
-# Seconds between two looks at whether the workers that data are sent to are still there.
-POLL = 1.0
 
 
 def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
@@ -162,7 +160,7 @@ def _results_of_dask(shared, jobs, client, options):
             yield future
 
     try:
-        data = _scattered(shared, client)
+        data = scattered(shared, client)
         pending = set(submitted(2 * sum(client.ncores().values()) or 2))
         while pending:
             try:
@@ -180,28 +178,6 @@ def _results_of_dask(shared, jobs, client, options):
             pending |= set(submitted(len(done)))
     except OSError as error:  # dask's, of connections that are lost and of workers that are not there
         raise CancelledError(f"workers of dask: {error!r}") from error
-
-
-def _scattered(shared, client):
-    """What all tasks share, on every worker of dask: a future of it.
-
-    Raises CancelledError if a worker is lost meanwhile: `Client.scatter` would wait for it without end,
-    or raise any exception.
-    """
-    workers = set(client.ncores())
-    scatter = client.scatter(shared, broadcast=True, hash=False, asynchronous=True)
-    future = asyncio.run_coroutine_threadsafe(scatter, client.loop.asyncio_loop)
-    while True:
-        try:
-            return future.result(timeout=POLL)
-        except Exception as error:
-            lost = workers.difference(client.ncores())
-            is_over = future.done()  # it was no timeout of this loop
-            if lost or (is_over and not workers):
-                future.cancel()
-                raise CancelledError(f"workers of dask: {sorted(lost) or 'none'}") from error
-            if is_over:
-                raise
 
 
 def _is_loss(error):

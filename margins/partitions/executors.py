@@ -5,10 +5,11 @@ Both executors have the same two methods, `scan` and `collect`; both send reques
 and again, complete and with the samples, to partitions that lack what a request refers to.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import numpy as np
 
+from margins.cluster import scattered
 from margins.data.chunks import read_chunk
 from margins.partitions.work import Answers, answer, forget, scan, total
 
@@ -18,6 +19,9 @@ FAN_IN = 8
 
 # Vectors of more bytes are sent to a cluster once, and not with every task.
 SCATTERED_BYTES = 1 << 16
+
+# Times that requests are sent: again if the worker is lost that their copy was on.
+MAX_ATTEMPTS = 5
 
 
 class ChunkExecutor:
@@ -163,6 +167,14 @@ class DaskExecutor:
 
     def collect(self, setting, requests):
         """See `ChunkExecutor.collect`."""
+        for _ in range(MAX_ATTEMPTS - 1):
+            try:
+                return self._collected(setting, requests)
+            except CancelledError:
+                continue
+        return self._collected(setting, requests)
+
+    def _collected(self, setting, requests):
         reads = any(request.reads for request in requests)
         sent = self._sent((setting, tuple(request.sent for request in requests)))
         tasks = [
@@ -209,7 +221,7 @@ class DaskExecutor:
         """A value, or, if it is large, its copy on the cluster, sent once."""
         if self._client is None or _nbytes(value) <= SCATTERED_BYTES:
             return value
-        return self._client.scatter(value, broadcast=True, hash=False)
+        return scattered(value, self._client)
 
     def _total(self, tasks):
         import dask

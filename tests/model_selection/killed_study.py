@@ -220,7 +220,11 @@ def dask():
     """A cluster of two workers; yields a function that returns their process numbers."""
     import distributed
 
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {
+        "threads_per_worker": 1,
+        "dashboard_address": "127.0.0.1:0",
+        "silence_logs": logging.CRITICAL,
+    }
     with (
         distributed.LocalCluster(n_workers=2, **options) as cluster,
         distributed.Client(cluster),

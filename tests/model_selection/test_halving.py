@@ -212,7 +212,7 @@ def test_backends_make_the_same_study(backend):
 def test_dask_makes_the_same_study():
     distributed = pytest.importorskip("distributed")
     expected = parameter_search(PAM, Halving(GRID), X, y, cv=3, random_state=0)
-    cluster = distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0")
     with cluster, distributed.Client(cluster), joblib.parallel_config("dask"):
         assert parameter_search(PAM, Halving(GRID), X, y, cv=3, random_state=0) == expected
 

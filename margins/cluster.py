@@ -1,0 +1,35 @@
+"""Data on a cluster of dask whose workers may be lost at any time."""
+
+from concurrent.futures import CancelledError
+
+
+def scattered(value, client):
+    """A copy of a value on one worker, from which the others fetch it.
+
+    It is not sent to all at once: if a worker is lost then, the scheduler (`Scheduler.replicate`) goes
+    on sending to it for ever, and whoever sends to all after that waits for its lock.
+
+    Parameters
+    ----------
+    value : object
+    client : distributed.Client
+
+    Returns
+    -------
+    distributed.Future
+        Of a list, tuple or dict a collection of them, one for each element.
+
+    Raises
+    ------
+    CancelledError
+        If a worker is lost meanwhile, where `Client.scatter` may raise anything, or if there is none.
+    """
+    workers = set(client.ncores())
+    try:
+        return client.scatter(value, hash=False)
+    except Exception as error:
+        lost = workers.difference(client.ncores())
+        if workers and not (lost or isinstance(error, OSError)):
+            raise
+        what = sorted(lost) or repr(error) if workers else "none"
+        raise CancelledError(f"workers of dask: {what}") from error
