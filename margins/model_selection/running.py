@@ -10,8 +10,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-from margins.cluster import scattered
 from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
+from margins.partitions.cluster import scattered
 
 # Arrays from this size on reach other processes by a memory map, not by a copy with each task.
 MAPPED = "10K"

@@ -9,8 +9,8 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import numpy as np
 
-from margins.cluster import scattered
 from margins.data.chunks import read_chunk
+from margins.partitions.cluster import scattered
 from margins.partitions.work import Answers, answer, forget, scan, total
 
 # Answers are summed in a tree in which each sum has so many parts, so that the client of a cluster

@@ -7,7 +7,7 @@ def scattered(value, client):
     """A copy of a value on one worker, from which the others fetch it.
 
     It is not sent to all at once: if a worker is lost then, the scheduler (`Scheduler.replicate`) goes
-    on sending to it for ever, and whoever sends to all after that waits for its lock.
+    on sending to it for ever, and the next one that is sent to all waits for its lock.
 
     Parameters
     ----------
