@@ -13,6 +13,7 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import gen_batches
 
 from margins._update import Averaging, BinaryData, WeightVector
@@ -21,16 +22,16 @@ from margins.data.permutations import Orders
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators.multiclass import positive_codes, seeds_of
 from margins.estimators.names import display_name
-from margins.estimators.noise_tolerance import AveragingClassifier
+from margins.estimators.noise_tolerance import VOTING, AveragingClassifier
 from margins.kernels import LINEAR
 from margins.losses import HardMargin
 from margins.model_selection._lockstep import Lockstep
+from margins.model_selection.shared_votes import votes_of_all
 
 # The weight matrix should stay in the second-level cache (bytes), but a traversal of a row should serve
 # at least MIN_COLUMNS models.
 CACHE_BYTES = 2**19
 MIN_COLUMNS = 64
-
 # Memory of the models that are trained together, in bytes.
 MEMORY_BYTES = 2**28
 
@@ -176,8 +177,7 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
         size = 8 * training_set.rows.n_features * len(batch[0].jobs)
         for part in gen_batches(len(batch), max(1, MEMORY_BYTES // size)):
             _train_batch(batch[part], seed, shuffle)
-            for fit in batch[part]:
-                fit.collect(data.X_test)
+            _score_batch(batch[part], data.X_test)
     return [fit.trained for fit in fits]
 
 
@@ -319,15 +319,21 @@ class _Fit:
         self.averaging_name = str(one.averaging), str(one.weighting)
         self.models = []
 
-    def collect(self, X_test):
-        """Compute the results, in `trained`, and release the models."""
-        one = self.estimator
-        runs = [_Outcome(model, model.averagings.get(self.averaging_name)) for model in self.models]
-        one._collect_model(runs, self.training_set.samples)
-        scores = one._scores(X_test)
+    @property
+    def runs(self):
+        """The trained models with the averaging of this fit: list of _Outcome."""
+        return [_Outcome(model, model.averagings.get(self.averaging_name)) for model in self.models]
+
+    def scores(self, X_test):
+        """Of the test set, as the estimator computes them: ndarray, shape (n_test, n_problems)."""
+        self.estimator._collect_model(self.runs, self.training_set.samples)
+        return self.estimator._scores(X_test)
+
+    def collect(self, scores):
+        """Keep the results, in `trained`, and release the models."""
         self.trained = Trained(
             scores.ravel() if scores.shape[1] == 1 else scores,
-            one.classes_,
+            self.estimator.classes_,
             max(model.n_epochs for model in self.models),
             sum(model.n_updates for model in self.models),
         )
@@ -365,6 +371,21 @@ def _train_batch(batch, seed, shuffle):
     _train_models(models, training_set, seed, shuffle)
     for fit in batch:
         fit.models = [model_of[parameters, fit.bound] for parameters in fit.jobs]
+
+
+def _score_batch(batch, X_test):
+    """Score a test set by the models of fits with equal `batch_key`, and release them."""
+    samples = batch[0].training_set.samples
+    # Sums over sparse rows are the same in blocks of any size, those of BLAS are not.
+    are_sparse = sparse.issparse(X_test) or sparse.issparse(samples.X)
+    voting = [fit for fit in batch if are_sparse and fit.averaging_name[0] in VOTING]
+    for fit, scores in zip(
+        voting, votes_of_all([fit.runs for fit in voting], samples, X_test), strict=True
+    ):
+        fit.collect(scores)
+    for fit in batch:
+        if fit not in voting:
+            fit.collect(fit.scores(X_test))
 
 
 def _train_models(models, training_set, seed, shuffle):

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Perceptron
 
 import margins
+from margins.kernels.functions.linear import Linear
 from margins.model_selection import lockstep
 from margins.model_selection.lockstep import reason_against, scores_in_lockstep
 from margins.parameters import Interval, parameter
@@ -234,6 +235,21 @@ def columns_of_epochs(monkeypatch, classifier, settings):
 
 def test_settings_that_differ_only_in_the_averaging_train_once(monkeypatch):
     assert columns_of_epochs(monkeypatch, pam(max_iter=3), AVERAGINGS) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_voted_settings_multiply_sparse_samples_once(n_classes, monkeypatch):
+    X, y, points = real_data(n_classes)
+    X, points = sparse.csr_matrix(X * (X > 0)), sparse.csr_matrix(points * (points > 0))
+    settings = [setting | {"averaging": kind} for setting in GRID[:6] for kind in ("voted", "last")]
+    settings += [{"averaging": "voted", "intercept_scaling": 0.5}]
+    assert_alike(pam(), settings, X, y, points)
+
+    products, of_kernel = [], Linear.block
+    monkeypatch.setattr(Linear, "block", lambda *args: products.append(args) or of_kernel(*args))
+    voted = [setting for setting in settings if setting["averaging"] == "voted"]
+    scores_in_lockstep(pam(), voted, X, y, points)
+    assert len(products) == 1
 
 
 def test_a_bound_splits_models_when_it_is_reached(monkeypatch):

@@ -1,0 +1,50 @@
+"""The votes of many voted perceptrons on one test set, which is multiplied once for all of them."""
+
+from itertools import chain
+
+import numpy as np
+
+from margins.kernels import LINEAR
+from margins.rules._voting import count_votes
+
+
+def votes_of_all(fits, samples, X_test):
+    """Votes of several fits to the same samples.
+
+    Those of each fit are what its estimator counts, but for the rounding of inner products, which does
+    not differ if samples are sparse.
+
+    Parameters
+    ----------
+    fits : list of list
+        For each fit its binary problems, with the attributes of `margins.solvers.driver.Run`.
+    samples : margins.data.samples.Samples
+        The training set.
+    X_test : ndarray or CSR matrix of float64, shape (n_test, n_features)
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_test, n_problems)
+    """
+    runs = list(chain.from_iterable(fits))
+    if not runs:
+        return []
+    support = np.unique(np.concatenate([run.averaging.mistakes for run in runs]))
+    labels = {
+        code: np.where(samples.codes[support] == code, 1.0, -1.0)
+        for code in {run.model.parameters.code for run in runs}
+    }
+    lists = [[_list_of(run, support, labels) for run in problems] for problems in fits]
+    votes = [np.empty((X_test.shape[0], len(problems))) for problems in fits]
+    for batch, products in LINEAR.blocks(X_test, samples.X[support], support):
+        for of_fit, problems in zip(votes, lists, strict=True):
+            for index, mistakes in enumerate(problems):
+                of_fit[batch, index] = count_votes(products, *mistakes)
+    return votes
+
+
+def _list_of(run, support, labels):
+    """The arguments of `count_votes` after the products."""
+    parameters, averaging = run.model.parameters, run.averaging
+    mistakes = np.searchsorted(support, averaging.mistakes).astype(np.int32)
+    return mistakes, labels[parameters.code], averaging.votes, parameters.theta, parameters.sqrho
