@@ -9,7 +9,7 @@ from margins.plotting.style import BAND, GRID, look
 
 PANELS = 3  # in a row
 DRAWN = (0.0, 0.25, 1.0, 4.0)  # of the values of tau in Figure 4
-DPI = 150
+DPI = 100
 
 
 def figure_3(studies):

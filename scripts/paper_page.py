@@ -5,7 +5,17 @@ from pathlib import Path
 import paper_comparisons
 from noise_tolerance_draws import IN_FILE_ORDER
 from paper_cells import cells_of, parts_of, svm_cells
-from paper_notes import APART_CELLS, HEAD, INTRODUCTIONS, MAXIMUM_MARGIN, READINGS, SVM, TITLES
+from paper_notes import (
+    APART_CELLS,
+    DRAWN,
+    FIGURES,
+    HEAD,
+    INTRODUCTIONS,
+    MAXIMUM_MARGIN,
+    READINGS,
+    SVM,
+    TITLES,
+)
 from paper_verdicts import APART, FEW_DRAWS, NOT_RUN, WITHIN, Verdict, summary, together
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
@@ -21,6 +31,8 @@ def page(results):
         said += [summary(verdicts_of(table, results)), cells_table(table, results)]
         if table in BY_DATA:
             said += [f"### {TITLES[table]}, mean of the cells of a data set", data_table(table, results)]
+        if table in FIGURES:
+            said.append(FIGURES[table])
     said += [SVM, svm_table(results)]
     said += [APART_CELLS, apart_table(results)]
     said += [READINGS, readings_table(results)]
@@ -141,7 +153,13 @@ def svm_table(results):
 def readings_table(results):
     """How many cells every reading explains: str."""
     rows = [
-        [table, what, str(draws), f"{within} of {cells}", f"{score:.2f}"]
+        [
+            table,
+            f"**{what}**" if what in DRAWN else what,
+            str(draws),
+            f"{within} of {cells}",
+            f"{score:.2f}",
+        ]
         for table, readings in results.readings.items()
         for what, (draws, within, cells, score) in readings.items()
     ]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from margins.data.types import RandomState
-from margins.parameters import NON_NEGATIVE, Interval, check
+from margins.parameters import BOOLEAN, NON_NEGATIVE, Interval, check
 
 LARGEST_ATTRIBUTE = 10
 
@@ -21,6 +21,7 @@ RANGES = {
     "margin": NON_NEGATIVE,
     "noise": Interval(0, 1),
     "n_samples": COUNT,
+    "replace_discarded": BOOLEAN,
 }
 
 
@@ -30,6 +31,7 @@ def make_noisy_halfspace(
     margin: float = 0.05,
     noise: float = 0.0,
     n_samples: int = 600,
+    replace_discarded: bool = True,
     random_state: RandomState = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Draw samples on the two sides of a random hyperplane, and flip some of their labels.
@@ -37,9 +39,8 @@ def make_noisy_halfspace(
     A pool of `n_samples` samples with independent, uniform integer attributes fixes the hyperplane:
     the weight vector w is the sum of a random half of the pool (a coin for each sample), the
     threshold theta is half the mean of |w.x| over the pool. The label of x is the sign of
-    w.x - theta. Samples nearer than ``|w.x - theta| < margin * theta`` are discarded and further ones
-    drawn in their place, until `n_samples` remain. At last every label is flipped with probability
-    `noise`.
+    w.x - theta. Samples nearer than ``|w.x - theta| < margin * theta`` are discarded. At last every
+    label is flipped with probability `noise`.
 
     Parameters
     ----------
@@ -50,7 +51,10 @@ def make_noisy_halfspace(
     noise : float in [0, 1], default=0.0
         Probability that a label is flipped. The paper's: 0 to 0.25.
     n_samples : int in [1, inf), default=600
-        Samples returned, and in the pool.
+        Samples in the pool, and returned if discarded ones are replaced.
+    replace_discarded : bool, default=True
+        True: draw further samples until `n_samples` remain. False: return what remains of the pool; of
+        the paper's margins, up to 0.75, at least seven of ten samples.
     random_state : int, RandomState instance or None, default=None
         The same int gives the same data; the same int with another `noise` gives the same X.
 
@@ -66,13 +70,13 @@ def make_noisy_halfspace(
     ------
     ValueError
         If a parameter is not allowed, or if `margin` is so large that 100 draws per sample are not
-        enough.
+        enough or, without replacement, that no sample remains.
 
     Notes
     -----
-    The paper does not say whether its 600 examples are counted before or after discarding; here they
-    are counted after, with w and theta from the samples before. A pool whose w is 0, which has no
-    hyperplane, is drawn again.
+    The paper does not say whether its 600 examples are counted before or after discarding. Its Table 2
+    is nearer to the former, ``replace_discarded=False`` (see docs/papers.md). w and theta are those of
+    the pool in both cases. A pool whose w is 0, which has no hyperplane, is drawn again.
 
     Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm, artificial
     data.
@@ -90,6 +94,7 @@ def make_noisy_halfspace(
     array([ 1, -1,  1, -1,  1])
     """
     arguments = {"n_features": n_features, "margin": margin, "noise": noise, "n_samples": n_samples}
+    arguments["replace_discarded"] = replace_discarded
     for name, allowed in RANGES.items():
         check(name, "make_noisy_halfspace", arguments[name], allowed)
     n_features, n_samples = int(n_features), int(n_samples)
@@ -117,8 +122,13 @@ def make_noisy_halfspace(
         kept.append(batch)
         n_kept += len(batch)
         n_drawn += n_samples
-        if n_kept >= n_samples:
+        if n_kept >= n_samples or (n_kept and not replace_discarded):
             break
+        if not replace_discarded:
+            raise ValueError(
+                f"margin of make_noisy_halfspace must be small enough to keep a sample of {n_samples}. "
+                f"Got {margin!r}, which keeps none."
+            )
         if n_drawn >= DRAWS_PER_SAMPLE * n_samples:
             raise ValueError(
                 f"margin of make_noisy_halfspace must be small enough to keep {n_samples} of {n_drawn} "
@@ -128,5 +138,5 @@ def make_noisy_halfspace(
     X = np.concatenate(kept)[:n_samples]
 
     y = np.where(X @ w > theta, np.int64(1), np.int64(-1))
-    y[generator.uniform(size=n_samples) < noise] *= -1
+    y[generator.uniform(size=len(y)) < noise] *= -1
     return X, y

@@ -74,6 +74,15 @@ def test_the_pool_is_kept_but_for_its_discarded_samples():
     assert np.array_equal(X[: len(kept)], kept)
 
 
+def test_discarded_samples_need_not_be_replaced():
+    X, y = make_noisy_halfspace(5, margin=0.5, n_samples=40, random_state=0)
+    rest, labels = make_noisy_halfspace(
+        5, margin=0.5, n_samples=40, replace_discarded=False, random_state=0
+    )
+    assert 20 < len(rest) < 40
+    assert np.array_equal(rest, X[: len(rest)]) and np.array_equal(labels, y[: len(rest)])
+
+
 def test_a_sample_exactly_at_the_margin_is_kept():
     # One sample is its own w, so theta is w.x / 2, and w.x - theta is theta.
     for seed in range(20):
@@ -145,6 +154,15 @@ def test_a_margin_without_samples_is_rejected(margin):
     )
 
 
+def test_a_margin_that_keeps_no_sample_is_rejected_without_replacement_too():
+    with pytest.raises(ValueError) as error:
+        make_noisy_halfspace(5, margin=12, n_samples=30, replace_discarded=False, random_state=0)
+    assert str(error.value) == (
+        "margin of make_noisy_halfspace must be small enough to keep a sample of 30. "
+        "Got 12, which keeps none."
+    )
+
+
 @pytest.mark.parametrize(
     "name, value, allowed",
     [
@@ -159,6 +177,7 @@ def test_a_margin_without_samples_is_rejected(margin):
         ("n_features", 2.5, "an integer in [1, inf)"),
         ("n_samples", 0, "an integer in [1, inf)"),
         ("n_samples", None, "an integer in [1, inf)"),
+        ("replace_discarded", 1, "True or False"),
     ],
 )
 def test_parameters_that_are_not_allowed_are_rejected(name, value, allowed):

@@ -101,7 +101,7 @@ def test_artificial_data_need_no_files(tmp_path, monkeypatch, capsys):
     *counted, mild, strong = run(tmp_path, *options)
     for result in (mild, strong):
         check_rows(result, ["nothing", "tau"])
-        assert (result["n_samples"], result["n_features"]) == (600, 50)
+        assert 570 < result["n_samples"] < 600 and result["n_features"] == 50
         order = result["ordering"]
         assert order["better"] + order["equal"] + order["worse"] == 2
     assert mild["rows"][2]["accuracy"] > strong["rows"][2]["accuracy"]
@@ -121,7 +121,7 @@ def test_double_cross_validation_has_the_paper_s_intervals_beside_the_measured_o
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     columns = ("nothing", "tau-then-lambda")
     (result,) = run(tmp_path, "--quick", "--tables", "6", "--columns", *columns)
-    assert (result["data"], result["n_samples"]) == ("noise 0.05", 600)
+    assert result["data"] == "noise 0.05" and 570 < result["n_samples"] < 600
     check_rows(result, columns)
     assert result["rows"][0]["paper"] == {"accuracy": 81.7, "half_width": 6.5}
     assert result["rows"][5]["paper"] == {"accuracy": 88.8, "half_width": 4.8}
@@ -424,7 +424,7 @@ def test_one_test_set_has_the_interval_of_a_proportion():
     low, high = report.interval_of(study)
     p = study.mean()
     assert (low + high) / 2 == pytest.approx(100 * p)
-    assert high - low == pytest.approx(200 * 1.96 * math.sqrt(p * (1 - p) / 200))
+    assert high - low == pytest.approx(200 * 1.96 * math.sqrt(p * (1 - p) / len(test[1])))
 
 
 def test_paper_s_deviations_give_its_intervals():
