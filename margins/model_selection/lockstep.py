@@ -17,16 +17,14 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from margins._update import Averaging, BinaryData, WeightVector
-from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.data.permutations import Orders
-from margins.data.validation import validate_points, validate_samples
 from margins.estimators.multiclass import positive_codes, seeds_of
 from margins.estimators.names import display_name
 from margins.estimators.noise_tolerance import VOTING, AveragingClassifier
 from margins.kernels import LINEAR
-from margins.losses import HardMargin
 from margins.model_selection._lockstep import Lockstep
 from margins.model_selection.shared_votes import votes_of_all
+from margins.model_selection.training_sets import StudyData
 
 # The weight matrix should stay in the second-level cache (bytes), but a traversal of a row should serve
 # at least MIN_COLUMNS models.
@@ -167,7 +165,7 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
             configured.set_params(**setting)  # nested parameters, or an error
         configured._check_parameters()
         if data is None:
-            data = _Data(configured, X_train, y_train, X_test, sample_weight)
+            data = StudyData(configured, X_train, y_train, X_test, sample_weight)
         fits.append(_Fit(configured, data))
     batches = defaultdict(list)
     for fit in fits:
@@ -179,59 +177,6 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
             _train_batch(batch[part], seed, shuffle)
             _score_batch(batch[part], data.X_test)
     return [fit.trained for fit in fits]
-
-
-class _Data:
-    """Training and test set of all fits, validated by the first of them."""
-
-    def __init__(self, estimator, X, y, X_test, sample_weight):
-        self.X, y, self.codes = validate_samples(estimator, X, y)
-        self.classes = estimator.classes_
-        self._sample_weight = sample_weight
-        self._training_sets = []
-        self.training_set(estimator)  # checks the weights before the test set is validated
-        self.X_test = validate_points(estimator, X_test)
-
-    def training_set(self, estimator):
-        """The training set with the class weights of an estimator."""
-        for class_weight, training_set in self._training_sets:
-            if class_weight is estimator.class_weight:
-                return training_set
-        training_set = _TrainingSet(estimator._weigh(self.X, self.codes, self._sample_weight))
-        self._training_sets.append((estimator.class_weight, training_set))
-        return training_set
-
-
-class _TrainingSet:
-    """Samples, their rows, and the binary problems made of them."""
-
-    def __init__(self, samples):
-        self.samples = samples
-        self.rows = rows_of(samples.X)
-        self.sqnorms = self.rows.sqnorms()
-        self._augmented = {}
-        self._data = {}
-
-    def augmented_sqnorms(self, sqrho):
-        """|x_k|^2 + rho^2; ValueError if a sample cannot be trained on."""
-        if sqrho not in self._augmented:
-            self._augmented[sqrho] = augmented_sqnorms(
-                self.sqnorms, sqrho, hard_margin=True, zero_rows=AveragingClassifier._takes_zero_rows
-            )
-        return self._augmented[sqrho]
-
-    def data(self, code, sqrho):
-        """The binary problem of one class."""
-        if (code, sqrho) not in self._data:
-            self._data[code, sqrho] = make_binary_data(
-                self.rows,
-                self.augmented_sqnorms(sqrho),
-                self.samples.codes == code,
-                sqrho,
-                HardMargin.diag,
-                math.inf,
-            )
-        return self._data[code, sqrho]
 
 
 class _Parameters(NamedTuple):
