@@ -37,6 +37,8 @@ cdef class Lockstep(SampleLoop):
     cdef const double* x
     cdef Py_ssize_t n_stored
     cdef WeightVector hypothesis
+    cdef bint _has_ended(self, double n_epochs) noexcept
+    cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept
     cdef void _read_row(self, Rows rows, Py_ssize_t k) noexcept nogil
     cdef int _update_columns(self, Py_ssize_t k) except -1 nogil
     cdef void _notify_averagings(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil

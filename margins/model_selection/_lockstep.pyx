@@ -127,13 +127,21 @@ cdef class Lockstep(SampleLoop):
             self.averaging_of[model * self.n_averagings + j] = <void*> <Averaging?> averaging
             self.is_survivor[model * self.n_averagings + j] = isinstance(averaging, LongestSurvivor)
 
-    def full_epoch(self, const int32_t[::1] order not None):
-        """Process the samples of `order`, a full epoch, with all models.
+    def full_epochs(self, const int32_t[::1] order not None, int64_t n_before, bint only_one):
+        """Process the samples of `order`, full epochs, with all models, until one of them ends.
+
+        Parameters
+        ----------
+        order : ndarray of int32, shape (m,)
+        n_before : int
+            Epochs before these.
+        only_one : bool
+            End after one epoch: the next has another order.
 
         Returns
         -------
         int
-            How many samples changed a model.
+            Epochs, with those before.
 
         Raises
         ------
@@ -141,10 +149,28 @@ cdef class Lockstep(SampleLoop):
             Ctrl-C is honoured every few milliseconds.
         """
         cdef Tally tally
-        self.n_updates_before[:] = self.n_updates
-        self.rejected_before[:] = self.rejected
-        self.run(order, order.shape[0], &tally)
-        return tally.n_changed
+        cdef int64_t n_epochs = n_before
+        while True:
+            self.n_updates_before[:] = self.n_updates
+            self.rejected_before[:] = self.rejected
+            self.run(order, order.shape[0], &tally)
+            n_epochs += 1
+            if only_one or self._has_ended(n_epochs):
+                return n_epochs
+
+    cdef bint _has_ended(self, double n_epochs) noexcept:
+        """True if a model has ended."""
+        cdef Py_ssize_t column
+        for column in range(self.n_columns):
+            if self._is_over(self.model[column], n_epochs):
+                return True
+        return False
+
+    cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept:
+        """True if the last epoch of a model had no updates, or was the last allowed."""
+        return (
+            self.n_updates[model] == self.n_updates_before[model] or n_epochs >= self.max_iter[model]
+        )
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
         return SAMPLES_PER_CHUNK
@@ -324,13 +350,12 @@ cdef class Lockstep(SampleLoop):
 
     def ended(self, double n_epochs):
         """The models whose last epoch had no updates, or was the last allowed: list of int."""
-        cdef Py_ssize_t column, i
-        models = []
-        for column in range(self.n_columns):
-            i = self.model[column]
-            if self.n_updates[i] == self.n_updates_before[i] or n_epochs >= self.max_iter[i]:
-                models.append(i)
-        return models
+        cdef Py_ssize_t column
+        return [
+            self.model[column]
+            for column in range(self.n_columns)
+            if self._is_over(self.model[column], n_epochs)
+        ]
 
     def finish(self, Py_ssize_t model, int64_t n_epochs_left):
         """Remove the column of a model, which may be shared by others.

@@ -341,8 +341,7 @@ def _train_models(models, training_set, seed, shuffle):
     orders = Orders(training_set.rows.n_rows, seed, proven=False, shuffle=shuffle)
     n_epochs = 0
     while lockstep.n_columns:
-        lockstep.full_epoch(orders.next())
-        n_epochs += 1
+        n_epochs = lockstep.full_epochs(orders.next(), n_epochs, shuffle == "epochs")
         for index in lockstep.ended(n_epochs):
             # Epochs left after one without updates count as processed: see Run.end_epoch.
             left = min(models[index].parameters.max_iter - n_epochs, 2**53 // training_set.rows.n_rows)
