@@ -98,6 +98,10 @@ class Block:
         known = results.seconds(self.key, self.group)
         return statistics.fmean(known) if known else self.guessed_seconds()
 
+    def is_begun(self, results):
+        """True if a file holds a draw of it."""
+        return bool(results.seconds(self.key, self.group))
+
     def draws_left(self, results):
         """How many a file does not hold yet: int."""
         return max(self.n_draws - len(results.seconds(self.key, self.group)), 0)

@@ -2,9 +2,10 @@
 
     MARGINS_DATA=folder python scripts/paper_tables.py
 
-measures what docs/papers.json does not hold yet, the cheapest first, and writes that file after every
-draw: an interrupted run continues where it was. Then it writes docs/papers.md. --minutes ends it after
-the draw in progress; --estimate only says what is left; --page only writes the page.
+measures what docs/papers.json does not hold yet, first a draw of every block, then the cheapest first,
+and writes that file after every draw: an interrupted run continues where it was. Then it writes
+docs/papers.md. --minutes ends it after the draw in progress; --estimate only says what is left; --page
+only writes the page.
 """
 
 import argparse
@@ -46,7 +47,7 @@ def command_line():
 
 
 def draw(blocks, results, draws, end, say):
-    """Draw what is left of the blocks, the cheapest first; a draw that has begun is finished."""
+    """Draw what is left of the blocks, those without a draw first; a draw that has begun is finished."""
     with warnings.catch_warnings():
         # The paper's runs have a fixed number of epochs.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -54,7 +55,7 @@ def draw(blocks, results, draws, end, say):
             left = [block for block in blocks if block.draws_left(results)]
             if not left:
                 break
-            block = min(left, key=lambda block: block.seconds_left(results))
+            block = min(left, key=lambda block: (block.is_begun(results), block.seconds_left(results)))
             seed = len(results.seconds(block.key, block.group))
             start = time.process_time()
             values = draws.draw(block.table, block.name, seed, block.columns)

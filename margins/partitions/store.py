@@ -5,13 +5,15 @@ is irreplaceable: a missing one is computed again.
 """
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from margins.partitions.samples import Labels
 
 # States of so many fits at most are kept by a process, for those that have ended without notice.
 MAX_FITS = 8
+# So many fits that have ended are known to have: their last tasks may still run, in other threads.
+MAX_ENDED = 64
 
 
 @dataclass
@@ -33,11 +35,13 @@ class Store:
     """The partitions of a process."""
 
     def __init__(self):
-        self._lock, self._fits = threading.Lock(), OrderedDict()
+        self._lock, self._fits, self._ended = threading.Lock(), OrderedDict(), deque(maxlen=MAX_ENDED)
 
     def of(self, key, index):
         """What partition `index` of a fit keeps: Kept."""
         with self._lock:
+            if key in self._ended:
+                return Kept()
             partitions = self._fits.setdefault(key, {})
             self._fits.move_to_end(key)
             while len(self._fits) > MAX_FITS:
@@ -45,9 +49,10 @@ class Store:
             return partitions.setdefault(index, Kept())
 
     def forget(self, key):
-        """Forget the partitions of a fit."""
+        """Forget the partitions of a fit, which has ended."""
         with self._lock:
             self._fits.pop(key, None)
+            self._ended.append(key)
 
     def __len__(self):
         return len(self._fits)

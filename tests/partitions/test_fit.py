@@ -216,6 +216,14 @@ def test_a_lost_state_of_many_features_is_computed_again(monkeypatch):
     np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-4, atol=1e-7)
 
 
+def test_a_task_that_runs_on_after_its_fit_has_ended_keeps_nothing():
+    store = Store()
+    store.of("fit", 0).states["state"] = 1
+    store.forget("fit")
+    store.of("fit", 1).states["state"] = 1
+    assert len(store) == 0
+
+
 def test_a_process_keeps_few_fits_that_have_ended_without_notice():
     store = Store()
     for key in range(MAX_FITS + 3):

@@ -58,7 +58,7 @@ def test_maximum_margin_reports_every_algorithm_within_its_bounds(reproduced):
     assert 0.99 * high < low <= high * (1 + 1e-9)
     assert [row["algorithm"] for row in result["table_1"]] == ["pdm", "pfm", "pdm-succ", "pfm(2)"]
     assert [row["algorithm"] for row in result["table_2"]] == [
-        *("mpu", "LinearSVC", "LinearSVC, 0.01", "pdm", "pdm-succ", "mpcs", "mpvs")
+        *("mpu", "LinearSVC", "LinearSVC, 0.01", "aggressive-romma", "pdm", "pdm-succ", "mpcs", "mpvs")
     ]
     for row in result["table_1"] + result["table_2"]:
         assert row["algorithm"] in output
