@@ -131,9 +131,9 @@ run, nor are the data sets that we lack.
 Of [3] Table 1 the figures are lost in the copy that we have. Its text says that both algorithms take
 less time than pdm, and at most about twice that of DCD and mpu. On Web all times are milliseconds.
 
-The ROMMA of [2] is the aggressive one. Its paper runs over all samples, ours over active sets as the
-other algorithms do, hence the time. For the 13 % of updates that pdm-succ needs more on Covertype we have
-no explanation: its margin is the paper's, and the other three algorithms differ by 1 to 4 %.
+The ROMMA of [2] is the aggressive one. The paper's runs over all samples, ours over active sets as the
+other algorithms do, hence the time. For the 13 % of updates that pdm-succ needs more on Covertype we
+have no explanation: its margin is the paper's, and the other three algorithms differ by 1 to 4 %.
 
 The paper's 739.4 million updates of pdm on Web, in 0.8 seconds where Adult's 27.43 million take 3.7,
 must be a misprint."""
