@@ -11,6 +11,7 @@ cdef class Lockstep(SampleLoop):
     cdef readonly Py_ssize_t n_columns
     cdef const double[::1] codes
     cdef const double[::1] sqnorms
+    cdef Py_ssize_t longest              # of the rows
     cdef bint has_gain
     # By column of the weight matrix. Idle ones are computed with the others; their thresholds are -inf.
     cdef double[:, ::1] v
@@ -37,8 +38,13 @@ cdef class Lockstep(SampleLoop):
     cdef const double* x
     cdef Py_ssize_t n_stored
     cdef WeightVector hypothesis
-    cdef bint _has_ended(self, double n_epochs) noexcept
-    cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept
+    cdef Py_ssize_t _n_together(self, Py_ssize_t m) noexcept
+    cdef int64_t _short_epochs(
+        self, const int32_t[::1] order, int64_t n_epochs, Py_ssize_t most
+    ) except -1 nogil
+    cdef void _begin_epoch(self) noexcept nogil
+    cdef bint _has_ended(self, double n_epochs) noexcept nogil
+    cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept nogil
     cdef void _read_row(self, Rows rows, Py_ssize_t k) noexcept nogil
     cdef int _update_columns(self, Py_ssize_t k) except -1 nogil
     cdef void _notify_averagings(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil

@@ -21,6 +21,7 @@ when a sample that has been added as often as the smallest of their bounds allow
 Source: Khardon & Wachman (2007), Figure 2. What is done to one model: `margins._update.mini_epoch`.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -38,6 +39,7 @@ import numpy as np
 
 cdef Py_ssize_t BLOCK = 8                   # columns are computed in blocks of this size
 cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096    # averagings reserve memory for so many updates
+cdef Py_ssize_t TERMS_PER_CHUNK = 2**23     # products of a weight and a value in short epochs: 2 ms
 cdef Py_ssize_t DENSE_UPDATE = 8            # all columns are updated if at least one in so many changes
 
 
@@ -83,6 +85,7 @@ cdef class Lockstep(SampleLoop):
         self.counts = None
         if self.has_gain or any(model.bound < INFINITY for model in models):
             self.counts = np.zeros((rows.n_rows, width), dtype=np.int32)
+        self.longest = max(rows.longest(), 1)
         self.values = np.ones(d)  # also the values of CSR that stores none
         self.offsets = np.arange(d, dtype=np.intp) * width  # also those of every dense row
         self.hypothesis = WeightVector(d)
@@ -148,17 +151,52 @@ cdef class Lockstep(SampleLoop):
         KeyboardInterrupt
             Ctrl-C is honoured every few milliseconds.
         """
-        cdef Tally tally
+        cdef Py_ssize_t m = order.shape[0]
+        cdef Py_ssize_t n_together = 1 if only_one else self._n_together(m)
         cdef int64_t n_epochs = n_before
+        cdef Tally tally
         while True:
-            self.n_updates_before[:] = self.n_updates
-            self.rejected_before[:] = self.rejected
-            self.run(order, order.shape[0], &tally)
-            n_epochs += 1
+            if n_together == 1:
+                self._begin_epoch()
+                self.run(order, m, &tally)
+                n_epochs += 1
+            else:  # short ones would wait for the GIL more often than for memory
+                self.reserve(n_together * m)
+                with nogil:
+                    n_epochs = self._short_epochs(order, n_epochs, n_together)
+                PyErr_CheckSignals()
             if only_one or self._has_ended(n_epochs):
                 return n_epochs
 
-    cdef bint _has_ended(self, double n_epochs) noexcept:
+    cdef Py_ssize_t _n_together(self, Py_ssize_t m) noexcept:
+        """How many epochs of m samples are processed without the GIL, for some milliseconds: at least 1."""
+        cdef Py_ssize_t n_samples = TERMS_PER_CHUNK // (_padded(self.n_columns) * self.longest)
+        if self.n_averagings > 0:
+            n_samples = min(n_samples, SAMPLES_PER_CHUNK)
+        return max(n_samples // m, 1)
+
+    cdef int64_t _short_epochs(
+        self, const int32_t[::1] order, int64_t n_epochs, Py_ssize_t most
+    ) except -1 nogil:
+        """As `full_epochs`, at most so many."""
+        cdef Tally tally
+        cdef Py_ssize_t _index
+        tally.n_changed = 0
+        for _index in range(most):
+            self._begin_epoch()
+            self.process(order, 0, order.shape[0], &tally)
+            n_epochs += 1
+            if self._has_ended(n_epochs):
+                break
+        return n_epochs
+
+    cdef void _begin_epoch(self) noexcept nogil:
+        """Keep the counts before an epoch."""
+        cdef Py_ssize_t i
+        for i in range(self.n_updates.shape[0]):
+            self.n_updates_before[i], self.rejected_before[i] = self.n_updates[i], self.rejected[i]
+
+    cdef bint _has_ended(self, double n_epochs) noexcept nogil:
         """True if a model has ended."""
         cdef Py_ssize_t column
         for column in range(self.n_columns):
@@ -166,7 +204,7 @@ cdef class Lockstep(SampleLoop):
                 return True
         return False
 
-    cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept:
+    cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept nogil:
         """True if the last epoch of a model had no updates, or was the last allowed."""
         return (
             self.n_updates[model] == self.n_updates_before[model] or n_epochs >= self.max_iter[model]
