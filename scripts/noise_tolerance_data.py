@@ -5,7 +5,7 @@ lambda-trick's offset all grow by its square. So mnist's pixels stay what they a
 does matter: the file of usps holds v, the original is 2 v - 1, from -1 to 1. Nor is the polynomial
 kernel (gamma <x, z> + coef0)^4 free of scale: for it mnist is divided by 255.
 
-The 600 samples of an artificial set are counted before the discarded ones are (docs/papers.md).
+The 600 samples of an artificial set are counted before any are discarded (docs/papers.md).
 """
 
 import itertools

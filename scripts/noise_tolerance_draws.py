@@ -132,7 +132,7 @@ class Draws:
     cache : path-like or None
         Where finished parts of interrupted draws are kept.
     reading : Reading
-        What the paper leaves open; of Table 2 the data, of Tables 3, 4 and 6 all.
+        What the paper leaves open; for Table 2 its data alone.
     """
 
     def __init__(self, n_jobs=None, cache=None, reading=READING):
@@ -146,17 +146,17 @@ class Draws:
         return {key: float(value) for key, value in drawn(name, seed, columns).items()}
 
     def _accuracies(self, run, columns, X, y, folds):
-        settings = settings_of(columns)
-        if "kernel" in run:
-            found = [kernel_accuracies(run, setting, X, y, folds) for setting in settings]
-            return Accuracies(settings, itertools.chain.from_iterable(each.values() for each in found))
+        settings, run = settings_of(columns), run | {"shuffle": self._reading.shuffle}
         unit = run["eta"] if self._reading.lambda_of_eta else 1.0
+        scaled = [setting | {"lam": unit * setting["lam"]} for setting in settings]
+        if "kernel" in run:
+            found = [kernel_accuracies(run, setting, X, y, folds) for setting in scaled]
+            return Accuracies(settings, itertools.chain.from_iterable(each.values() for each in found))
         grid = [
-            {"averaging": list(AVERAGINGS)}
-            | {key: [value * (unit if key == "lam" else 1)] for key, value in setting.items()}
-            for setting in settings
+            {"averaging": list(AVERAGINGS)} | {key: [value] for key, value in setting.items()}
+            for setting in scaled
         ]
-        model = classifier("last", run).set_params(shuffle=self._reading.shuffle)
+        model = classifier("last", run)
         study = parameter_search(model, grid, X, y, cv=folds, **self._studies.common)
         return Accuracies(settings, 100 * study.tables[0].scores["accuracy"])
 

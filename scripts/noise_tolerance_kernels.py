@@ -9,7 +9,7 @@ from noise_tolerance_studies import AVERAGINGS, classifier
 
 
 def accuracies(run, setting, X, y, folds):
-    """In percent, of every fold: dict of averaging to ndarray of float64."""
+    """In percent, of every fold: dict of averaging to ndarray of float64. More than two classes."""
     found = {averaging: [] for averaging in AVERAGINGS}
     for train, test in folds:
         model = classifier("voted", run).set_params(**setting).fit(X[train], y[train])

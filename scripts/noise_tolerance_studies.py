@@ -26,7 +26,7 @@ SVM_ITERATIONS = 10_000
 
 def classifier(averaging, run):
     """The perceptron with an averaging, every option switched off."""
-    return margins.get("pam")(**OFF, averaging=averaging, shuffle="never", **run)
+    return margins.get("pam")(**OFF, **({"shuffle": "never"} | run), averaging=averaging)
 
 
 def grid_of(column, inactive, eta=1.0):

@@ -53,8 +53,8 @@ def make_noisy_halfspace(
     n_samples : int in [1, inf), default=600
         Samples in the pool, and returned if discarded ones are replaced.
     replace_discarded : bool, default=True
-        True: draw further samples until `n_samples` remain. False: return what remains of the pool; of
-        the paper's margins, up to 0.75, at least seven of ten samples.
+        True: draw further samples until `n_samples` remain. False: return what remains of the pool;
+        for the paper's margins (up to 0.75), about seven of ten samples or more.
     random_state : int, RandomState instance or None, default=None
         The same int gives the same data; the same int with another `noise` gives the same X.
 
@@ -126,7 +126,8 @@ def make_noisy_halfspace(
             break
         if not replace_discarded:
             raise ValueError(
-                f"margin of make_noisy_halfspace must be small enough to keep a sample of {n_samples}. "
+                f"margin of make_noisy_halfspace must be small enough to keep at least one of "
+                f"{n_samples} samples. "
                 f"Got {margin!r}, which keeps none."
             )
         if n_drawn >= DRAWS_PER_SAMPLE * n_samples:

@@ -38,7 +38,7 @@ cdef class Lockstep(SampleLoop):
     cdef const double* x
     cdef Py_ssize_t n_stored
     cdef WeightVector hypothesis
-    cdef Py_ssize_t _n_together(self, Py_ssize_t m) noexcept
+    cdef Py_ssize_t _n_together(self, Py_ssize_t m, int64_t n_epochs) noexcept
     cdef int64_t _short_epochs(
         self, const int32_t[::1] order, int64_t n_epochs, Py_ssize_t most
     ) except -1 nogil

@@ -11,9 +11,9 @@ Together their weights are a matrix of shape (features, columns), with one colum
 traversal of x_k computes all products, and the inner loop is over contiguous memory
 (`margins.model_selection._columns`). Every model is bit for bit the one trained alone.
 
-Given: the rows, the parameters of the models, an order for each epoch. Left in place: the weights, and
-what the averagings keep. The column of a finished model is filled with the last one. Returned: how many
-samples of an epoch changed a model; and, of each finished one, its weights, averagings and updates.
+Given: the rows, the parameters of the models, an order for one or more epochs. Left in place: the weights,
+and what the averagings keep. The column of a finished model is filled with the last one. Returned: the
+number of epochs; and, of each finished model, its weights, averagings and updates.
 
 Models that differ in bound_i alone are equal until a bound is reached. They share a column; it is split
 when a sample that has been added as often as the smallest of their bounds allows is misclassified again.
@@ -40,6 +40,7 @@ import numpy as np
 cdef Py_ssize_t BLOCK = 8                   # columns are computed in blocks of this size
 cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096    # averagings reserve memory for so many updates
 cdef Py_ssize_t TERMS_PER_CHUNK = 2**23     # products of a weight and a value in short epochs: 2 ms
+cdef Py_ssize_t RESERVED_UPDATES = 512      # averagings keep memory for so many in short epochs
 cdef Py_ssize_t DENSE_UPDATE = 8            # all columns are updated if at least one in so many changes
 
 
@@ -152,7 +153,7 @@ cdef class Lockstep(SampleLoop):
             Ctrl-C is honoured every few milliseconds.
         """
         cdef Py_ssize_t m = order.shape[0]
-        cdef Py_ssize_t n_together = 1 if only_one else self._n_together(m)
+        cdef Py_ssize_t n_together = 1 if only_one else self._n_together(m, n_before)
         cdef int64_t n_epochs = n_before
         cdef Tally tally
         while True:
@@ -168,17 +169,21 @@ cdef class Lockstep(SampleLoop):
             if only_one or self._has_ended(n_epochs):
                 return n_epochs
 
-    cdef Py_ssize_t _n_together(self, Py_ssize_t m) noexcept:
+    cdef Py_ssize_t _n_together(self, Py_ssize_t m, int64_t n_epochs) noexcept:
         """How many epochs of m samples are processed without the GIL, for some milliseconds: at least 1."""
-        cdef Py_ssize_t n_samples = TERMS_PER_CHUNK // (_padded(self.n_columns) * self.longest)
+        cdef Py_ssize_t n_samples = TERMS_PER_CHUNK // (_padded(self.n_columns) * self.longest), column
+        cdef double most
         if self.n_averagings > 0:
-            n_samples = min(n_samples, SAMPLES_PER_CHUNK)
-        return max(n_samples // m, 1)
+            n_samples = min(n_samples, RESERVED_UPDATES)
+        most = n_samples // m
+        for column in range(self.n_columns):
+            most = min(most, self.max_iter[self.model[column]] - n_epochs)
+        return max(<Py_ssize_t> most, 1)
 
     cdef int64_t _short_epochs(
         self, const int32_t[::1] order, int64_t n_epochs, Py_ssize_t most
     ) except -1 nogil:
-        """As `full_epochs`, at most so many."""
+        """As `full_epochs`, but at most `most` epochs, without the GIL."""
         cdef Tally tally
         cdef Py_ssize_t _index
         tally.n_changed = 0

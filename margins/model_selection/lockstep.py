@@ -47,6 +47,7 @@ SHARED = (
     "_limited",
     "_train_all",
     "_collect_model",
+    "_lists_of_mistakes",
     "_model_scale",
     "_scale",
     "_scores",
@@ -323,14 +324,14 @@ def _score_batch(batch, X_test):
     samples = batch[0].training_set.samples
     # Sums over sparse rows are the same in blocks of any size, those of BLAS are not.
     are_sparse = sparse.issparse(X_test) or sparse.issparse(samples.X)
-    voting = [fit for fit in batch if are_sparse and fit.averaging_name[0] in VOTING]
-    for fit, scores in zip(
-        voting, votes_of_all([fit.runs for fit in voting], samples, X_test), strict=True
-    ):
-        fit.collect(scores)
+    voting, others = [], []
     for fit in batch:
-        if fit not in voting:
-            fit.collect(fit.scores(X_test))
+        (voting if are_sparse and fit.averaging_name[0] in VOTING else others).append(fit)
+    votes = votes_of_all([fit.runs for fit in voting], samples, X_test)
+    for fit, scores in zip(voting, votes, strict=True):
+        fit.collect(scores)
+    for fit in others:
+        fit.collect(fit.scores(X_test))
 
 
 def _train_models(models, training_set, seed, shuffle):

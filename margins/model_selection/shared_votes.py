@@ -29,12 +29,16 @@ def votes_of_all(fits, samples, X_test):
     runs = list(chain.from_iterable(fits))
     if not runs:
         return []
-    support = np.unique(np.concatenate([run.averaging.mistakes for run in runs]))
+    places = np.full(len(samples.codes), -1, dtype=np.int32)  # of the samples in `support`
+    for run in runs:
+        places[run.averaging.mistakes] = 0
+    support = np.flatnonzero(places == 0)
+    places[support] = np.arange(len(support))
     labels = {
         code: np.where(samples.codes[support] == code, 1.0, -1.0)
         for code in {run.model.parameters.code for run in runs}
     }
-    lists = [[_list_of(run, support, labels) for run in problems] for problems in fits]
+    lists = [[_list_of(run, places, labels) for run in problems] for problems in fits]
     votes = [np.empty((X_test.shape[0], len(problems))) for problems in fits]
     for batch, products in LINEAR.blocks(X_test, samples.X[support], support):
         for of_fit, problems in zip(votes, lists, strict=True):
@@ -43,8 +47,8 @@ def votes_of_all(fits, samples, X_test):
     return votes
 
 
-def _list_of(run, support, labels):
+def _list_of(run, places, labels):
     """The arguments of `count_votes` after the products."""
     parameters, averaging = run.model.parameters, run.averaging
-    mistakes = np.searchsorted(support, averaging.mistakes).astype(np.int32)
+    mistakes = places[averaging.mistakes]
     return mistakes, labels[parameters.code], averaging.votes, parameters.theta, parameters.sqrho

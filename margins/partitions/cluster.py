@@ -4,7 +4,7 @@ from concurrent.futures import CancelledError
 
 
 def scattered(value, client):
-    """A copy of a value on one worker, from which the others fetch it.
+    """A copy of a value on one worker, or of each element on one, from which the others fetch it.
 
     It is not sent to all at once: if a worker is lost then, the scheduler (`Scheduler.replicate`) goes
     on sending to it for ever, and the next one that is sent to all waits for its lock.
@@ -22,7 +22,8 @@ def scattered(value, client):
     Raises
     ------
     CancelledError
-        If a worker is lost meanwhile, where `Client.scatter` may raise anything, or if there is none.
+        If it cannot be sent, as a worker is lost meanwhile, where `Client.scatter` may raise anything,
+        or there is none. A copy that is lost later cancels what is made of it.
     """
     workers = set(client.ncores())
     try:

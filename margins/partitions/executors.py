@@ -20,7 +20,7 @@ FAN_IN = 8
 # Vectors of more bytes are sent to a cluster once, and not with every task.
 SCATTERED_BYTES = 1 << 16
 
-# Times that requests are sent: again if the worker is lost that their copy was on.
+# Times that requests are sent: again if the worker that held their copy is lost.
 MAX_ATTEMPTS = 5
 
 

@@ -52,7 +52,8 @@ class Store:
         """Forget the partitions of a fit, which has ended."""
         with self._lock:
             self._fits.pop(key, None)
-            self._ended.append(key)
+            if key not in self._ended:  # workers in one process share it
+                self._ended.append(key)
 
     def __len__(self):
         return len(self._fits)

@@ -158,7 +158,7 @@ def test_a_margin_that_keeps_no_sample_is_rejected_without_replacement_too():
     with pytest.raises(ValueError) as error:
         make_noisy_halfspace(5, margin=12, n_samples=30, replace_discarded=False, random_state=0)
     assert str(error.value) == (
-        "margin of make_noisy_halfspace must be small enough to keep a sample of 30. "
+        "margin of make_noisy_halfspace must be small enough to keep at least one of 30 samples. "
         "Got 12, which keeps none."
     )
 

@@ -11,6 +11,7 @@ import noise_tolerance_tables as tables
 import numpy as np
 import paper_cells
 import paper_comparisons
+import paper_notes
 import paper_page
 import paper_plan
 import paper_readings
@@ -68,6 +69,11 @@ def test_a_sample_of_the_committed_draws_is_reproduced(results):
 def test_the_page_is_made_of_the_committed_results(results):
     assert paper_page.PAGE.read_text(encoding="utf-8") == paper_page.page(results)
     assert paper_results.FILE.stat().st_size < LARGEST_FILE
+
+
+def test_readings_that_the_tables_are_drawn_with_are_among_those_reported(results):
+    known = {what for readings in results.readings.values() for what in readings}
+    assert known >= set(paper_notes.DRAWN)
 
 
 def test_every_printed_figure_has_a_cell_of_its_own():

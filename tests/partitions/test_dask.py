@@ -290,7 +290,7 @@ def test_requests_are_sent_again_if_the_worker_is_killed_that_their_copy_was_on(
     monkeypatch.setattr(executors, "scattered", scattered_and_lost)
     classifier = margins.MarginClassifier(eps=1e-3, random_state=0).fit(lazy_X, y)
     assert classifier.converged_ and killed
-    cluster.wait_for_workers(2)
+    cluster.wait_for_workers(2, timeout=60)
 
 
 @pytest.mark.slow
@@ -317,4 +317,4 @@ def test_a_worker_that_is_killed_does_not_change_the_result(loss, is_persisted, 
     assert len(n_rounds) > 2
     np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-6)
     assert classifier.converged_ and classifier.n_iter_ == expected.n_iter_
-    cluster.wait_for_workers(2)
+    cluster.wait_for_workers(2, timeout=60)
