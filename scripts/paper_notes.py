@@ -100,9 +100,9 @@ READINGS = """### What the paper leaves open
 
 Cells of the columns "nothing", "tau", "lambda" and "alpha" that are within, and the mean distance of
 the paper's figures from the mean of our draws in units of their spread, under Figure 2 and under
-readings that differ from it in one respect or in two (`scripts/paper_readings.py`); of Table 2 all cells,
-at the noises 0, 0.1 and 0.25 as of Table 4, of Table 5 all, of Table 7 the column "nothing". The tables
-above are drawn with the readings in bold.
+readings that differ from it in one respect or in two (`scripts/paper_readings.py`); of Table 2 all
+cells, at the noises 0, 0.1 and 0.25 as of Table 4, of Table 5 all, of Table 7 the column "nothing". The
+tables above are drawn with the readings in bold.
 
 - **lambda is in units of eta.** A sample that has been added once counts 1 + lambda times in its own
   score; an update adds eta abs(x)^2 to it, so the offset is eta lambda abs(x)^2. Figure 2 adds
