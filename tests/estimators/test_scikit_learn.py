@@ -2,8 +2,10 @@
 
 import math
 
+import pytest
 from algorithm_groups import ALGORITHMS, AVERAGE, NAMES, quiet
 from fitted_clouds import make
+from samples_of_today import of_today
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
@@ -61,9 +63,33 @@ EPOCHS = 100
 SLOW = {"micra": {"eps": 0.1}, "cramma": {"eps": 0.1}}
 
 
+def each(names):
+    return [make(name, max_iter=EPOCHS, **SLOW.get(name, {})) for name in names]
+
+
+def checks_of(classifiers):
+    """Mark a test that is given every check of scikit-learn for these classifiers."""
+    return parametrize_with_checks(classifiers, expected_failed_checks=expected_failed_checks)
+
+
+# One of every class that fits, streams or predicts in a way of its own.
+REPRESENTATIVES = [
+    "auto",
+    "mpu",
+    "pdm",
+    "perceptron",
+    "voted-perceptron",
+    "pa",
+    AVERAGE,
+    "budget-perceptron",
+]
+OTHERS = [name for name in NAMES if name not in REPRESENTATIVES]
+TODAY = of_today(OTHERS, len(OTHERS) // 3)
+
+
 @quiet
-@parametrize_with_checks(
-    [make(name, max_iter=EPOCHS, **SLOW.get(name, {})) for name in NAMES]
+@checks_of(
+    each(REPRESENTATIVES)
     + [
         make("perceptron", C=1.0, max_iter=EPOCHS),
         make("mpu", loss="hinge", eps=1e-13),
@@ -72,8 +98,20 @@ SLOW = {"micra": {"eps": 0.1}, "cramma": {"eps": 0.1}}
         make("pdm", kernel="precomputed", eps=0.1, max_iter=EPOCHS),
         make("voted-perceptron", kernel="poly"),
         make("averaged-perceptron", kernel="precomputed"),
-    ],
-    expected_failed_checks=expected_failed_checks,
+    ]
 )
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@quiet
+@checks_of(each(TODAY))
+def test_scikit_learn_contract_of_some_others(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@quiet
+@checks_of(each(name for name in OTHERS if name not in TODAY))
+def test_scikit_learn_contract_of_the_others(estimator, check):
     check(estimator)

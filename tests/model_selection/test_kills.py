@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from samples_of_today import of_today
 
 HERE = os.path.dirname(__file__)
 SAMPLE = {"parent": 2, "parent of workers": 1, "worker": 1, "dask worker": 1, "one of two studies": 1}
@@ -53,7 +54,7 @@ def check(kind, n_kills, folder):
     assert all("the workers were lost" in error for error in found["errors"])
 
 
-@pytest.mark.parametrize("kind", SAMPLE)
+@pytest.mark.parametrize("kind", of_today(SAMPLE, 2))
 def test_a_few_kills(kind, tmp_path):
     check(kind, SAMPLE[kind], tmp_path)
 

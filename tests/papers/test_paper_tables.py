@@ -1,8 +1,6 @@
 """docs/papers.json and docs/papers.md: how they are measured, judged, written, and still reproduced."""
 
-import datetime
 import json
-import os
 import random
 
 import noise_tolerance_draws as draws
@@ -24,6 +22,7 @@ from noise_tolerance_studies import AVERAGINGS, Studies, classifier
 from paper_plan import Block, blocks_of
 from paper_results import Results
 from paper_verdicts import APART, FEW_DRAWS, NOT_RUN, WITHIN, Verdict, summary, together
+from samples_of_today import NUMBER
 from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
 
@@ -38,10 +37,8 @@ def results():
 
 
 def sampled(results):
-    """Cells that are drawn fast, of a sample that changes every day: list of (cell, seed)."""
-    # MARGINS_SAMPLE repeats the sample of a run that has failed.
-    number = os.environ.get("MARGINS_SAMPLE", str(datetime.date.today().toordinal()))
-    generator = random.Random(int(number))
+    """Cells that are drawn fast, of today's sample: list of (cell, seed)."""
+    generator = random.Random(NUMBER)
     quick = [
         cell
         for cell in (each for table in (3, 4, 6) for each in paper_cells.cells_of(table))
@@ -49,21 +46,18 @@ def sampled(results):
         if Block(cell.table, cell.row[0], (cell.row[1],), 1).guessed_seconds() < QUICK_SECONDS
     ]
     chosen = generator.sample(quick, SAMPLED)
-    return number, [
-        (cell, generator.randrange(len(results.values(cell.block, cell.name)))) for cell in chosen
-    ]
+    return [(cell, generator.randrange(len(results.values(cell.block, cell.name)))) for cell in chosen]
 
 
 def test_a_sample_of_the_committed_draws_is_reproduced(results):
-    number, cells = sampled(results)
-    for cell, seed in cells:
+    for cell, seed in sampled(results):
         data, column = cell.row
         drawn = Draws().draw(cell.table, data, seed, (column,))[cell.name]
         # The artificial data are integers, whose sums are exact on every machine; of others the last
         # bit of a mean can decide about a sample.
         tolerance = 0.01 if data.startswith(NOISE) else 1.0
         kept = results.values(cell.block, cell.name)[seed]
-        assert drawn == pytest.approx(kept, abs=tolerance), (f"MARGINS_SAMPLE={number}", cell, seed)
+        assert drawn == pytest.approx(kept, abs=tolerance), (f"MARGINS_SAMPLE={NUMBER}", cell, seed)
 
 
 def test_the_page_is_made_of_the_committed_results(results):
