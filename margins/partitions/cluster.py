@@ -30,7 +30,8 @@ def scattered(value, client):
         return client.scatter(value, hash=False)
     except Exception as error:
         lost = workers.difference(client.ncores())
-        if workers and not (lost or isinstance(error, OSError)):
+        # The scheduler also looks up workers that came and went since they were counted.
+        if workers and not (lost or isinstance(error, OSError | KeyError)):
             raise
         what = sorted(lost) or repr(error) if workers else "none"
         raise CancelledError(f"workers of dask: {what}") from error

@@ -27,6 +27,7 @@ class LosingClient:
     [
         (KeyError("tcp://b"), True, CancelledError, r"workers of dask: \['b'\]"),
         (TimeoutError("No valid workers found"), None, CancelledError, "workers of dask: none"),
+        (KeyError("tcp://c"), False, CancelledError, r"workers of dask: KeyError\('tcp://c'\)"),
         (ValueError("a bug"), False, ValueError, "a bug"),
         (OSError("closed"), False, CancelledError, r"workers of dask: OSError\('closed'\)"),
     ],
