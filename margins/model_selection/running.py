@@ -169,13 +169,17 @@ def _results_of_dask(shared, jobs, client, options):
                 if client.ncores():
                     continue
                 raise
-            for future in done:
+            n_done = len(done)
+            while done:
+                future = done.pop()
                 number = numbers.pop(future.key)
                 try:
-                    yield future.result()
+                    found = future.result()
                 except KilledWorker as error:  # this task, several times
-                    yield number, Failure(None, repr(error), traceback.format_exc())
-            pending |= set(submitted(len(done)))
+                    found = number, Failure(None, repr(error), traceback.format_exc())
+                del future  # the cluster would run it again if its worker was lost while it is known here
+                yield found
+            pending |= set(submitted(n_done))
     except OSError as error:  # dask's, of connections that are lost and of workers that are not there
         raise CancelledError(f"workers of dask: {error!r}") from error
 
