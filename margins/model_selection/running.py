@@ -177,7 +177,7 @@ def _results_of_dask(shared, jobs, client, options):
                     found = future.result()
                 except KilledWorker as error:  # this task, several times
                     found = number, Failure(None, repr(error), traceback.format_exc())
-                del future  # the cluster would run it again if its worker was lost while it is known here
+                del future  # while it is known here, it is run again if its worker is lost
                 yield found
             pending |= set(submitted(n_done))
     except OSError as error:  # dask's, of connections that are lost and of workers that are not there
