@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from margins.data.types import RandomState
-from margins.parameters import BOOLEAN, NON_NEGATIVE, Interval, check
+from margins.parameters import BOOLEAN, NON_NEGATIVE, Constraint, Interval, check
 
 LARGEST_ATTRIBUTE = 10
 
@@ -16,7 +16,7 @@ LARGEST_ATTRIBUTE = 10
 DRAWS_PER_SAMPLE = 100
 
 COUNT = Interval(1, math.inf, "left", integer=True)
-RANGES = {
+RANGES: dict[str, Constraint] = {
     "n_features": COUNT,
     "margin": NON_NEGATIVE,
     "noise": Interval(0, 1),
@@ -93,8 +93,13 @@ def make_noisy_halfspace(
     >>> y
     array([ 1, -1,  1, -1,  1])
     """
-    arguments = {"n_features": n_features, "margin": margin, "noise": noise, "n_samples": n_samples}
-    arguments["replace_discarded"] = replace_discarded
+    arguments = {
+        "n_features": n_features,
+        "margin": margin,
+        "noise": noise,
+        "n_samples": n_samples,
+        "replace_discarded": replace_discarded,
+    }
     for name, allowed in RANGES.items():
         check(name, "make_noisy_halfspace", arguments[name], allowed)
     n_features, n_samples = int(n_features), int(n_samples)
