@@ -21,6 +21,7 @@ from noise_tolerance_tables import (
     DEFAULT_RUN,
     OPTIMIZATION_RUNS,
     OPTIMIZED,
+    POLY,
     SEARCH_RUNS,
     SEARCHED,
     SIZES,
@@ -149,7 +150,7 @@ def optimized(name, arguments, seeds, studies):
     published = published_in(printed, OPTIMIZED)
     run = run_of(OPTIMIZATION_RUNS[data], arguments)
     if kernel == "poly":
-        run |= {"kernel": "poly", "degree": 4, "gamma": arguments.gamma, "coef0": arguments.coef0}
+        run |= POLY | {"gamma": arguments.gamma, "coef0": arguments.coef0}
     train, test = part_of(data, "train", kernel), part_of(data, "test", kernel)
     share = arguments.share if arguments.choose == "hold-out" else None
     rows = [

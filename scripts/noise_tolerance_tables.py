@@ -40,6 +40,9 @@ OPTIMIZATION_RUNS = {
     "mnist": {"eta": 1.0, "max_iter": 1},
 }
 
+# The paper says only "degree 4".
+POLY = {"kernel": "poly", "degree": 4, "gamma": 1.0, "coef0": 1.0}
+
 # The artificial data of Table 2: two sets for each number of features, margin and noise.
 ALL_FEATURES = (50, 200, 500)
 ALL_MARGINS = (0.05, 0.1, 0.25, 0.5, 0.75)

@@ -7,6 +7,7 @@ import datetime
 import os
 import random
 
+# In the environment, so that the workers of one run agree.
 NUMBER = int(os.environ.setdefault("MARGINS_SAMPLE", str(datetime.date.today().toordinal())))
 
 

@@ -131,9 +131,8 @@ def make_noisy_halfspace(
             break
         if not replace_discarded:
             raise ValueError(
-                f"margin of make_noisy_halfspace must be small enough to keep at least one of "
-                f"{n_samples} samples. "
-                f"Got {margin!r}, which keeps none."
+                "margin of make_noisy_halfspace must be small enough to keep at least one of "
+                f"{n_samples} samples. Got {margin!r}, which keeps none."
             )
         if n_drawn >= DRAWS_PER_SAMPLE * n_samples:
             raise ValueError(

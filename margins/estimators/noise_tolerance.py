@@ -27,7 +27,7 @@ from margins.data.binary_data import of_each
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.estimators.online import OnlineMixin
-from margins.estimators.votes import OfVotes, VotedModel
+from margins.estimators.votes import OfVotes, VotedModel, count_in_blocks
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
 from margins.partitions.streamed import StreamedMatrix
 from margins.rules import (
@@ -40,7 +40,7 @@ from margins.rules import (
     Rules,
     UnevenThreshold,
 )
-from margins.rules._voting import count_votes, tail_errors
+from margins.rules._voting import tail_errors
 from margins.solvers.base import Phase
 from margins.solvers.one_pass import train_in_one_pass
 
@@ -297,11 +297,7 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
             return super()._scores(X)
         lists = self._lists_of_mistakes()  # before the rows: another thread may add to both
         vectors, support = self.support_vectors_, self.support_
-        scores = np.empty((X.shape[0], len(lists)))
-        for batch, products in self.kernel_.blocks(X, vectors, support):
-            for index, one in enumerate(lists):
-                scores[batch, index] = count_votes(products, *one)
-        return scores
+        return count_in_blocks(self.kernel_, X, vectors, support, [lists])[0]
 
     @property
     def _needs_same_samples(self):

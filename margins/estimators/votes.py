@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from margins.data.binary_data import csr_arrays
+from margins.rules._voting import count_votes
 
 
 class GrowingArray:
@@ -199,6 +200,29 @@ class VotedModel:
     def labels(self, code):
         """The labels of the support in the binary problem of a class: ndarray of float64."""
         return np.where(self._codes.values == code, 1.0, -1.0)
+
+
+def count_in_blocks(kernel, X, vectors, support, fits):
+    """The votes of several fits on the same points, whose kernel values are computed once.
+
+    Parameters
+    ----------
+    kernel : margins.kernels.Kernel
+    X, vectors, support
+        As those of `Kernel.blocks`.
+    fits : list of list
+        For each fit and binary problem the arguments of `count_votes` after the products.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_points, n_problems)
+    """
+    votes = [np.empty((X.shape[0], len(problems))) for problems in fits]
+    for batch, products in kernel.blocks(X, vectors, support):
+        for of_fit, problems in zip(votes, fits, strict=True):
+            for index, mistakes in enumerate(problems):
+                of_fit[batch, index] = count_votes(products, *mistakes)
+    return votes
 
 
 class OfVotes:

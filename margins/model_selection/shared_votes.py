@@ -4,8 +4,8 @@ from itertools import chain
 
 import numpy as np
 
+from margins.estimators.votes import count_in_blocks
 from margins.kernels import LINEAR
-from margins.rules._voting import count_votes
 
 
 def votes_of_all(fits, samples, X_test):
@@ -39,12 +39,7 @@ def votes_of_all(fits, samples, X_test):
         for code in {run.model.parameters.code for run in runs}
     }
     lists = [[_list_of(run, places, labels) for run in problems] for problems in fits]
-    votes = [np.empty((X_test.shape[0], len(problems))) for problems in fits]
-    for batch, products in LINEAR.blocks(X_test, samples.X[support], support):
-        for of_fit, problems in zip(votes, lists, strict=True):
-            for index, mistakes in enumerate(problems):
-                of_fit[batch, index] = count_votes(products, *mistakes)
-    return votes
+    return count_in_blocks(LINEAR, X_test, samples.X[support], support, lists)
 
 
 def _list_of(run, places, labels):

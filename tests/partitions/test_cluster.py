@@ -25,6 +25,8 @@ class LosingClient:
 @pytest.mark.parametrize(
     ("error", "is_lost", "expected", "message"),
     [
+        (ValueError("Can not use replicate"), True, CancelledError, r"workers of dask: \['b'\]"),
+        (ValueError("Can not use replicate"), None, CancelledError, "workers of dask: none"),
         (KeyError("tcp://b"), True, CancelledError, r"workers of dask: \['b'\]"),
         (TimeoutError("No valid workers found"), None, CancelledError, "workers of dask: none"),
         (KeyError("tcp://c"), False, CancelledError, r"workers of dask: KeyError\('tcp://c'\)"),

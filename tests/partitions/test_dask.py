@@ -260,15 +260,11 @@ def test_a_cluster_fits_many_features(cluster):
     assert 8 * X.shape[1] > executors.SCATTERED_BYTES
     parts = [dask.delayed(X[begin : begin + 100]) for begin in range(0, 400, 100)]
     lazy_X = da.concatenate([da.from_delayed(part, (100, 20_000), dtype=float) for part in parts])
-    classifier = margins.MarginClassifier(eps=1e-3, random_state=0).fit(lazy_X, y)
-    expected = margins.MarginClassifier(eps=1e-3, random_state=0).fit(chunks_of(X, y, 4))
-    assert classifier.converged_ and expected.converged_
-    # Sums are in another order if a task has gone to the other worker.
-    (ours,), (theirs,) = classifier.certificates_, expected.certificates_
-    assert max(ours.dual, theirs.dual) <= min(ours.primal, theirs.primal)
-    np.testing.assert_allclose(
-        classifier.coef_, expected.coef_, atol=1e-2 * np.abs(expected.coef_).max()
-    )
+    # Sums are in another order if a task has gone to the other worker, so both are near the optimum.
+    classifier = margins.MarginClassifier(eps=1e-9, random_state=0).fit(lazy_X, y)
+    expected = margins.MarginClassifier(eps=1e-9, random_state=0).fit(chunks_of(X, y, 4))
+    assert classifier.converged_
+    np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-4, atol=1e-7)
 
 
 @pytest.mark.slow
