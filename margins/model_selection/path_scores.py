@@ -10,7 +10,7 @@ from margins.certificate import Certificate
 from margins.data.binary_data import rows_of
 from margins.estimators.along_c import TrainingSet
 from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
-from margins.kernels._row_cache import inner_products
+from margins.kernels._columns import inner_products
 from margins.model_selection.scoring import Decided
 
 

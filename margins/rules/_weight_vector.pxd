@@ -68,7 +68,9 @@ cdef inline void apply_step(
     cdef double c
     advance(&a.state, step, step.add, sample.product, sample.sqnorm)
     a.state.scale *= step.shrink
-    keep_scale_in_range(a)
+    if not MIN_SCALE <= a.state.scale <= MAX_SCALE:
+        data.rows.flush()
+        normalise(a)
     c = step.add / a.state.scale
     if a.beta is not None:
         a.beta[sample.k] += c

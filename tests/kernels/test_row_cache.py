@@ -8,7 +8,7 @@ from scipy import sparse
 import margins
 from margins.data.binary_data import rows_of
 from margins.kernels import Polynomial
-from margins.kernels._row_cache import inner_products
+from margins.kernels._columns import inner_products
 from margins.kernels.kernel import Kernel
 
 

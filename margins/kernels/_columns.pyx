@@ -1,0 +1,73 @@
+"""Inner products of rows with many points at once.
+
+The problem: products of every row of a matrix with some points, for a block of a kernel matrix.
+The points become the columns of a dense matrix, so that each element of a row is read once for all of
+them. Each sum is in the order of the row's stored elements, so a product is the same number whichever
+other points there are.
+"""
+
+from libc.string cimport memset
+from margins._sparse cimport dots, nonzeros
+
+import numpy as np
+
+
+cdef class Columns:
+    """Some points, as the columns of a dense matrix.
+
+    Parameters
+    ----------
+    points : Rows, shape (m, d)
+        Those that may be chosen.
+    n_columns : int
+        How many of them at a time, at most; `MAX_COLUMNS` are enough.
+    longest : int
+        The most elements that a row stores of those to multiply with.
+    """
+
+    def __init__(self, Rows points not None, Py_ssize_t n_columns, Py_ssize_t longest):
+        self.set_points(points)
+        self.matrix = np.empty(points.n_features * padded(n_columns) + 1)
+        self.products = np.empty(padded(n_columns) + 1)
+        self.longest = max(longest, points.longest())
+        self.values, self.columns = np.empty(self.longest + 1), np.empty(self.longest + 1, dtype=np.int32)
+
+    cdef void set_points(self, Rows points):
+        """Choose from other points from now on, of as many features, whose rows are no longer."""
+        self.points = points
+
+    cdef void fill(self, const int32_t* chosen, Py_ssize_t n) noexcept nogil:
+        """Make these points the columns."""
+        cdef Py_ssize_t i, j, n_stored, width = padded(n)
+        cdef double* matrix = &self.matrix[0]
+        self.n_columns, self.width = n, width
+        memset(matrix, 0, self.points.n_features * width * sizeof(double))
+        for i in range(n):
+            n_stored = nonzeros(self.points, chosen[i], &self.values[0], &self.columns[0])
+            for j in range(n_stored):
+                matrix[self.columns[j] * width + i] += self.values[j]
+
+    cdef void multiply(self, Rows rows, Py_ssize_t j, double* out, Py_ssize_t step) noexcept nogil:
+        """Write the products of row j with all columns to `out`, `step` numbers apart."""
+        cdef Py_ssize_t i
+        dots(rows, j, &self.matrix[0], self.width, &self.products[0], &self.values[0], &self.columns[0])
+        for i in range(self.n_columns):
+            out[i * step] = self.products[i]
+
+
+def inner_products(Rows rows not None, Rows points not None):
+    """Inner products of all rows with all points: ndarray of float64, shape (n_rows, n_points)."""
+    cdef Py_ssize_t i, j, n, begin = 0
+    cdef double[:, ::1] out
+    cdef int32_t[::1] chosen = np.arange(points.n_rows + 1, dtype=np.int32)
+    cdef Columns columns = Columns(points, MAX_COLUMNS, rows.longest())
+    result = np.empty((rows.n_rows, points.n_rows))
+    out = result
+    with nogil:
+        while begin < points.n_rows:
+            n = min(<Py_ssize_t> MAX_COLUMNS, points.n_rows - begin)
+            columns.fill(&chosen[begin], n)
+            for j in range(rows.n_rows):
+                columns.multiply(rows, j, &out[j, begin], 1)
+            begin += n
+    return result

@@ -1,0 +1,147 @@
+"""Updates that wait: whatever the cache holds, a fit is the same bit for bit."""
+
+import signal
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins._activeset import ActiveSets
+from margins._update import WeightVector
+from margins.data.binary_data import augmented_sqnorms, make_binary_data
+from margins.kernels import Kernel, Polynomial
+from margins.linalg.time_limits import TimeLimitReached, time_limit
+from margins.rules import Additive, MarginError, NoShrink, Rules
+
+MAX_COLUMNS = 32  # points whose values are computed together
+N = 1300  # more samples than a block, and more mistakes than the list of updates holds
+EVERY_ROW = 100.0  # megabytes
+FEW_ROWS, SOME_ROWS = 0.01, 2.0
+NOISE_TOLERANT = [
+    ("perceptron", {"averaging": averaging})
+    for averaging in ("last", "longest", "pocket", "averaged", "voted", "tail")
+]
+OTHERS = [
+    ("perceptron", {"averaging": "averaged", "weighting": "accesses"}),
+    ("perceptron", {"tau": 0.5, "theta_init": None, "averaging": "longest", "shuffle": "epochs"}),
+    ("lambda-trick", {"lam": 3.0}),
+    ("alpha-bound", {"alpha_bound": 2}),
+    ("paum", {}),
+    ("romma", {}),  # its updates shrink
+    ("norma", {}),  # every sample shrinks
+    ("ballseptron", {}),
+    ("pa", {}),
+    ("servedio-average", {}),
+]
+
+
+@dataclass(frozen=True)
+class Cubic(Kernel):
+    """A formula in Python."""
+
+    def transform(self, products, x_sqnorms, z_sqnorms):
+        return (1 + products) ** 3
+
+
+def noisy_problem(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((n, 12)) < 0.5, rng.normal(size=(n, 12)), 0.0)
+    y = np.where((X[:, 0] * X[:, 1] > 0) ^ (rng.random(n) < 0.3), 1, -1)
+    return X, y
+
+
+def fit(name, params, X, y, cache_size, **more):
+    settings = {"kernel": "poly", "degree": 2, "coef0": 1.0, "random_state": 3, "max_iter": 3}
+    classifier = margins.get(name)(cache_size=cache_size, **(settings | params | more))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return classifier.fit(X, y)
+
+
+def model_of(classifier):
+    """All numbers that a fit leaves: list of ndarray."""
+    numbers = [classifier.decision_function(noisy_problem(200, seed=1)[0])]
+    for name in ("dual_coef_", "intercept_", "support_", "n_iter_", "n_updates_"):
+        if hasattr(classifier, name):
+            numbers.append(np.ravel(getattr(classifier, name)))
+    numbers.extend(np.array(certificate) for certificate in classifier.certificates_)
+    return numbers
+
+
+def assert_same(found, expected):
+    for ours, theirs in zip(model_of(found), model_of(expected), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("cache_size", [FEW_ROWS, SOME_ROWS])
+@pytest.mark.parametrize(("name", "params"), NOISE_TOLERANT + OTHERS)
+def test_cache_does_not_change_a_bit(name, params, cache_size):
+    X, y = noisy_problem()
+    expected = fit(name, params, X, y, EVERY_ROW)
+    assert_same(fit(name, params, X, y, cache_size), expected)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", Cubic()], ids=["rbf", "linear", "cubic"])
+def test_every_kernel_and_layout(kernel, layout):
+    X, y = noisy_problem()
+    y = np.where(np.arange(N) % 3 == 0, 5, y)  # three classes share the rows
+    found, expected = (
+        fit("voted-perceptron", {}, layout(X), y, cache_size, kernel=kernel)
+        for cache_size in (SOME_ROWS, EVERY_ROW)
+    )
+    assert_same(found, expected)
+
+
+def test_sample_that_is_twice_in_an_order():
+    X, y = noisy_problem()
+    X, y = np.vstack([X[:700], X[:700]]), np.append(y[:700], y[:700])
+    params = {"averaging": "averaged"}
+    assert_same(fit("perceptron", params, X, y, FEW_ROWS), fit("perceptron", params, X, y, EVERY_ROW))
+
+
+def test_error_of_a_kernel_function_is_raised():
+    @dataclass(frozen=True)
+    class Failing(Kernel):
+        def transform(self, products, x_sqnorms, z_sqnorms):
+            if products.shape[-1] == MAX_COLUMNS:  # of a list of updates
+                raise RuntimeError("the formula failed")
+            return products
+
+    X, y = noisy_problem()
+    with pytest.raises(RuntimeError, match="the formula failed"):
+        fit("perceptron", {}, X, y, FEW_ROWS, kernel=Failing())
+
+
+def test_time_limit_leaves_products_that_belong_to_the_dual_variables():
+    X, y = noisy_problem()
+    rows = Polynomial(degree=2).resolve(X).rows(X, FEW_ROWS)
+    data = make_binary_data(rows, augmented_sqnorms(rows.sqnorms(), 1.0, False), y > 0, 1.0, 0.0, np.inf)
+    weights = WeightVector(N, N)
+    rules = Rules(MarginError(), Additive(), NoShrink())
+    loop = ActiveSets((), N)
+    order = np.arange(N, dtype=np.int32)
+    with pytest.raises(TimeLimitReached), time_limit(time.perf_counter()):
+        loop.full_epoch(data, weights, rules, order)
+    assert 0 < loop.n_accesses < N and rows.n_computed == 0  # the rest has had the updates, but no row
+    np.testing.assert_allclose(
+        weights.products(data), weights.over(data).products(data), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_interrupt_while_updates_are_applied():
+    @dataclass(frozen=True)
+    class Interrupted(Kernel):
+        def transform(self, products, x_sqnorms, z_sqnorms):
+            if products.shape[-1] == MAX_COLUMNS:
+                signal.raise_signal(signal.SIGINT)
+            return products
+
+    X, y = noisy_problem()
+    with pytest.raises(KeyboardInterrupt):
+        fit("perceptron", {}, X, y, FEW_ROWS, kernel=Interrupted())
