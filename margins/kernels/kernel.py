@@ -11,8 +11,8 @@ from sklearn.utils import gen_batches
 from margins.data._binary_data import LARGEST_SQNORM
 from margins.data.binary_data import check_lengths, rows_of
 from margins.data.validation import validate_matrix
-from margins.kernels._distances import squared_distances
 from margins.kernels._columns import inner_products
+from margins.kernels._distances import squared_distances
 from margins.kernels._row_cache import FunctionRows, ProductRows
 from margins.kernels._transform import ArrayTransform
 from margins.kernels.row_blocks import FormulaBlocks, RowBlocks, SharedBlocks
