@@ -152,11 +152,12 @@ class RowBlocks:
         n_evicted = n - len(unused)
         if n_evicted == 0:
             return unused
-        # Those in use now were used at this clock, so they are the last to go.
-        row_of = self._row_of[: self._n_used - len(unused)]
-        age = self._clock - self._last_used[: len(row_of)]
-        order = np.lexsort((-age, kept[row_of] | (age == 0)))
-        evicted = np.sort(order[:n_evicted]).astype(np.int32)
+        # Those in use now were used at this clock, so they are the last to go; of equals, the first go.
+        n_slots = self._n_used - len(unused)
+        last_used = self._last_used[:n_slots]
+        stays = kept[self._row_of[:n_slots]] | (last_used == self._clock)
+        order = ((stays * (self._clock + 1)) + last_used) * n_slots + np.arange(n_slots)
+        evicted = np.sort(np.argpartition(order, n_evicted - 1)[:n_evicted]).astype(np.int32)
         self._slot_of[self._row_of[evicted]] = -1
         return np.concatenate([evicted, unused])
 
