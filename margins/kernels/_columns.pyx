@@ -57,7 +57,7 @@ cdef class Columns:
 
 def inner_products(Rows rows not None, Rows points not None):
     """Inner products of all rows with all points: ndarray of float64, shape (n_rows, n_points)."""
-    cdef Py_ssize_t i, j, n, begin = 0
+    cdef Py_ssize_t j, n, begin = 0
     cdef double[:, ::1] out
     cdef int32_t[::1] chosen = np.arange(points.n_rows + 1, dtype=np.int32)
     cdef Columns columns = Columns(points, MAX_COLUMNS, rows.longest())
