@@ -25,9 +25,10 @@ cdef enum:
     MIN_POINTS = 64
     MAX_POINTS = 512
     UPDATES_PER_POINT = 2  # of the weight vector, and of the array that an averaging keeps
-# Kernel values of all samples with the points of a full list, at most: about a tenth of a second.
+# Kernel values of all samples with the points of a full list: about a tenth of a second, and more only where
+# so few points would not fill the columns.
 cdef Py_ssize_t MAX_VALUES = 1 << 23
-# Products of two numbers between two checks for Ctrl-C: a few milliseconds.
+# Products of two numbers after which the next tile checks for Ctrl-C: a few milliseconds.
 cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 23
 
 

@@ -32,6 +32,7 @@ cdef class ProductRows(RowCache):
     cdef Backlog backlog              # None if all rows fit in the cache
     cdef const double* weights        # of the run whose pass is running or was the last one
     cdef bint may_wait                # a pass is running in which updates may wait
+    cdef bint has_failed              # in this pass: some updates cannot be applied any more
     cdef bint _compress(self) noexcept with gil
     cdef bint _is_interrupted(self) noexcept with gil
     cdef void _take_error(self) noexcept with gil

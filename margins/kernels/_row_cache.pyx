@@ -174,7 +174,7 @@ cdef class ProductRows(RowCache):
         self.slots.run += weights != self.weights
         self.weights = weights
         # Where all rows fit, each of them is computed once.
-        self.may_wait = self.backlog is not None
+        self.may_wait, self.has_failed = self.backlog is not None, False
 
     cdef void begin_block(self, const int32_t* order, Py_ssize_t n) noexcept nogil:
         if self.may_wait and self.error is None:
@@ -215,7 +215,8 @@ cdef class ProductRows(RowCache):
     cdef void end_pass(self) noexcept nogil:
         if self.may_wait:
             self.backlog.end_block()
-            self.flush()
+            if not self.has_failed:
+                self.flush()
             self.backlog.clear()
         self.may_wait = False
         self.n_batch = 1
@@ -244,6 +245,7 @@ cdef class ProductRows(RowCache):
 
     cdef void _take_error(self) noexcept with gil:
         """Make `error` what the transform or the backlog has left, unless it is known."""
+        self.has_failed = True
         found = self.transform.error
         self.transform.error = None
         if found is None and self.backlog is not None:

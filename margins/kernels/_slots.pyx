@@ -41,7 +41,8 @@ cdef class Slots:
         else:
             slot = self.oldest
             self._unlink(slot)
-            self.slot_of[self.row_of[slot]] = -1
+            if self.slot_of[self.row_of[slot]] == slot:  # otherwise the row has been released, and may be elsewhere
+                self.slot_of[self.row_of[slot]] = -1
         self.row_of[slot], self.slot_of[k] = <int32_t> k, slot
         self.run_of[slot] = self.run
         self._link(slot)

@@ -31,7 +31,10 @@ cdef class Averaging:
 
     @property
     def lets_updates_wait(self):
-        """True if `before_update` reads no product with another sample, so that they need not be up to date."""
+        """True if `before_update` reads no product with another sample, so that they need not be up to date.
+
+        It may copy all of them if it calls `Rows.note_copy`.
+        """
         return False
 
     def reserve(self, Py_ssize_t n_updates):

@@ -105,17 +105,22 @@ def test_sample_that_is_twice_in_an_order():
     assert_same(fit("perceptron", params, X, y, FEW_ROWS), fit("perceptron", params, X, y, EVERY_ROW))
 
 
-def test_error_of_a_kernel_function_is_raised():
+def test_error_of_a_kernel_function_is_raised_and_it_is_not_called_again():
+    calls = []
+
     @dataclass(frozen=True)
     class Failing(Kernel):
         def transform(self, products, x_sqnorms, z_sqnorms):
+            calls.append("called")
             if products.shape[-1] == MAX_COLUMNS:  # of a list of updates
+                calls.append("failed")
                 raise RuntimeError("the formula failed")
             return products
 
     X, y = noisy_problem()
     with pytest.raises(RuntimeError, match="the formula failed"):
         fit("perceptron", {}, X, y, FEW_ROWS, kernel=Failing())
+    assert calls[-1] == "failed"
 
 
 def test_time_limit_leaves_products_that_belong_to_the_dual_variables():
