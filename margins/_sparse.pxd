@@ -57,7 +57,7 @@ cdef class Rows:
     cdef tuple nonzero_count   # rows whose non-zeros have been counted so far, and the count
     cdef Py_ssize_t prefetch_step   # bytes between the addresses that `prefetch` requests
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
-    cdef Py_ssize_t room(self) noexcept nogil
+    cdef Py_ssize_t n_spare_rows(self) noexcept nogil
     cdef bint is_missing(self, Py_ssize_t k) noexcept nogil
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil

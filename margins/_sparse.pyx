@@ -224,7 +224,7 @@ cdef class Rows:
         """Compute row k together with the next one, as it will probably be read soon; False: no more rows."""
         return False
 
-    cdef Py_ssize_t room(self) noexcept nogil:
+    cdef Py_ssize_t n_spare_rows(self) noexcept nogil:
         """How many more rows than are expected cost little if they are computed together with the next one."""
         return 0
 

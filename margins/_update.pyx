@@ -173,7 +173,7 @@ cdef void _expect(
     First those that the current thresholds would update, then those nearest to their thresholds, while their
     rows of the kernel matrix cost little. Rows cost less if many are computed together; the products are known.
     """
-    cdef Py_ssize_t i, j, k, n = 0, room
+    cdef Py_ssize_t i, j, k, n = 0, n_spare
     cdef double distance
     cdef Py_ssize_t[MAX_NEAREST] nearest      # samples, ...
     cdef double[MAX_NEAREST] distances        # ... nearest first
@@ -184,17 +184,17 @@ cdef void _expect(
         if product(data, a, k) <= thresholds.learn[data.labels[k] > 0]:
             if not data.rows.expect(k):
                 return
-    room = min(data.rows.room(), <Py_ssize_t> MAX_NEAREST)
-    if room <= 0:
+    n_spare = min(data.rows.n_spare_rows(), <Py_ssize_t> MAX_NEAREST)
+    if n_spare <= 0:
         return
     for i in range(begin, end):
         k = order[i]
         distance = product(data, a, k) - thresholds.learn[data.labels[k] > 0]
         if k == order[begin - 1] or not distance > 0 or not data.rows.is_missing(k):
             continue
-        if n == room and distance >= distances[n - 1]:
+        if n == n_spare and distance >= distances[n - 1]:
             continue
-        n += n < room
+        n += n < n_spare
         j = n - 1
         while j > 0 and distances[j - 1] > distance:
             nearest[j], distances[j] = nearest[j - 1], distances[j - 1]

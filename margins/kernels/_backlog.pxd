@@ -2,9 +2,7 @@
 """Updates that wait until products are read."""
 
 from libc.stdint cimport int32_t
-from margins._sparse cimport Rows
 from margins.kernels._columns cimport MAX_COLUMNS, Columns
-from margins.kernels._slots cimport Slots
 from margins.kernels._transform cimport Transform
 
 cdef enum:
@@ -15,18 +13,12 @@ cdef class Backlog:
     cdef Columns columns
     cdef Transform transform
     cdef const double[::1] sqnorms
-    cdef object error                 # why a call has returned False; None: see that of the transform
-    cdef Slots slots
-    # The updates: v += coefficient K(x_k, .), where k = points[point_of[update]] if row k is computed for it,
-    # or the row in slot_of[update].
+    # The updates: v += coefficient K(x_k, .), where k = points[point_of[update]].
     cdef Py_ssize_t n_updates, n_points
     cdef int32_t[::1] points
     cdef int32_t[::1] point_of
-    cdef int32_t[::1] slot_of
     cdef double[::1] coefficients
     cdef double** targets             # the arrays v
-    cdef int32_t[::1] run_of          # by sample: the last run that it has updated
-    cdef signed char[::1] is_again    # by point: it had been updated in this run before
     cdef int32_t[::1] n_applied       # by sample: how many updates it has had, or IN_BLOCK
     # A copy of an array, which needs the first updates as well where the original had not had them.
     cdef const double* original
@@ -41,10 +33,6 @@ cdef class Backlog:
     cdef int32_t[::1] tile            # samples whose values are computed together
     cdef double[::1] tile_values
     cdef double[::1] tile_sqnorms
-    cdef double[::1] column_sqnorms
-    cdef int32_t[::1] slot_of_column  # where the values of a column are kept, or -1
-    cdef Py_ssize_t n_kept            # columns whose values are kept
-    cdef Py_ssize_t n_products        # of two numbers, since the last check for Ctrl-C
     cdef bint begin_block(self, const int32_t* order, Py_ssize_t n) noexcept nogil
     cdef void end_block(self) noexcept nogil
     cdef bint knows(self, Py_ssize_t k) noexcept nogil
@@ -54,9 +42,5 @@ cdef class Backlog:
     cdef bint flush(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef bint _catch_up(self, const int32_t* samples, Py_ssize_t n) noexcept nogil
-    cdef void _reserve_slots(self, Py_ssize_t point) noexcept nogil
-    cdef void _release_slots(self) noexcept nogil
     cdef bint _apply(self, Py_ssize_t point, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n) noexcept nogil
-    cdef void _fill(self, const int32_t* chosen, Py_ssize_t n) noexcept nogil
     cdef bint _compute(self, const int32_t* samples, Py_ssize_t n, double* values) noexcept nogil
-    cdef bint _is_interrupted(self) noexcept with gil

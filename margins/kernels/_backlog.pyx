@@ -10,12 +10,11 @@ other, each once. So updates are listed, and applied
 
 Each of these computes a block of the kernel matrix for up to `MAX_COLUMNS` updates together, which takes a
 fraction of the time of as many single rows. Every sample has every update once, in their order, so v is the
-same, bit for bit. Rows of samples that are updated again are kept as far as there is memory.
+same, bit for bit.
 
 Source: Khardon & Wachman (2007), section 2.3, the dual perceptron.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free, malloc
 
 import numpy as np
@@ -28,47 +27,38 @@ cdef enum:
 # Kernel values of all samples with the points of a full list: about a tenth of a second, and more only where
 # so few points would not fill the columns.
 cdef Py_ssize_t MAX_VALUES = 1 << 23
-# Products of two numbers after which the next tile checks for Ctrl-C: a few milliseconds.
-cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 23
 
 
 cdef class Backlog:
     """The updates of a pass over the rows of a kernel matrix that some samples have not had yet.
 
-    Methods return False after an error: Ctrl-C, or one of the kernel function.
+    Methods return False after an error, which the columns (Ctrl-C) or the transform have.
 
     Parameters
     ----------
     columns : Columns
-        Of the points of the kernel matrix.
+        Of the points of the kernel matrix, with their squared norms.
     transform : Transform
         From inner products to kernel values.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2 of the points.
-    slots : Slots
-        Rows that need not be computed. Those of samples that a run updates again are added, as far as there is memory.
     """
 
-    def __cinit__(self, Columns columns not None, Transform transform not None, const double[::1] sqnorms not None,
-                  Slots slots not None):
+    def __cinit__(self, Columns columns not None, Transform transform not None, const double[::1] sqnorms not None):
         cdef Py_ssize_t m = sqnorms.shape[0]
         cdef Py_ssize_t n = min(max(MAX_VALUES // max(m, 1), MIN_POINTS), MAX_POINTS)
-        self.columns, self.transform, self.sqnorms, self.slots = columns, transform, sqnorms, slots
+        self.columns, self.transform, self.sqnorms = columns, transform, sqnorms
         self.targets = <double**> malloc(UPDATES_PER_POINT * n * sizeof(double*))
         if self.targets == NULL:
             raise MemoryError
         self.points = np.empty(n, dtype=np.int32)
-        self.is_again = np.zeros(n, dtype=np.int8)
         self.point_of = np.empty(UPDATES_PER_POINT * n, dtype=np.int32)
-        self.slot_of = np.empty(UPDATES_PER_POINT * n, dtype=np.int32)
         self.coefficients = np.empty(UPDATES_PER_POINT * n)
-        self.n_applied, self.run_of = np.zeros(m, dtype=np.int32), np.zeros(m, dtype=np.int32)
+        self.n_applied = np.zeros(m, dtype=np.int32)
         self.block, self.tile = np.empty(MAX_BLOCK, dtype=np.int32), np.empty(MAX_BLOCK, dtype=np.int32)
         self.batch = np.empty(MAX_COLUMNS, dtype=np.int32)
         self.batch_values = np.empty(MAX_BLOCK * MAX_COLUMNS)
-        self.tile_values = np.empty(MAX_BLOCK * MAX_COLUMNS)
-        self.tile_sqnorms, self.column_sqnorms = np.empty(MAX_BLOCK), np.empty(MAX_COLUMNS)
-        self.slot_of_column = np.full(MAX_COLUMNS, -1, dtype=np.int32)
+        self.tile_values, self.tile_sqnorms = np.empty(MAX_BLOCK * MAX_COLUMNS), np.empty(MAX_BLOCK)
 
     def __dealloc__(self):
         free(self.targets)
@@ -105,7 +95,7 @@ cdef class Backlog:
         """Compute the values of these points, at most `MAX_COLUMNS`, with the block."""
         cdef Py_ssize_t i
         self.n_batch = 0
-        self._fill(batch, n)
+        self.columns.fill(batch, n)
         if not self._compute(&self.block[0], self.n_block, &self.batch_values[0]):
             return False
         for i in range(n):
@@ -114,27 +104,19 @@ cdef class Backlog:
         return True
 
     cdef bint add(self, Py_ssize_t k, double c, double* v) noexcept nogil:
-        """Add c K(x_k, .) to v: now to the samples of the block, later to all others. Point k is known, or row k."""
-        cdef Py_ssize_t i, column = 0, slot = self.slots.find(k)
-        cdef bint is_new = slot < 0 and (self.n_points == 0 or self.points[self.n_points - 1] != k)
+        """Add c K(x_k, .) to v: now to the samples of the block, later to all others. Point k is known."""
+        cdef Py_ssize_t i, column = 0
+        cdef bint is_new = self.n_points == 0 or self.points[self.n_points - 1] != k
         if self.n_updates == self.coefficients.shape[0] or (is_new and self.n_points == self.points.shape[0]):
             if not self.flush():
                 return False
-            slot = self.slots.find(k)
-            is_new = slot < 0
+            is_new = True
         if is_new:
             self.points[self.n_points] = <int32_t> k
-            self.is_again[self.n_points] = self.run_of[k] == self.slots.run
-            self.run_of[k] = self.slots.run
             self.n_points += 1
-        self.point_of[self.n_updates] = <int32_t> max(self.n_points - 1, 0)
-        self.slot_of[self.n_updates] = <int32_t> slot
+        self.point_of[self.n_updates] = <int32_t> (self.n_points - 1)
         self.coefficients[self.n_updates], self.targets[self.n_updates] = c, v
         self.n_updates += 1
-        if slot >= 0:
-            for i in range(self.n_block):
-                v[self.block[i]] += c * self.slots.values[slot, self.block[i]]
-            return True
         while self.batch[column] != k:
             column += 1
         for i in range(self.n_block):
@@ -168,77 +150,38 @@ cdef class Backlog:
         while first < self.n_updates:
             while last < self.n_updates and self.point_of[last] < point + MAX_COLUMNS:
                 last += 1
-            self._fill(&self.points[point], min(self.n_points - point, <Py_ssize_t> MAX_COLUMNS))
-            if samples == NULL:
-                self._reserve_slots(point)
+            self.columns.fill(&self.points[point], min(self.n_points - point, <Py_ssize_t> MAX_COLUMNS))
             n_tile = 0
             for i in range(n):
                 j = i if samples == NULL else samples[i]
-                if self.n_kept or (self.n_applied[j] != IN_BLOCK and self.n_applied[j] < last):
+                if self.n_applied[j] != IN_BLOCK and self.n_applied[j] < last:
                     self.tile[n_tile] = <int32_t> j
                     n_tile += 1
                 if n_tile == MAX_BLOCK or (i == n - 1 and n_tile > 0):
                     if not self._apply(point, first, last, n_tile):
-                        self._release_slots()
                         return False
                     n_tile = 0
-            self.n_kept = 0
             first = last
             point += MAX_COLUMNS
         return True
 
-    cdef void _reserve_slots(self, Py_ssize_t point) noexcept nogil:
-        """Choose which columns, whose first point this is, are kept as rows: those that were updated before."""
-        cdef Py_ssize_t i
-        for i in range(self.columns.n_columns):
-            self.slot_of_column[i] = -1
-            if (
-                self.is_again[point + i] and self.slots.slot_of[self.points[point + i]] < 0
-                and self.slots.has_space()
-            ):
-                self.slot_of_column[i] = <int32_t> self.slots.add(self.points[point + i])
-                self.n_kept += 1
-
-    cdef void _release_slots(self) noexcept nogil:
-        """After an error: what has been reserved has not been written."""
-        cdef Py_ssize_t i
-        if self.n_kept:
-            for i in range(self.columns.n_columns):
-                if self.slot_of_column[i] >= 0:
-                    self.slots.slot_of[self.slots.row_of[self.slot_of_column[i]]] = -1
-            self.n_kept = 0
-
     cdef bint _apply(self, Py_ssize_t point, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n) noexcept nogil:
         """Apply the updates [first, last) to the samples of the tile; the columns are the points from `point` on."""
-        cdef Py_ssize_t i, j, column, update, n_columns = self.columns.n_columns
+        cdef Py_ssize_t i, j, update
         cdef double added
         cdef const double* values = &self.tile_values[0]
         if not self._compute(&self.tile[0], n, &self.tile_values[0]):
             return False
         for i in range(n):
             j = self.tile[i]
-            if self.n_applied[j] != IN_BLOCK and self.n_applied[j] < last:
-                for update in range(max(first, <Py_ssize_t> self.n_applied[j]), last):
-                    if self.slot_of[update] >= 0:
-                        added = self.coefficients[update] * self.slots.values[self.slot_of[update], j]
-                    else:
-                        added = self.coefficients[update] * values[self.point_of[update] - point]
-                    self.targets[update][j] += added
-                    if update < self.n_of_copy and self.targets[update] == self.original:
-                        self.copy[j] += added
-                self.n_applied[j] = <int32_t> last
-            if self.n_kept:
-                for column in range(n_columns):
-                    if self.slot_of_column[column] >= 0:
-                        self.slots.values[self.slot_of_column[column], j] = values[column]
-            values += n_columns
+            for update in range(max(first, <Py_ssize_t> self.n_applied[j]), last):
+                added = self.coefficients[update] * values[self.point_of[update] - point]
+                self.targets[update][j] += added
+                if update < self.n_of_copy and self.targets[update] == self.original:
+                    self.copy[j] += added
+            self.n_applied[j] = <int32_t> last
+            values += self.columns.n_columns
         return True
-
-    cdef void _fill(self, const int32_t* chosen, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t i
-        self.columns.fill(chosen, n)
-        for i in range(n):
-            self.column_sqnorms[i] = self.sqnorms[chosen[i]]
 
     cdef bint _compute(self, const int32_t* samples, Py_ssize_t n, double* values) noexcept nogil:
         """The kernel values of some samples, at most `MAX_BLOCK`, with the columns."""
@@ -246,20 +189,8 @@ cdef class Backlog:
         for i in range(n):
             self.columns.multiply(self.columns.points, samples[i], values + i * n_columns, 1)
             self.tile_sqnorms[i] = self.sqnorms[samples[i]]
-        self.n_products += n * n_columns * self.columns.longest
-        if self.n_products >= PRODUCTS_PER_SIGNAL_CHECK:
-            self.n_products = 0
-            if self._is_interrupted():
+            if self.columns.is_interrupted():
                 return False
-        return n == 0 or n_columns == 0 or self.transform.block(
-            values, n, n_columns, &self.tile_sqnorms[0], &self.column_sqnorms[0]
+        return n == 0 or self.transform.block(
+            values, n, n_columns, &self.tile_sqnorms[0], &self.columns.sqnorms[0]
         )
-
-    cdef bint _is_interrupted(self) noexcept with gil:
-        """True after Ctrl-C, which is left in `error`."""
-        try:
-            PyErr_CheckSignals()
-        except BaseException as error:
-            self.error = error
-            return True
-        return False

@@ -17,9 +17,15 @@ cdef class Columns:
     cdef double[::1] values           # a row's stored elements ...
     cdef int32_t[::1] columns         # ... and their columns
     cdef double[::1] products
+    cdef const double[::1] sqnorms_of_points   # None: not needed
+    cdef double[::1] sqnorms          # of the columns
+    cdef Py_ssize_t n_multiplied      # products of two numbers, about, since the last check for Ctrl-C
+    cdef object error                 # that of Ctrl-C
     cdef void set_points(self, Rows points)
     cdef void fill(self, const int32_t* chosen, Py_ssize_t n) noexcept nogil
     cdef void multiply(self, Rows rows, Py_ssize_t j, double* out, Py_ssize_t step) noexcept nogil
+    cdef bint is_interrupted(self) noexcept nogil
+    cdef bint _check_signals(self) noexcept with gil
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:

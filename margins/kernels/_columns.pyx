@@ -6,10 +6,14 @@ them. Each sum is in the order of the row's stored elements, so a product is the
 other points there are.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memset
 from margins._sparse cimport dots, nonzeros
 
 import numpy as np
+
+# Products of two numbers between two checks for Ctrl-C: a few milliseconds.
+cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 23
 
 
 cdef class Columns:
@@ -23,14 +27,18 @@ cdef class Columns:
         How many of them at a time, at most; `MAX_COLUMNS` are enough.
     longest : int
         The most elements that a row stores of those to multiply with.
+    sqnorms : ndarray of float64, shape (m,), optional
+        |x_k|^2 of the points, for callers that need those of the columns.
     """
 
-    def __init__(self, Rows points not None, Py_ssize_t n_columns, Py_ssize_t longest):
+    def __init__(self, Rows points not None, Py_ssize_t n_columns, Py_ssize_t longest,
+                 const double[::1] sqnorms=None):
         self.set_points(points)
         self.matrix = np.empty(points.n_features * padded(n_columns) + 1)
         self.products = np.empty(padded(n_columns) + 1)
         self.longest = max(longest, points.longest())
         self.values, self.columns = np.empty(self.longest + 1), np.empty(self.longest + 1, dtype=np.int32)
+        self.sqnorms_of_points, self.sqnorms = sqnorms, np.empty(n_columns)
 
     cdef void set_points(self, Rows points):
         """Choose from other points from now on, of as many features, whose rows are no longer."""
@@ -46,6 +54,8 @@ cdef class Columns:
             n_stored = nonzeros(self.points, chosen[i], &self.values[0], &self.columns[0])
             for j in range(n_stored):
                 matrix[self.columns[j] * width + i] += self.values[j]
+            if self.sqnorms_of_points is not None:
+                self.sqnorms[i] = self.sqnorms_of_points[chosen[i]]
 
     cdef void multiply(self, Rows rows, Py_ssize_t j, double* out, Py_ssize_t step) noexcept nogil:
         """Write the products of row j with all columns to `out`, `step` numbers apart."""
@@ -53,6 +63,22 @@ cdef class Columns:
         dots(rows, j, &self.matrix[0], self.width, &self.products[0], &self.values[0], &self.columns[0])
         for i in range(self.n_columns):
             out[i * step] = self.products[i]
+        self.n_multiplied += self.width * self.longest
+
+    cdef bint is_interrupted(self) noexcept nogil:
+        """True after Ctrl-C, which is left in `error`; checked after some milliseconds of products."""
+        if self.n_multiplied < PRODUCTS_PER_SIGNAL_CHECK:
+            return False
+        self.n_multiplied = 0
+        return self._check_signals()
+
+    cdef bint _check_signals(self) noexcept with gil:
+        try:
+            PyErr_CheckSignals()
+        except BaseException as error:
+            self.error = error
+            return True
+        return False
 
 
 def inner_products(Rows rows not None, Rows points not None):

@@ -27,14 +27,17 @@ cdef class ProductRows(RowCache):
     cdef object compressed            # None, or a function of which the points are the result from the first row on
     cdef Transform transform
     cdef const double[::1] sqnorms_   # |x_k|^2 of the points
-    cdef double[::1] batch_sqnorms
     cdef Columns columns
     cdef Backlog backlog              # None if all rows fit in the cache
     cdef const double* weights        # of the run whose pass is running or was the last one
-    cdef bint may_wait                # a pass is running in which updates may wait
+    cdef bint may_wait                # a pass is running in which updates may wait ...
+    cdef bint waits                   # ... and they do
+    cdef const int32_t* order         # the samples of the current block
+    cdef Py_ssize_t n_order
     cdef bint has_failed              # in this pass: some updates cannot be applied any more
     cdef bint _compress(self) noexcept with gil
-    cdef bint _is_interrupted(self) noexcept with gil
+    cdef bint _prepare(self) noexcept nogil
+    cdef bint _begin_waiting(self) noexcept nogil
     cdef void _take_error(self) noexcept with gil
     cdef bint _add_to_backlog(self, Py_ssize_t k, double c, double* v) noexcept nogil
 

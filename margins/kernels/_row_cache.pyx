@@ -16,7 +16,6 @@ Source: Aizerman, Braverman & Rozonoer (1964); Khardon & Wachman (2007), the dua
 Panagiotakopoulos & Tsampouka (2010), section 3, the kernel version.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 from margins._sparse cimport Rows
 from margins.kernels._backlog cimport MAX_BLOCK, Backlog
@@ -28,8 +27,7 @@ import numpy as np
 
 cdef Py_ssize_t MIN_SLOTS = 2     # one row in use, one that is computed
 cdef Py_ssize_t BYTES_PER_MEGABYTE = 1 << 20
-# Products of two numbers between two checks for Ctrl-C: a few milliseconds.
-cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 23
+cdef double MIN_SHARE = 0.125     # of the rows: if so many fit, those that a run updates often do
 
 
 cdef class RowCache(Rows):
@@ -145,58 +143,64 @@ cdef class ProductRows(RowCache):
                  compressed=None):
         self.compressed = compressed
         RowCache.__init__(self, transform.diagonal(sqnorms), cache_size)
-        self.columns = Columns(points, MAX_COLUMNS, points.longest())
+        self.columns = Columns(points, MAX_COLUMNS, points.longest(), sqnorms)
         self.transform = transform
         self.sqnorms_ = sqnorms
-        self.batch_sqnorms = np.empty(self.batch.shape[0])
         if self.slots.row_of.shape[0] < self.n_rows:
-            self.backlog = Backlog(self.columns, transform, sqnorms, self.slots)
+            self.backlog = Backlog(self.columns, transform, sqnorms)
 
     cdef bint compute(self, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t i, j, step = max(PRODUCTS_PER_SIGNAL_CHECK // (n * (self.columns.longest + 1)), 1)
-        if self.compressed is not None and not self._compress():
+        cdef Py_ssize_t j
+        if not self._prepare():
             return False
         self.columns.fill(&self.batch[0], n)
-        for i in range(n):
-            self.batch_sqnorms[i] = self.sqnorms_[self.batch[i]]
         for j in range(self.n_rows):
             self.columns.multiply(self.columns.points, j, &self.computed[0, j], self.n_rows)
-            if (j + 1) % step == 0 and self._is_interrupted():
+            if self.columns.is_interrupted():
+                self._take_error()
                 return False
         if self.transform.block(
-            &self.computed[0, 0], n, self.n_rows, &self.batch_sqnorms[0], &self.sqnorms_[0]
+            &self.computed[0, 0], n, self.n_rows, &self.columns.sqnorms[0], &self.sqnorms_[0]
         ):
             return True
         self._take_error()
         return False
 
     cdef void begin_pass(self, const double* weights) noexcept nogil:
+        # Where all rows fit, each of them is computed once. Otherwise updates wait as soon as the rows of a run do
+        # not fit; where few do, from the beginning of its first pass, whose updates are of new samples.
+        cdef bint few_fit = self.slots.row_of.shape[0] < MIN_SHARE * self.n_rows
+        self.may_wait, self.has_failed = self.backlog is not None, False
+        self.waits = self.may_wait and few_fit and weights != self.weights
         self.slots.run += weights != self.weights
         self.weights = weights
-        # Where all rows fit, each of them is computed once.
-        self.may_wait, self.has_failed = self.backlog is not None, False
 
     cdef void begin_block(self, const int32_t* order, Py_ssize_t n) noexcept nogil:
-        if self.may_wait and self.error is None:
-            if self.compressed is not None and not self._compress():
-                return
-            if not self.backlog.begin_block(order, n):
-                self._take_error()
+        self.order, self.n_order = order, n
+        if self.waits and self.error is None and not self._begin_waiting():
+            self._take_error()
 
     cdef Py_ssize_t block_size(self) noexcept nogil:
-        return MAX_BLOCK if self.may_wait else 0
+        return MAX_BLOCK if self.waits else 0
 
     cdef bint is_missing(self, Py_ssize_t k) noexcept nogil:
-        return RowCache.is_missing(self, k) and not (self.may_wait and self.backlog.knows(k))
+        return not self.backlog.knows(k) if self.waits else RowCache.is_missing(self, k)
 
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
-        if not self.may_wait or (self.backlog.n_updates == 0 and not RowCache.is_missing(self, k)):
+        if not self.waits and not (self.may_wait and self.slots.evicts_own(k)):
             RowCache.kernel_axpy(self, k, c, v)
         elif self.error is None and not self._add_to_backlog(k, c, v):
             self._take_error()
 
+    cdef bint _begin_waiting(self) noexcept nogil:
+        """Let updates wait of samples other than those of the current block."""
+        self.waits = True
+        return self._prepare() and self.backlog.begin_block(self.order, self.n_order)
+
     cdef bint _add_to_backlog(self, Py_ssize_t k, double c, double* v) noexcept nogil:
         cdef Py_ssize_t n = self.n_batch
+        if not self.waits and not self._begin_waiting():
+            return False
         if self.is_missing(k):
             self.batch[0] = <int32_t> k
             self.n_batch = 1
@@ -205,21 +209,25 @@ cdef class ProductRows(RowCache):
         return self.backlog.add(k, c, v)
 
     cdef void note_copy(self, const double* v, double* copy) noexcept nogil:
-        if self.may_wait:
+        if self.waits:
             self.backlog.note_copy(v, copy)
 
     cdef void flush(self) noexcept nogil:
-        if self.may_wait and self.error is None and not self.backlog.flush():
+        if self.waits and self.error is None and not self.backlog.flush():
             self._take_error()
 
     cdef void end_pass(self) noexcept nogil:
-        if self.may_wait:
+        if self.waits:
             self.backlog.end_block()
             if not self.has_failed:
                 self.flush()
             self.backlog.clear()
-        self.may_wait = False
+        self.may_wait = self.waits = False
         self.n_batch = 1
+
+    cdef bint _prepare(self) noexcept nogil:
+        """Before the first kernel value is computed; False: `error` is the reason."""
+        return self.compressed is None or self._compress()
 
     cdef bint _compress(self) noexcept with gil:
         try:
@@ -231,27 +239,16 @@ cdef class ProductRows(RowCache):
             return False
         return True
 
-    cdef Py_ssize_t room(self) noexcept nogil:
+    cdef Py_ssize_t n_spare_rows(self) noexcept nogil:
         return min((self.n_batch + 7) // 8 * 8, self.batch.shape[0]) - self.n_batch
 
-    cdef bint _is_interrupted(self) noexcept with gil:
-        """True after Ctrl-C, which `check` raises."""
-        try:
-            PyErr_CheckSignals()
-        except BaseException as error:
-            self.error = error
-            return True
-        return False
-
     cdef void _take_error(self) noexcept with gil:
-        """Make `error` what the transform or the backlog has left, unless it is known."""
+        """Make `error` what the transform or the columns have left, unless it is known."""
         self.has_failed = True
-        found = self.transform.error
-        self.transform.error = None
-        if found is None and self.backlog is not None:
-            found, self.backlog.error = self.backlog.error, None
-        if self.error is None:
-            self.error = found
+        for found in (self.transform.error, self.columns.error):
+            if self.error is None:
+                self.error = found
+        self.transform.error = self.columns.error = None
 
 
 cdef class FunctionRows(RowCache):

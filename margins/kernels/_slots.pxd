@@ -17,6 +17,6 @@ cdef class Slots:
     cdef Py_ssize_t n_used
     cdef Py_ssize_t find(self, Py_ssize_t k) noexcept nogil
     cdef Py_ssize_t add(self, Py_ssize_t k) noexcept nogil
-    cdef bint has_space(self) noexcept nogil
+    cdef bint evicts_own(self, Py_ssize_t k) noexcept nogil
     cdef void _unlink(self, int32_t slot) noexcept nogil
     cdef void _link(self, int32_t slot) noexcept nogil

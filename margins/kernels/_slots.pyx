@@ -41,16 +41,17 @@ cdef class Slots:
         else:
             slot = self.oldest
             self._unlink(slot)
-            if self.slot_of[self.row_of[slot]] == slot:  # otherwise the row has been released, and may be elsewhere
-                self.slot_of[self.row_of[slot]] = -1
+            self.slot_of[self.row_of[slot]] = -1
         self.row_of[slot], self.slot_of[k] = <int32_t> k, slot
         self.run_of[slot] = self.run
         self._link(slot)
         return slot
 
-    cdef bint has_space(self) noexcept nogil:
-        """True if a slot is empty, or this run has not used it."""
-        return self.n_used < self.row_of.shape[0] or self.run_of[self.oldest] != self.run
+    cdef bint evicts_own(self, Py_ssize_t k) noexcept nogil:
+        """True if row k would take the slot of a row that the same run has used."""
+        return (
+            self.slot_of[k] < 0 and self.n_used == self.row_of.shape[0] and self.run_of[self.oldest] == self.run
+        )
 
     cdef void _unlink(self, int32_t slot) noexcept nogil:
         """Remove `slot` from the list of use."""
