@@ -96,7 +96,7 @@ class Attempt:
     @property
     def sets_length(self):
         """True if the length of `coef_` is not the one of the least objective."""
-        return self.classifier._model_scale is not None
+        return self.classifier.specification(np.ones(1)).model_scale is not None
 
 
 def exceeds(value, bound, tolerance):

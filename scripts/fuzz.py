@@ -138,7 +138,7 @@ def random_classifier(rng, name):
         params["loss"] = "hinge"
     try:
         classifier = algorithm(**{key: value for key, value in params.items() if key in known})
-        classifier._check_parameters()
+        classifier.check_parameters()
     except ValueError:  # parameters that are not allowed together
         classifier = algorithm(**({"gamma": 0.1} if name == "pfm" else {}), max_iter=3, random_state=0)
     return classifier

@@ -34,8 +34,8 @@ SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
 # The others guarantee a separating hyperplane, and so does the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
 # What validates data and parameters, encodes labels, trains binary problems and predicts.
-METHODS = ("fit", "partial_fit", "predict", "decision_function", "_check_parameters", "_takes_zero_rows")
-METHODS += ("_rows", "_weigh", "_options", "_run_maker", "_train_all", "_collect_model", "_scores")
+METHODS = ("fit", "partial_fit", "predict", "decision_function", "check_parameters")
+METHODS += ("training_set", "specification", "chunk_rules", "set_fitted")
 
 
 def methods_of(name):

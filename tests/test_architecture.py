@@ -28,7 +28,9 @@ ORDER = (
     {"rules"},
     {"losses"},
     {"certificate"},
+    {"training.specification"},
     {"solvers"},
+    {"training"},
     {"partitions"},  # sums over parts of the samples, by the solvers' kernels; estimators choose them
     {"registry"},
     {"estimators"},

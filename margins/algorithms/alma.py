@@ -9,7 +9,6 @@ import numpy as np
 import margins.solvers.custom._alma as _alma
 from margins.certificate import Certificate
 from margins.estimators.custom import OwnLoopClassifier, State
-from margins.estimators.stream import Stream
 from margins.parameters import Interval, OneOf, parameter
 
 
@@ -161,9 +160,11 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         default="certificate",
     )
 
-    _kept = "theta, the number of updates and the sums of steps. Dual variables only with a warm start."
-    # The number of updates proves a bound of the samples they were made by.
-    _needs_same_samples = True
+    KEPT = "theta, the number of updates and the sums of steps. Dual variables only with a warm start."
+
+    def specification(self, sqnorms, continues=False):
+        # The number of updates proves a bound of the samples they were made by.
+        return super().specification(sqnorms, continues)._replace(needs_same_samples=True)
 
     def new_state(self, n_features, n_samples):
         return AlmaState(n_features, n_samples, float(self.p), float(self.eps))
@@ -178,22 +179,18 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         certificate = run.weights.normalised_certificate(run.data)
         return certificate.margin > 0 and certificate.fraction >= 1 - self.eps  # also with eps=1
 
-    def _describe(self, run):
+    def describe(self, run):
         certificate = run.weights.normalised_certificate(run.data)
         return f"Of samples divided by their {self.p:g}-norms: {run.loss.describe(certificate)}"
 
-    def _collect(self, runs, samples):
-        super()._collect(runs, samples)
-        if not isinstance(runs[0], Stream):
-            self.normalised_certificates_ = [
-                run.weights.normalised_certificate(run.data) for run in runs
-            ]
+    def _attributes_of(self, fit):
+        certificates = [run.weights.normalised_certificate(run.data) for run in fit.runs]
+        return {**super()._attributes_of(fit), "normalised_certificates_": certificates}
 
-    def _collect_streams(self, streams, samples):
-        super()._collect_streams(streams, samples)
-        self.normalised_certificates_ = []
-        self.normalised_upper_bounds_ = [stream.weights.normalised_upper_bound for stream in streams]
-
-    def _forget(self):
-        super()._forget()
-        self.__dict__.pop("normalised_upper_bounds_", None)
+    def _attributes_of_streams(self, fit):
+        bounds = [stream.weights.normalised_upper_bound for stream in fit.runs]
+        return {
+            **super()._attributes_of_streams(fit),
+            "normalised_certificates_": [],
+            "normalised_upper_bounds_": bounds,
+        }

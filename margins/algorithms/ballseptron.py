@@ -52,43 +52,44 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     )
 
     @property
-    def _online(self):
+    def is_online(self):
         return self.radius is not None
 
-    # |a| / S below the radius ends a fit.
-    _needs_same_samples = True
+    def specification(self, sqnorms, continues=False):
+        # |a| / S below the radius ends a fit.
+        return super().specification(sqnorms, continues)._replace(needs_same_samples=True)
 
     def phases(self, run):
         if self.radius is not None:
-            yield self._phase(float(self.radius))
+            yield _phase(float(self.radius))
         elif not math.isinf(self.C):
-            yield self._phase(0.5 / math.sqrt(float(np.sum(1 / run.data.diagonal))))
+            yield _phase(0.5 / math.sqrt(float(np.sum(1 / run.data.diagonal))))
         else:
-            yield self._phase(0.0)._replace(is_last=False)
+            yield _phase(0.0)._replace(is_last=False)
             while True:
                 run.certify()
                 achieved = run.certificate.margin
                 if 2 * achieved >= run.upper_bound:
                     return  # at least half of the maximum margin
-                yield self._phase(2 * achieved, epochs=EASY_EPOCHS)._replace(is_last=False)
+                yield _phase(2 * achieved, epochs=EASY_EPOCHS)._replace(is_last=False)
                 if not run.clean:
-                    yield self._phase(0.99 * achieved)  # below the maximum margin, so it converges
+                    yield _phase(0.99 * achieved)  # below the maximum margin, so it converges
                     return
-
-    @staticmethod
-    def _phase(radius, epochs=None):
-        def infeasible(run):
-            if epochs is not None or run.upper_bound >= radius:
-                return None
-            return (
-                f"no margin exceeds {run.upper_bound:.6g}, so balls of radius {radius:.6g} cannot be "
-                "kept apart; give a smaller radius"
-            )
-
-        return Phase(_rules(radius), epochs=epochs, infeasible=infeasible)
 
     def online_rules(self, sqradius):
         return _rules(float(self.radius))
+
+
+def _phase(radius, epochs=None):
+    def infeasible(run):
+        if epochs is not None or run.upper_bound >= radius:
+            return None
+        return (
+            f"no margin exceeds {run.upper_bound:.6g}, so balls of radius {radius:.6g} cannot be "
+            "kept apart; give a smaller radius"
+        )
+
+    return Phase(_rules(radius), epochs=epochs, infeasible=infeasible)
 
 
 def _rules(radius):

@@ -37,5 +37,5 @@ class BudgetPerceptron(BudgetClassifier):
         default=None,
     )
 
-    def _cache(self, generator):
+    def new_cache(self, generator):
         return Cache(0 if self.size is None else int(self.size))

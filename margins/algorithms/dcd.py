@@ -37,10 +37,10 @@ class DualCoordinateDescent(SoftMarginClassifier):
         default=True,
     )
 
-    def _why_not_in_partitions(self):
+    def why_not_in_partitions(self):
         if self.shrinking:
             return "shrinking", "False", self.shrinking
-        return super()._why_not_in_partitions()
+        return super().why_not_in_partitions()
 
     def phases(self, run):
         run.rescale_to_feasible()  # after a warm start

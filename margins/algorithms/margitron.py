@@ -74,7 +74,7 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     )
 
     @property
-    def _online(self):
+    def is_online(self):
         return self.b is not None
 
     def phases(self, run):

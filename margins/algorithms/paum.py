@@ -44,14 +44,12 @@ class UnevenMarginPerceptron(AveragingClassifier):
         default=None,
     )
 
-    def _prepare_scales(self, sqnorms):
-        super()._prepare_scales(sqnorms)
-        if self._resumed is None:
-            self.sqradius_ = float(np.max(sqnorms))
+    def units_of(self, sqnorms):
+        units = {**super().units_of(sqnorms), "sqradius_": float(np.max(sqnorms))}
+        if self.fit_intercept and self.intercept_scaling is None:
+            units["sqrho_"] = units["sqradius_"]
+        return units
 
-    def _default_sqrho(self, sqnorms):
-        return float(np.max(sqnorms))
-
-    def _thresholds(self):
-        unit = self.sqradius_ / self.eta
+    def thresholds(self, units):
+        unit = units["sqradius_"] / self.eta
         return self.tau_negative * unit, self.tau_positive * unit

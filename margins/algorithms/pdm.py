@@ -57,7 +57,7 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
             yield Phase(rules, DEEP)
 
     @property
-    def _online(self):
+    def is_online(self):
         return not (self.successive and self.eps < 0.5)
 
     def online_rules(self, sqradius):

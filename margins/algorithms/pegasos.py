@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 
 from margins.data.binary_data import of_each
-from margins.estimators.base import LARGEST_C, SMALLEST_C, BaseMarginClassifier
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
-from margins.losses import HardMargin, Hinge
+from margins.estimators.partitioned import IN_MEMORY
 from margins.parameters import BOOLEAN, Interval, OneOf, optional, parameter
 from margins.rules import (
     Additive,
@@ -21,6 +21,7 @@ from margins.rules import (
 )
 from margins.solvers._mini_batch import MiniBatches
 from margins.solvers.base import EpochSolver, Phase
+from margins.training.specification import LARGEST_C, SMALLEST_C
 
 
 class Pegasos(OnlineMixin, BaseMarginClassifier):
@@ -75,37 +76,35 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         Interval(1, math.inf, "left", integer=True), "Epochs of m draws each.", default=100
     )
 
-    _keeps_dual = True
-
     @property
-    def _online(self):
+    def is_online(self):
         return self.lam is not None and self.batch_size == 1
 
-    def _prepare_scales(self, sqnorms):
-        self._n_samples = len(sqnorms)
+    def specification(self, sqnorms, continues=False):
+        return (
+            super()
+            .specification(sqnorms, continues)
+            ._replace(
+                C=float(self.C) if self.lam is None else self._mean_penalty(len(sqnorms)),
+                keep_dual=True,
+                shuffle="draws",
+                warns=False,  # the algorithm does not converge
+            )
+        )
 
-    def _penalties(self, weight):
-        self._weight = weight  # of the chunk, if this is a stream
-        if self.lam is None:
-            return super()._penalties(weight)
+    def _mean_penalty(self, n_samples):
+        """C of a sample of weight 1, as lam says it: float."""
         with np.errstate(over="ignore", under="ignore"):
-            C = weight / (float(self.lam) * self._n_samples)
-        for value in (np.min(C), np.max(C)):
-            if not SMALLEST_C <= value <= LARGEST_C:
-                raise ValueError(
-                    f"lam of {self._display_name()} must leave every 1 / (m lam), times the weight of "
-                    f"the sample, in [{SMALLEST_C:g}, {LARGEST_C:g}]. Got {value}."
-                )
+            C = float(1 / np.float64(float(self.lam) * n_samples))
+        if not SMALLEST_C <= C <= LARGEST_C:
+            raise ValueError(
+                f"lam of {self._display_name()} must leave 1 / (m lam) in "
+                f"[{SMALLEST_C:g}, {LARGEST_C:g}]. Got {C}."
+            )
         return C
 
-    # Samples are drawn independently of each other.
-    _streams_partitions = False
-
-    def _options(self, rows):
-        return super()._options(rows)._replace(shuffle="draws")
-
-    def _loss(self, C):
-        return HardMargin() if self.lam is None and math.isinf(self.C) else Hinge(C)
+    def why_not_in_partitions(self):
+        return IN_MEMORY  # samples are drawn independently of each other
 
     def phases(self, run):
         rules = self._rules(run)
@@ -128,9 +127,6 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         step = SubgradientStep(1 / (mean * len(C)), self.project, weight)
         return Rules(MarginError(), step, HarmonicDecay())
 
-    def online_rules(self, sqradius):
-        weight = None if np.ndim(self._weight) == 0 else self._weight
-        return Rules(MarginError(), SubgradientStep(self.lam, self.project, weight), HarmonicDecay())
-
-    def _warn(self, runs):
-        """No warning: the algorithm does not converge."""
+    def chunk_rules(self, sqradius, specification, weight):
+        weights = weight if isinstance(weight, np.ndarray) else None
+        return Rules(MarginError(), SubgradientStep(self.lam, self.project, weights), HarmonicDecay())

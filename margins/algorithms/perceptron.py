@@ -49,4 +49,4 @@ class Perceptron(NoiseTolerantClassifier):
         Interval(1, math.inf, "left", integer=True), "Full epochs at most.", default=1000
     )
 
-    _warns = True
+    WARNS = True

@@ -56,11 +56,11 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice(reserved=["gamma"])
 
     @property
-    def _online(self):
+    def is_online(self):
         return self.gamma is not None
 
-    def _check_parameters(self):
-        super()._check_parameters()
+    def check_parameters(self):
+        super().check_parameters()
         if self.gamma is None and math.isinf(self.C):
             raise ValueError(
                 f"gamma of {self._display_name()} must be given with C=inf, where no margin is known "

@@ -35,5 +35,5 @@ class RandomBudgetPerceptron(BudgetClassifier):
         default=100,
     )
 
-    def _cache(self, generator):
+    def new_cache(self, generator):
         return Cache(int(self.size), generator)

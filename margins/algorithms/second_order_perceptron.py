@@ -86,18 +86,15 @@ class SecondOrderPerceptron(OwnLoopClassifier):
         default=1.0,
     )
 
-    _kept = (
+    KEPT = (
         "the matrix, the sum of the mistakes, w, and the number of mistakes. Dual variables only with "
         "``warm_start=True``."
     )
 
     def new_state(self, n_features, n_samples):
-        return SecondOrderState(n_features, n_samples, float(self.a))
-
-    def _weigh(self, X, *args, **kwargs):
-        if X.shape[1] > MAX_FEATURES:
+        if n_features > MAX_FEATURES:
             raise ValueError(
                 f"X of {self._display_name()} must have at most {MAX_FEATURES} features: the matrix "
-                f"has an element for every pair of them. Got {X.shape[1]}."
+                f"has an element for every pair of them. Got {n_features}."
             )
-        return super()._weigh(X, *args, **kwargs)
+        return SecondOrderState(n_features, n_samples, float(self.a))

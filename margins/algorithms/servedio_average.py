@@ -40,8 +40,8 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
         default=False,
     )
 
-    _takes_zero_rows = True
-    _model_scale = 1.0
+    def specification(self, sqnorms, continues=False):
+        return super().specification(sqnorms, continues)._replace(allows_zero_rows=True, model_scale=1.0)
 
     def online_rules(self, sqradius):
         return Rules(FixedThreshold(math.inf), Additive(most=1), NoShrink())

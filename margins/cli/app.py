@@ -212,12 +212,13 @@ def evaluate(model, data, trusted, read, quiet, as_json):
 @DATA
 @options_of_parameters
 @options_of_source
+@scale
 @as_json
-def explain(data, parameters, read, as_json):
+def explain(data, parameters, read, scale, as_json):
     """Print which solvers `train` would run on DATA, and why; nothing is trained."""
     from margins.cli.studies import explain
 
-    return explain(read(data), parameters, as_json=as_json)
+    return explain(read(data), parameters, scale=scale, as_json=as_json)
 
 
 @cli.command(short_help="Train with a sequence of C.")
@@ -232,7 +233,7 @@ def explain(data, parameters, read, as_json):
 @quiet
 @as_json
 def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_json):
-    """Train with a sequence of C, each fit begun from the one before, and print a line for each."""
+    """Train with a sequence of C, each fit started from the previous one, and print a line for each."""
     from margins.cli.studies import path, penalties_of
 
     if "C" in parameters:

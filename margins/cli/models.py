@@ -84,9 +84,9 @@ def make_classifier(name, parameters):
                 f"{', '.join(allowed)}."
             )
     classifier = algorithm(**parameters)
-    if hasattr(classifier, "_check_parameters"):
+    if hasattr(classifier, "check_parameters"):
         try:
-            classifier._check_parameters()
+            classifier.check_parameters()
         except (TypeError, ValueError) as error:
             raise CommandError(str(error)) from error
     return classifier

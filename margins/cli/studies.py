@@ -1,26 +1,21 @@
 """`margins explain`, `path`, `compare` and `study`: what to train, before it is trained."""
 
 import contextlib
-import time
 import warnings
 
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
 from margins.cli.files import check_writable, write_whole
-from margins.cli.models import classifier_of, make_classifier, value_of, with_columns
+from margins.cli.models import make_classifier, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
 from margins.cli.samples import Trained, read_points, read_samples
 
 
-def explain(source, parameters, *, as_json=False):
+def explain(source, parameters, *, scale=False, as_json=False):
     """Print what `train` would do, and why: the exit code."""
     classifier = make_classifier("auto", parameters)
     samples = read_samples(source)
     with samples_of(source.path):
-        if source.categorical:
-            model = with_columns(classifier, source, samples.X, scale=False)
-            X = model[:-1].fit_transform(samples.X)
-        else:
-            X = samples.X
+        X = _prepared(with_columns(classifier, source, samples.X, scale), samples)
         explanation = classifier.explain(X, samples.y)
     if not as_json:
         print(explanation)
@@ -47,8 +42,14 @@ def explain(source, parameters, *, as_json=False):
     return DONE
 
 
+def _prepared(model, samples):
+    """The samples as the classifier of a model, perhaps a pipeline, is given them."""
+    is_pipeline = hasattr(model, "steps")
+    return model[:-1].fit_transform(samples.X, samples.y) if is_pipeline else samples.X
+
+
 def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, as_json=False):
-    """Print the fits over a sequence of C, each begun from the one before: the exit code.
+    """Print the fits over a sequence of C, by `margins.svm_path`: the exit code.
 
     Parameters
     ----------
@@ -61,20 +62,34 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
         Samples that are predicted by every fit.
     scale, quiet, as_json : bool
     """
-    classifier = make_classifier("auto", {**parameters, "C": penalties[0], "warm_start": True})
+    from margins.cli.training import messages_of
+    from margins.estimators.path import svm_path
+
+    for name in ("C", "max_time", "warm_start"):
+        if name in parameters:
+            option = {"C": "-C", "max_time": "--max-time"}.get(name, f"-p {name}")
+            raise CommandError(
+                f"path does not take {option}: --c-min and --c-max say which fits it makes."
+            )
+    classifier = make_classifier("auto", parameters)
     samples = read_samples(source)
     points = None
     if test is not None:
         points = read_points(test, Trained.on(source, samples), needs_labels=True)
     model = with_columns(classifier, source, samples.X, scale)
-    rows = []
     with live_progress(not quiet) as show, samples_of(source.path):
-        for fitted, seconds in fits_over_penalties(model, samples.X, samples.y, penalties, show):
-            row = _row_of(classifier_of(fitted), seconds, fitted.score(samples.X, samples.y))
-            if points is not None:
-                with samples_of(test.path):
-                    row["test_accuracy"] = fitted.score(points.X, points.y)
-            rows.append(row)
+        X = _prepared(model, samples)
+        verbose = {} if show is None else {"verbose": 1}
+        with messages_of(show) as messages:
+            fits = svm_path(X, samples.y, penalties, **{**parameters, **verbose})
+        rows = [_row_of(fitted, fitted.score(X, samples.y)) for fitted in fits.classifiers]
+    for message in messages:
+        note(f"warning: {message}")
+    if points is not None:
+        with samples_of(test.path):
+            X = model[:-1].transform(points.X) if hasattr(model, "steps") else points.X
+            for row, fitted in zip(rows, fits.classifiers, strict=True):
+                row["test_accuracy"] = fitted.score(X, points.y)
     if as_json:
         print_json(rows)
     else:
@@ -84,27 +99,7 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
     return DONE if all(row["converged"] for row in rows) else NOT_PROVEN
 
 
-def fits_over_penalties(model, X, y, penalties, show=None):
-    """Fit a model with one C after the other, from the dual variables of the fit before.
-
-    Yields
-    ------
-    model : the same one, fitted
-    seconds : float
-    """
-    from margins.cli.training import fit
-
-    for C in penalties:
-        classifier_of(model).set_params(C=C)
-        started = time.perf_counter()
-        messages = fit(model, X, y, show)
-        seconds = time.perf_counter() - started
-        for message in messages:
-            note(f"warning: C={C:g}: {message}")
-        yield model, seconds
-
-
-def _row_of(classifier, seconds, accuracy):
+def _row_of(classifier, accuracy):
     certificates = classifier.certificates_
     return {
         "C": classifier.C,
@@ -112,7 +107,7 @@ def _row_of(classifier, seconds, accuracy):
         "fraction": min(certificate.fraction for certificate in certificates),
         "objective": sum(certificate.primal for certificate in certificates),
         "epochs": classifier.n_iter_,
-        "seconds": seconds,
+        "seconds": sum(phase.seconds for phases in classifier.phases_ for phase in phases),
         "accuracy": accuracy,
         "converged": classifier.converged_,
     }
@@ -128,7 +123,7 @@ def _cell(value):
 
 def penalties_of(smallest, largest, points):
     """C from the smallest to the largest, at equal ratios: list of float."""
-    from margins.estimators.base import LARGEST_C, SMALLEST_C
+    from margins.training.specification import LARGEST_C, SMALLEST_C
 
     if not SMALLEST_C <= smallest <= largest <= LARGEST_C:
         raise CommandError(

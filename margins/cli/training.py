@@ -1,5 +1,6 @@
 """`margins train`: a model file from samples, with what is proven of it."""
 
+import contextlib
 import time
 import warnings
 
@@ -26,81 +27,37 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
     int
         The exit code.
     """
-    from margins.cli import direct
-    from margins.cli.models import make_classifier
-    from margins.cli.samples import Samples, matrix_of, read_samples
+    from margins.cli.models import classifier_of, make_classifier, model_bytes, with_columns
+    from margins.cli.samples import read_samples
 
     check_writable(path)
+    classifier = make_classifier(name, parameters)  # reports wrong parameters before wrong files
     with live_progress(not quiet) as show:
         started = time.perf_counter()
-        is_direct = not scale and direct.serves(source, name, parameters)
-        # Errors of parameters come before those of files.
-        classifier = None if is_direct else make_classifier(name, parameters)
-        samples = direct.read(source) if is_direct else read_samples(source)
+        samples = read_samples(source)
         read = time.perf_counter()
-        shape = samples.shape if is_direct else samples.X.shape
         with samples_of(source.path):
-            model = direct.fitted(samples, parameters, show) if is_direct else None
-            if model is None:
-                if is_direct:
-                    samples = Samples(*matrix_of(samples))
-                    classifier = make_classifier(name, parameters)
-                model = Model.trained(classifier, samples, source, scale, show)
+            if show is not None:
+                show("training")
+            model = with_columns(classifier, source, samples.X, scale)
+            messages = fit(model, samples.X, samples.y, show)
         trained = time.perf_counter()
-        contents = model.contents()
+        contents = model_bytes(model)
     write_whole(path, contents)
     seconds = {
         "reading": read - started,
         "training": trained - read,
         "writing": time.perf_counter() - trained,
     }
-    report = report_of(name, parameters, model.classifier, shape, seconds)
+    report = report_of(name, parameters, classifier_of(model), samples.X.shape, seconds)
     report["model"] = path
-    for message in model.messages:
+    for message in messages:
         note(f"warning: {message}")
     if as_json:
         print_json(report)
     elif not quiet:
         print_report(report)
     return DONE if report["converged"] else NOT_PROVEN
-
-
-class Model:
-    """A fitted model.
-
-    Parameters
-    ----------
-    fitted : classifier, or pipeline that ends with it
-    messages : list of str
-        The texts of its warnings.
-
-    Attributes
-    ----------
-    classifier : classifier
-    messages : list of str
-    """
-
-    def __init__(self, fitted, messages):
-        from margins.cli.models import classifier_of
-
-        self._fitted, self.messages = fitted, messages
-        self.classifier = classifier_of(fitted)
-
-    @classmethod
-    def trained(cls, classifier, samples, source, scale, show):
-        """The model of a classifier that is trained on samples."""
-        from margins.cli.models import with_columns
-
-        if show is not None:
-            show("training")
-        model = with_columns(classifier, source, samples.X, scale)
-        return cls(model, fit(model, samples.X, samples.y, show))
-
-    def contents(self):
-        """The contents of the model file: bytes."""
-        from margins.cli.models import model_bytes
-
-        return model_bytes(self._fitted)
 
 
 def fit(model, X, y, show=None):
@@ -113,22 +70,41 @@ def fit(model, X, y, show=None):
     show : callable, optional
         Called with each line of progress.
     """
-    from margins.cli.models import classifier_of
+    with messages_of(show, model) as messages:
+        model.fit(X, y)
+    return messages
 
-    classifier = classifier_of(model)
-    is_ours = hasattr(classifier, "_reporter")
-    if show is not None and is_ours:
-        verbose, classifier.verbose = classifier.verbose, 1
-        classifier._reporter = lambda: show
+
+@contextlib.contextmanager
+def messages_of(show, *models):
+    """A context with a list, which at its end holds the texts of the warnings of its body.
+
+    Parameters
+    ----------
+    show : callable or None
+        Called with each line of progress of the fits in the context.
+    *models : classifiers or pipelines
+        Those that report their progress meanwhile.
+    """
+    from margins.cli.models import classifier_of
+    from margins.estimators.progress import progress_to
+
+    classifiers = [classifier_of(model) for model in models if show is not None]
+    reporting = [classifier for classifier in classifiers if hasattr(classifier, "verbose")]
+    verbosity, messages = [classifier.verbose for classifier in reporting], []
+    for classifier in reporting:
+        classifier.verbose = 1
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            contextlib.nullcontext() if show is None else progress_to(show),
+        ):
             warnings.simplefilter("always")
-            model.fit(X, y)
+            yield messages
     finally:
-        if show is not None and is_ours:
+        for classifier, verbose in zip(reporting, verbosity, strict=True):
             classifier.verbose = verbose
-            del classifier._reporter
-    return list(dict.fromkeys(str(warning.message) for warning in caught))
+    messages += dict.fromkeys(str(warning.message) for warning in caught)
 
 
 def report_of(name, parameters, classifier, shape, seconds):

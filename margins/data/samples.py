@@ -1,42 +1,54 @@
 """The samples of positive weight, and the factors of their C."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 
 class Samples(NamedTuple):
-    """The samples of positive weight.
+    """The samples of positive weight, and what is known of all.
 
     Attributes
     ----------
-    X : ndarray or CSR matrix, shape (m, n_features)
+    X : ndarray or CSR matrix, shape (m, d)
     codes : ndarray of int, shape (m,)
-        Indices of their classes.
+        Indices in `classes`.
+    classes : ndarray, shape (n_classes,)
     weight : ndarray of float64, shape (m,), or 1.0
     kept : ndarray of int, shape (m,)
         Their indices among all samples.
     n_samples : int
         Number of all samples.
+    n_features : int
+        As given; of a precomputed kernel, X has fewer columns if samples are left out.
+    feature_names : ndarray of str, shape (n_features,), or None
     """
 
-    X: object
+    X: Any
     codes: np.ndarray
-    weight: object
+    classes: np.ndarray
+    weight: Any
     kept: np.ndarray
     n_samples: int
+    n_features: int
+    feature_names: np.ndarray | None = None
+
+    @property
+    def n_problems(self):
+        """The number of binary problems: int. Two classes make one."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
 
 
-def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=False, all_classes=True):
-    """Remove the samples of weight 0.
+def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False, all_classes=True):
+    """Weigh samples, and remove those of weight 0.
 
     Parameters
     ----------
     name : str or object with such a str
         The method's, ``name (Classifier.fit)``, for errors.
-    X : ndarray or CSR matrix, shape (m, d)
-    codes, classes, sample_weight, class_weight
+    valid : margins.data.validation.ValidSamples
+    sample_weight, class_weight
         As for `sample_weights`.
     pairwise : bool
         True: the columns of X are the samples too.
@@ -52,21 +64,28 @@ def weigh(name, X, codes, classes, sample_weight, class_weight, *, pairwise=Fals
     ValueError
         See `sample_weights`; and if a class is left without a sample, but must not be.
     """
-    n_samples = X.shape[0]
+    X, codes, classes = valid.X, valid.codes, valid.classes
+    n_samples, n_features = X.shape
     weight = sample_weights(name, X, codes, classes, sample_weight, class_weight)
-    if not isinstance(weight, np.ndarray) or weight.all():
-        return Samples(X, codes, weight, np.arange(n_samples), n_samples)
-    kept = np.flatnonzero(weight)
-    X, codes, weight = X[kept], codes[kept], weight[kept]
-    if pairwise:
-        X = X[:, kept]
-    missing = np.setdiff1d(np.arange(len(classes)), codes)
-    if all_classes and len(missing):
+    kept = np.arange(n_samples)
+    if isinstance(weight, np.ndarray) and not weight.all():
+        kept = np.flatnonzero(weight)
+        X, codes, weight = X[kept], codes[kept], weight[kept]
+        if pairwise:
+            X = X[:, kept]
+        if all_classes:
+            check_all_classes(name, codes, classes)
+    return Samples(X, codes, classes, weight, kept, n_samples, n_features, valid.feature_names)
+
+
+def check_all_classes(name, codes, classes):
+    """Raise ValueError if a class has no sample of positive weight."""
+    missing = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 0)
+    if len(missing):
         raise ValueError(
-            f"Every class of {name} must have a sample of positive "
-            f"weight. Got none of class {classes.tolist()[missing[0]]!r}."
+            f"Every class of {name} must have a sample of positive weight. "
+            f"Got none of class {classes.tolist()[missing[0]]!r}."
         )
-    return Samples(X, codes, weight, kept, n_samples)
 
 
 def sample_weights(name, X, codes, classes, sample_weight, class_weight):

@@ -6,11 +6,12 @@ check, kernels rely on: valid indices of sparse matrices, and aligned arrays.
 """
 
 from numbers import Number
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from margins._sparse import all_ones
@@ -20,22 +21,40 @@ from margins.data.structure import checked
 DTYPES = (np.float64, np.float32)
 
 
-def validate_samples(estimator, X, y):
-    """X and y, validated, and the labels as indices.
+class ValidSamples(NamedTuple):
+    """Samples that a classifier can be trained on.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
+    y : ndarray, shape (m,)
+    codes : ndarray of int, shape (m,)
+        ``classes[codes]`` is y.
+    classes : ndarray, shape (n_classes,)
+    feature_names : ndarray of str, shape (d,), or None
+    """
+
+    X: Any
+    y: np.ndarray
+    codes: np.ndarray
+    classes: np.ndarray
+    feature_names: np.ndarray | None
+
+
+def validate_samples(estimator, X, y, name):
+    """X and y, validated, and the labels as indices. The estimator is not changed.
 
     Parameters
     ----------
     estimator : classifier
-        Gets `classes_`, `n_features_in_` and, if X has string column names, `feature_names_in_`.
     X : array-like or sparse matrix, shape (m, d)
     y : array-like, shape (m,)
+    name : object
+        Its str is the name of the method, for errors.
 
     Returns
     -------
-    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
-    y : ndarray, shape (m,)
-    codes : ndarray of int, shape (m,)
-        ``classes_[codes]`` is y.
+    ValidSamples
 
     Raises
     ------
@@ -47,25 +66,29 @@ def validate_samples(estimator, X, y):
     is_ready = (
         _is_ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biuU"
     )
-    if is_ready:
-        estimator.__dict__.pop("feature_names_in_", None)
-        estimator.n_features_in_ = X.shape[1]
-    else:
+    feature_names = None
+    if not is_ready:
         check_labels(y, f"y of {owner}.fit")
-        given = X
-        X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=DTYPES)
-        X = _converted(X, given, f"X of {owner}")
+        original, blank = X, _blank(estimator)
+        X, y = validate_data(blank, X, y, accept_sparse="csr", dtype=DTYPES)
+        X = _converted(X, original, f"X of {owner}")
         check_classification_targets(y)
+        feature_names = vars(blank).get("feature_names_in_")
     classes, codes = _classes(y)
     if is_ready and 2 * len(classes) > len(y):
-        check_classification_targets(y)  # warns of them
+        check_classification_targets(y)  # warns that there are unusually many classes
     if len(classes) < 2:
         raise ValueError(
-            f"y of {estimator._display_name('fit')} must hold at least 2 classes. "
-            f"Got 1 class: {classes.tolist()[0]!r}."
+            f"y of {name} must hold at least 2 classes. Got 1 class: {classes.tolist()[0]!r}."
         )
-    estimator.classes_ = classes
-    return X, y, codes
+    return ValidSamples(X, y, codes, classes, feature_names)
+
+
+def _blank(estimator):
+    """A copy of an estimator, for functions of scikit-learn that set attributes."""
+    blank = object.__new__(type(estimator))
+    vars(blank).update(vars(estimator))
+    return blank
 
 
 def _classes(y):
@@ -83,44 +106,69 @@ def _classes(y):
     return classes, np.searchsorted(classes, y)  # np.unique with indices would sort y
 
 
-def validate_chunk(estimator, X, y, *, is_first):
-    """X and y of `partial_fit`, validated.
+def validate_chunk(estimator, X, y, classes, *, is_first, name):
+    """X and y of `partial_fit`, validated. The estimator is not changed.
 
     Parameters
     ----------
     estimator : classifier
     X : array-like or sparse matrix, shape (m, d)
     y : array-like, shape (m,)
+    classes : array-like, shape (n_classes,), or None
+        All classes, as given; None: those of the chunks before.
     is_first : bool
-        True: sets `n_features_in_` and, if X has string column names, `feature_names_in_`. False: X must
-        agree with them.
+        False: X must agree with the features of the chunks before, and `classes` with theirs.
+    name : object
+        Its str is the name of the method, for errors.
 
     Returns
     -------
-    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
-    y : ndarray, shape (m,)
+    ValidSamples
 
     Raises
     ------
     ValueError
-        If X or y is not allowed.
+        If X, y or `classes` are not allowed, or if y holds another class.
     """
     owner = type(estimator).__name__
     X = _checked(X, f"X of {owner}")
     check_labels(y, f"y of {owner}.partial_fit")
-    given = X
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=DTYPES, reset=is_first)
+    original, blank = X, _blank(estimator)
+    X, y = validate_data(blank, X, y, accept_sparse="csr", dtype=DTYPES, reset=is_first)
     check_classification_targets(y)
-    return _converted(X, given, f"X of {owner}"), y
+    X = _converted(X, original, f"X of {owner}")
+    if classes is not None:
+        check_labels(classes, f"classes of {name}")
+    if is_first and classes is not None:
+        vars(blank).pop("classes_", None)  # of a stream that a rule has ended
+    _check_partial_fit_first_call(blank, classes)
+    names = vars(blank).get("feature_names_in_")
+    return ValidSamples(X, y, _codes_of(y, blank.classes_, name), blank.classes_, names)
 
 
-def validate_points(estimator, X):
+def _codes_of(y, classes, name):
+    """Indices of labels in the classes of a stream: ndarray of int, shape (m,)."""
+    if len(classes) < 2:
+        raise ValueError(f"classes of {name} must be at least 2. Got {classes.tolist()}.")
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    unknown = np.flatnonzero(classes[codes] != y)
+    if len(unknown):
+        raise ValueError(
+            f"y of {name} must hold classes of the stream, {classes.tolist()}. "
+            f"Got {y[unknown[0]].item()!r}."
+        )
+    return codes
+
+
+def validate_points(estimator, X, samples=None):
     """X, validated, for predictions of a fitted estimator.
 
     Parameters
     ----------
     estimator : classifier
     X : array-like or sparse matrix, shape (n, d)
+    samples : margins.data.samples.Samples, optional
+        The training set of an estimator that is not fitted yet.
 
     Returns
     -------
@@ -133,6 +181,12 @@ def validate_points(estimator, X):
     """
     name = f"X of {type(estimator).__name__}"
     X = _checked(X, name)
+    if samples is not None:
+        estimator = _blank(estimator)
+        estimator.n_features_in_ = samples.n_features
+        vars(estimator).pop("feature_names_in_", None)
+        if samples.feature_names is not None:
+            estimator.feature_names_in_ = samples.feature_names
     named = hasattr(estimator, "feature_names_in_")
     if _is_ready(X) and X.shape[1] == estimator.n_features_in_ and not named:
         return X

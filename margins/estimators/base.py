@@ -15,41 +15,30 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from margins.data.binary_data import (
-    augmented_sqnorms,
-    make_binary_data,
-    rows_of,
-)
 from margins.data.chunks import Chunks
-from margins.data.samples import weigh
+from margins.data.samples import Samples, weighted_samples
 from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import validate_samples
 from margins.estimators._typed import BaseEstimator
-from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, Fit, with_callbacks
-from margins.estimators.declared import Declared
+from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, FitTask, with_callbacks
 from margins.estimators.exclusive import exclusive, restored_on_error
-from margins.estimators.exportable import ExportMixin
-from margins.estimators.fitted import FittedAttributes
-from margins.estimators.messages import not_converged, rule_errors_named, short_name
-from margins.estimators.multiclass import (
-    RowsOfThread,
-    n_threads_of,
-    one_vs_rest,
-    positive_codes,
-    seeds_of,
+from margins.estimators.fitted import (
+    FITTED,
+    model_attributes,
+    run_attributes,
+    sample_attributes,
 )
+from margins.estimators.messages import not_converged, rule_errors_named
 from margins.estimators.names import Caller
-from margins.estimators.notebook import NotebookMixin
+from margins.estimators.notebook import fitted_block
 from margins.estimators.partitioned import is_streamed, read_samples, why_not_streamed
 from margins.estimators.predictions import PredictionsMixin
-from margins.kernels import LINEAR
+from margins.estimators.progress import reporter_of
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
-from margins.linalg.time_limits import TimeBudget
-from margins.losses import HardMargin, loss_of
 from margins.parameters import (
     BOOLEAN,
     MAPPING,
@@ -65,25 +54,17 @@ from margins.parameters import (
 from margins.partitions.run import StreamedRun
 from margins.partitions.streamed import StreamedMatrix
 from margins.solvers.base import Phase
-from margins.solvers.driver import Run, RunOptions
+from margins.solvers.driver import Run
+from margins.training.fit import Fit, Training
+from margins.training.specification import Specification
+from margins.training.training_set import TrainingSet
 
-# Between these, adding 1 / (2 C) to a squared norm within double range keeps precision.
-SMALLEST_C = 1e-100
-LARGEST_C = 1e100
 
-
-class BaseMarginClassifier(
-    CallbackSupportMixin,
-    PredictionsMixin,
-    FittedAttributes,
-    ExportMixin,
-    NotebookMixin,
-    Declared,
-    BaseEstimator,
-):
+class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator):
     """The base class of all classifiers: a fit ends with a full epoch without updates.
 
-    A subclass declares its parameters and defines `phases`.
+    A subclass declares its parameters and defines `phases`. What a fit needs, other than samples and
+    phases, is in its `specification`.
     """
 
     C: float = parameter(
@@ -142,12 +123,7 @@ class BaseMarginClassifier(
         default=0,
     )
 
-    # The accuracy to prove; None: the fit ends with a full epoch that changes nothing.
-    _accuracy = None
     loss = "squared_hinge"
-    stop = "certificate"
-    # True if the rules read dual variables even without slack terms.
-    _keeps_dual = False
 
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
     degree: int = kernel_parameter("degree")
@@ -211,37 +187,137 @@ class BaseMarginClassifier(
         ConvergenceWarning
             If the fit ends before its accuracy is proven; it states the certificate reached.
         """
-        self._check_parameters()
+        self.check_parameters()
         with exclusive(self, "fit"), restored_on_error(self):
-            self._fit(X, y, sample_weight)
+            fit = self._fit(X, y, sample_weight)
+            self.set_fitted(fit)
+            if fit.task is not None:
+                fit.task.end()
+            if fit.specification.warns:
+                for text in not_converged(self, fit):
+                    warnings.warn(text, ConvergenceWarning, stacklevel=2 + FRAMES)
         return self
 
     def _fit(self, X, y, sample_weight):
-        is_in_parts = is_streamed(self, X)
-        self._begin_fit()
-        if is_in_parts:
-            X, codes, sample_weight = read_samples(self, X, y, sample_weight)
+        """Train, and leave the estimator as it was: Fit."""
+        continuation = self._continuation()
+        training_set = self.training_set(X, y, sample_weight)
+        specification = self.specification(training_set.sqnorms, continuation is not None)
+        if continuation is not None:
+            continuation.check(Caller(self, "fit"), training_set, specification)
+        task = FitTask(self, X, y, sample_weight, training_set, specification, continuation)
+        training = Training(
+            training_set,
+            specification,
+            self.n_jobs,
+            run_type=StreamedRun if training_set.is_in_parts else Run,
+            watch=task.watch,
+            continuation=continuation,
+        )
+        with rule_errors_named(self, training_set.samples.kept):
+            runs = self._train(training)
+        n_seen = 0 if continuation is None else continuation.n_seen
+        return Fit(training_set, specification, runs, continuation, n_seen, task)
+
+    def training_set(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
+        """Return the samples, validated and weighted, with the rows that solvers read.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As `fit` takes them.
+
+        Returns
+        -------
+        margins.training.training_set.TrainingSet
+        """
+        if is_streamed(self, X):
+            samples = read_samples(self, X, y, sample_weight)
         else:
-            X, y, codes = validate_samples(self, X, y)
-        samples = self._weigh(X, codes, sample_weight)
-        self.kernel_ = kernel_of(self, samples.X)
-        fit = Fit(self, X, y, sample_weight, samples)
-        with rule_errors_named(self, samples.kept):
-            runs = self._train_all(samples, fit)
-        self._forget()
-        self._collect(runs, samples)
-        fit.end()
-        self._warn(runs)
+            samples = self._weighted(validate_samples(self, X, y, Caller(self, "fit")), sample_weight)
+        return self.training_set_of(samples)
 
-    # True: samples in partitions are fitted; of phases that consist of rules and active sets.
-    _streams_partitions = True
+    def training_set_of(self, samples: Samples) -> TrainingSet:
+        """Return samples that are validated and weighted, with the rows that solvers read."""
+        kernel, X = kernel_of(self, samples.X), samples.X
+        if isinstance(X, StreamedMatrix):
+            return TrainingSet(samples, kernel, X.rows, is_in_parts=True)
+        return TrainingSet(samples, kernel, lambda: self._rows(X, kernel, samples.n_problems))
 
-    def _why_not_in_partitions(self):
-        """Why samples in partitions are not fitted: (parameter, allowed, got) or None."""
+    def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
+        """The samples of positive weight, of all classes if these are all samples."""
+        return weighted_samples(
+            Caller(self, "fit" if all_classes else "partial_fit"),
+            valid,
+            sample_weight,
+            self.class_weight,
+            pairwise=self._is_precomputed,
+            all_classes=all_classes,
+        )
+
+    def _rows(self, X, kernel, n_problems):
+        """The rows that a run accesses: of X, or of its kernel matrix."""
+        return kernel.rows(X, self.cache_size)
+
+    def specification(self, sqnorms: NDArray[np.float64], continues: bool = False) -> Specification:
+        """Return what a fit solves, when it ends, and what it keeps.
+
+        Parameters
+        ----------
+        sqnorms : ndarray of float64, shape (m,)
+            K(x_k, x_k) of the training set; of a stream, the unit 1 alone.
+        continues : bool
+            True: the fit continues from the model of this estimator, in its units.
+
+        Returns
+        -------
+        margins.training.specification.Specification
+        """
+        sqrho = 0.0
+        if self.fit_intercept and self.intercept_scaling is not None:
+            sqrho = float(self.intercept_scaling) ** 2
+        return Specification(
+            name=Caller(self),
+            C=float(self.C),
+            loss=self.loss,
+            sqrho=sqrho,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            keep_dual=not math.isinf(self.C),
+            report=reporter_of(self) if self.verbose else None,
+        )
+
+    def _continuation(self):
+        """What a fit continues from; None: nothing. See `margins.estimators.continuation`."""
+        return None
+
+    def _train(self, training):
+        """Train all binary problems: list of Run."""
+        return training.train(self.phases, self.random_state)
+
+    def _attributes_of(self, fit):
+        """The fitted attributes after a fit: dict."""
+        model = self._model_attributes(fit)
+        return {**sample_attributes(fit), **model, **run_attributes(fit)}
+
+    def _model_attributes(self, fit):
+        """The attributes that predictions use: dict."""
+        return model_attributes(fit)
+
+    def set_fitted(self, fit: Fit) -> None:
+        """Replace the fitted attributes by those of a fit."""
+        self._set_attributes(self._attributes_of(fit))
+
+    def _set_attributes(self, attributes):
+        fitted = vars(self)
+        fitted.update(attributes)  # at once: another thread may be predicting
+        for name in FITTED:
+            if name not in attributes:
+                fitted.pop(name, None)
+
+    def why_not_in_partitions(self) -> tuple[str, str, Any] | None:
+        """Return why samples in partitions are not fitted: (parameter, allowed, got), or None."""
         return why_not_streamed(self)
-
-    def _begin_fit(self):
-        """Keep what the fit continues from, before classes and features are those of its samples."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -253,153 +329,33 @@ class BaseMarginClassifier(
     def _is_precomputed(self):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _check_parameters(self):
+    def check_parameters(self) -> None:
         """Raise ValueError for parameters that are not allowed, alone or together."""
         check_parameters(self)
 
-    def _penalties(self, weight):
-        """C of every sample: a float, or an array if they differ."""
-        if isinstance(weight, float):
-            C = smallest = largest = float(self.C) * weight
-        else:
-            with np.errstate(over="ignore"):
-                C = float(self.C) * weight
-            smallest, largest = C.min(), C.max()
-        if not (math.isinf(self.C) or (smallest >= SMALLEST_C and largest <= LARGEST_C)):
-            raise ValueError(
-                f"C of {self._display_name()}, times the weight of a sample, must be in "
-                f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. "
-                f"Got {largest if smallest >= SMALLEST_C else smallest}."
-            )
-        return C
+    def to_sklearn(self) -> Any:
+        """The fitted classifier as scikit-learn's LinearSVC or SVC, with the same scores.
 
-    @property
-    def _leaves_dual(self):
-        """True if a fit with a linear kernel ends with `dual_coef_`."""
-        return self._keeps_dual or not math.isinf(self.C)
+        Returns
+        -------
+        LinearSVC, SVC or OneVsRestClassifier
+            As `margins.interchange.to_sklearn` describes.
+        """
+        from margins.estimators.svms import to_sklearn  # it imports sklearn.svm
 
-    def _loss(self, C):
-        """The loss of these penalties: margins.losses.Loss."""
-        return HardMargin() if math.isinf(self.C) else loss_of(self.loss, C)
+        return to_sklearn(self)
 
-    def _options(self, rows):
-        """The options of every run over these rows: RunOptions."""
-        return RunOptions(
-            eps=self._accuracy,
-            needs_clean_pass=self.stop == "clean-pass",
-            max_iter=self.max_iter,
-            keep_dual=self._leaves_dual or rows.is_kernel,
-            report=self._reporter() if self.verbose else None,
-            theta=self._theta,
-            model_scale=self._model_scale,
-            time_budget=self._time_budget(),
-        )
+    # Notebooks call one or the other, and some versions of scikit-learn one by way of the other.
 
-    def _time_budget(self):
-        """The time of all runs of a fit: TimeBudget; None: no limit."""
-        if self.max_time is None:
-            return None
-        n_problems = len(positive_codes(len(self.classes_)))
-        return TimeBudget(self.max_time, n_problems, n_threads_of(self.n_jobs, n_problems))
+    def _repr_html_inner(self):
+        return super()._repr_html_inner() + fitted_block(self)
 
-    def _reporter(self):
-        """A function that prints a line of progress, under the registered name."""
-        name = short_name(self)
-        return lambda line: print(f"{name}: {line}")
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle and "margins-certificates" not in bundle["text/html"]:
+            bundle["text/html"] += fitted_block(self)
+        return bundle
 
-    def _naming_class(self, options, index):
-        """Options whose lines of progress name the class of a binary problem, if there are several."""
-        report, classes = options.report, self.classes_
-        if report is None or len(classes) == 2:
-            return options
-        which = f"class {classes.tolist()[index]!r}: "
-        return options._replace(report=lambda line: report(which + line))
-
-    def _limited(self, data):
-        """The samples of a binary problem with the limits that the algorithm sets: BinaryData."""
-        return data
-
-    def _weigh(self, X, codes, sample_weight, all_classes=True):
-        """The samples of positive weight, of all classes if these are all samples: Samples."""
-        return weigh(
-            Caller(self, "fit" if all_classes else "partial_fit"),
-            X,
-            codes,
-            self.classes_,
-            sample_weight,
-            self.class_weight,
-            pairwise=self._is_precomputed,
-            all_classes=all_classes,
-        )
-
-    def _rows(self, X):
-        """The rows that a run accesses: of X, or of its kernel matrix."""
-        return X.rows() if isinstance(X, StreamedMatrix) else self.kernel_.rows(X, self.cache_size)
-
-    # Frames between `fit` and its caller, where warnings are placed.
-    _frames = 0
-    # True: a zero row is no error, also without intercept and slack terms.
-    _takes_zero_rows = False
-    # The threshold of the first hypothesis, in units of updates.
-    _theta = 0.0
-
-    # True: the intercept is not penalised.
-    _has_free_intercept = False
-
-    def _prepare_scales(self, sqnorms):
-        """Compute what depends on |x_k|^2, ndarray of float64, shape (m,)."""
-
-    @property
-    def _sqrho(self):
-        """The square of `intercept_scaling`; 0 without intercept, or if it is not penalised."""
-        is_penalised = self.fit_intercept and not self._has_free_intercept
-        return float(self.intercept_scaling) ** 2 if is_penalised else 0.0
-
-    def _run_maker(self, samples, fit):
-        """A function ``make(index, seed)`` that makes a run, in the thread that trains it."""
-        rows, is_linear = self._rows(samples.X), self.kernel_ == LINEAR
-        features = rows_of(samples.X) if is_linear and rows.is_kernel else None
-        sqnorms = rows.sqnorms()
-        self._prepare_scales(sqnorms)
-        sqrho, is_free = self._sqrho, self._has_free_intercept
-        takes_zero_rows = is_free or self._takes_zero_rows
-        sqnorms = augmented_sqnorms(sqnorms, sqrho, math.isinf(self.C), takes_zero_rows)
-        loss = self._loss(self._penalties(samples.weight))
-        options = self._options(rows)
-        codes = positive_codes(len(self.classes_))
-        is_streamed = isinstance(samples.X, StreamedMatrix)
-        is_shared, make_run = is_linear and not is_streamed, StreamedRun if is_streamed else Run
-        own_rows = None if is_shared else RowsOfThread(rows, lambda: self._rows(samples.X))
-
-        def make(index, seed):
-            positive = samples.codes == codes[index]
-            rows_of_run = rows if is_shared else own_rows.get()
-            options_of_run = self._naming_class(options, index)
-            data = make_binary_data(rows_of_run, sqnorms, positive, sqrho, loss.diag, math.inf, is_free)
-            return make_run(self._limited(data), loss, seed, options_of_run, fit.watch(index), features)
-
-        return make
-
-    def _train_all(self, samples, fit):
-        """Train every binary problem: list of Run."""
-        make = self._run_maker(samples, fit)
-
-        def train(index, seed):
-            run = make(index, seed)
-            run.train(self.phases(run))
-            return run
-
-        seeds = seeds_of(self.random_state, len(positive_codes(len(self.classes_))))
-        return one_vs_rest(train, seeds, self.n_jobs)
-
-    def _describe(self, run):
-        """What is proven of the accuracy of a run, in a sentence: str."""
+    def describe(self, run: Run) -> str:
+        """Return what is proven of the accuracy of a run, in a sentence."""
         return run.loss.describe(run.certificate)
-
-    def _warn(self, runs):
-        """Warn if an accuracy is not proven."""
-        for index, run in enumerate(runs):
-            if not run.converged:
-                which = "" if len(runs) == 1 else f" for class {self.classes_.tolist()[index]!r}"
-                text = not_converged(self, run, which)
-                warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES + self._frames)

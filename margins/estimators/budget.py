@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from margins._update import WeightVector
-from margins.data.binary_data import make_binary_data, of_each, rows_of, stack_rows
+from margins.data.binary_data import make_binary_data, rows_of, stack_rows
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.multiclass import seeds_of
 from margins.estimators.online import OnlineMixin
+from margins.estimators.partitioned import IN_MEMORY
 from margins.estimators.stream import Stream
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import EpochSolver, Phase
 from margins.solvers.custom._budget import Cache
+from margins.training.one_vs_rest import seeds_of
 
 
 @dataclass
@@ -76,13 +77,13 @@ class BudgetStream(Stream):
         self.X, self.signs = X[members], signs[members]
         self.diag, self.indices = diag[members], indices[members]
 
-    def _process(self, segments):
+    def process_segments(self, segments):
         return sum(
             self.cache.full_epoch(self.data, self.weights, rules, order.astype(np.int32))
             for rules, order in segments
         )
 
-    def _copied(self):
+    def copies(self):
         return {"weights": self.weights.copy(), "cache": copy.deepcopy(self.cache)}
 
     def resume(self, run, same_samples):
@@ -113,32 +114,43 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         default=100,
     )
 
-    _kept = (
+    KEPT = (
         "the weight vector, the number of updates, and the samples in the cache: rows, labels and "
         "slack terms; the random state of removals. In `cache_` the samples of a stream follow those of "
         "the fit."
     )
-    # No separating hyperplane, which zero rows would rule out, is required.
-    _takes_zero_rows = True
-    _streams_partitions = False  # caches hold rows
-    _model_scale = 1.0
-    _keeps_dual = True
 
-    def _cache(self, generator):
+    def specification(self, sqnorms, continues=False):
+        return (
+            super()
+            .specification(sqnorms, continues)
+            ._replace(
+                # No separating hyperplane, which zero rows would rule out, is required.
+                allows_zero_rows=True,
+                model_scale=1.0,
+                keep_dual=True,
+                warns=False,
+            )
+        )
+
+    def why_not_in_partitions(self):
+        return IN_MEMORY  # caches hold rows
+
+    def new_cache(self, generator):
         """An empty cache: Cache. `generator`, numpy.random.Generator, is its own."""
-        raise NotImplementedError(f"{type(self).__name__} must define _cache(generator).")
+        raise NotImplementedError(f"{type(self).__name__} must define new_cache(generator).")
 
     def online_rules(self, sqradius):
         return Rules(FixedThreshold(self.beta * sqradius), Additive(most=1), NoShrink())
 
     def phases(self, run):
         # A warm start continues with the cache of the last fit.
-        cache = getattr(run, "cache", None) or self._cache(_generator(run.seed))
+        cache = getattr(run, "cache", None) or self.new_cache(_generator(run.seed))
         yield Phase(solver=EpochSolver(self.online_rules(run.sqradius), cache, "rules"))
 
-    def _stream(self, n_features):
+    def _new_stream(self, specification, n_features):
         (seed,) = seeds_of(self.random_state, 1)
-        cache = self._cache(_generator(seed))
+        cache = self.new_cache(_generator(seed))
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
     def _stream_after(self, run, samples):
@@ -159,25 +171,22 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         return stream
 
     def _process_chunk(self, stream, data, segments, samples):
-        diag = self._loss(self._penalties(samples.weight)).diag
         stream.process_rows(
             samples.X,
             data.signs,
-            of_each(diag, len(data)),
-            samples.kept + self._n_seen,
+            data.diagonal,
+            samples.kept,
             data.sqrho,
             segments,
         )
 
-    def _collect_model(self, runs, samples):
-        super()._collect_model(runs, samples)
-        self.cache_ = [
-            run.members if isinstance(run, BudgetStream) else samples.kept[run.solver.loop.members]
-            for run in runs
+    def _model_attributes(self, fit):
+        kept = fit.training_set.samples.kept
+        caches = [
+            run.members if isinstance(run, BudgetStream) else kept[run.solver.loop.members]
+            for run in fit.runs
         ]
-
-    def _warn(self, runs):
-        """No warning: there is no guarantee of convergence."""
+        return {**super()._model_attributes(fit), "cache_": caches}
 
 
 def _generator(seed):

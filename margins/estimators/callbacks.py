@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from margins.solvers.history import Epoch
+from margins.training.fit import Fit
 
 # Stack frames that `with_callbacks` adds between a method and its caller, for the location of warnings.
 FRAMES = 1
@@ -114,7 +115,7 @@ class Watch:
             )
 
 
-class Fit:
+class FitTask:
     """Calls the callbacks for one fit, if the estimator has any.
 
     Parameters
@@ -122,16 +123,18 @@ class Fit:
     estimator : estimator instance
     X, y, sample_weight : array-like
         The arguments of `fit`, samples of weight 0 included.
-    samples : margins.data.samples.Samples
-        The training data.
+    training_set : margins.training.training_set.TrainingSet
+    specification : margins.training.specification.Specification
+    continuation : object or None
+        What the fit continues from.
     """
 
-    def __init__(self, estimator, X, y, sample_weight, samples):
-        self._estimator = estimator
-        self._samples = samples
+    def __init__(self, estimator, X, y, sample_weight, training_set, specification, continuation):
+        self._estimator, self._continuation = estimator, continuation
+        self._training_set, self._specification = training_set, specification
         self._context = None
-        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
-            n_classes = len(estimator.classes_)
+        if has_callbacks(estimator):
+            n_classes = len(training_set.classes)
             self._context = estimator._init_callback_context(
                 max_subtasks=None if n_classes == 2 else n_classes, sequential_subtasks=n_classes == 2
             )
@@ -143,11 +146,16 @@ class Fit:
         """The observer of binary problem `index`: Watch, or None without callbacks."""
         if self._context is None:
             return None
-        classes = self._estimator.classes_.tolist()
+        classes = self._training_set.classes.tolist()
         if len(classes) == 2:
             task = (0, classes[1], "")
             return Watch(
-                self._estimator, self._context, self._data, self._fitted, task, self._binary_model
+                self._estimator,
+                self._context,
+                self._data,
+                self._fitted,
+                task,
+                lambda run: self._binary_model(run, 1),
             )
         context = self._context.subcontext(
             task_name=f"class {classes[index]!r}",
@@ -156,7 +164,14 @@ class Fit:
         )
         context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         task = (index, classes[index], f", class {classes[index]!r}")
-        return Watch(self._estimator, context, self._data, None, task, self._binary_model)
+        return Watch(
+            self._estimator,
+            context,
+            self._data,
+            None,
+            task,
+            lambda run: self._binary_model(run, index),
+        )
 
     def end(self):
         """Call the callbacks at the end of the fit."""
@@ -166,18 +181,23 @@ class Fit:
             )
 
     def _fitted(self, run):
-        return vars(self._model(run, self._estimator.classes_))
+        return vars(self._model(run, self._training_set))
 
-    def _binary_model(self, run):
-        return self._model(run, np.array([False, True]))
+    def _binary_model(self, run, code):
+        return self._model(run, self._training_set.binary(code, np.array([False, True])))
 
-    def _model(self, run, classes):
-        """The estimator as if the fit had stopped, of one binary problem and these classes."""
+    def _model(self, run, training_set):
+        """The estimator as if the fit had stopped, of one binary problem."""
         run = copy.copy(run)  # callbacks must not change the run
         run.leave_gram()
         run.certify()
         estimator = copy.copy(self._estimator)
-        estimator.classes_ = classes
-        estimator._forget()
-        estimator._collect([run], self._samples)
+        n_seen = 0 if self._continuation is None else self._continuation.n_seen
+        fit = Fit(training_set, self._specification, [run], self._continuation, n_seen)
+        estimator.set_fitted(fit)
         return estimator
+
+
+def has_callbacks(estimator):
+    """True if callbacks are set on an estimator, or on one that contains it."""
+    return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")

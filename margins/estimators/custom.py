@@ -14,6 +14,7 @@ import numpy as np
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
+from margins.estimators.partitioned import IN_MEMORY
 from margins.estimators.stream import Stream
 from margins.parameters import Interval, OneOf, parameter
 from margins.solvers.base import EpochSolver, Phase
@@ -100,11 +101,11 @@ class State:
 class OwnLoopStream(Stream):
     """A stream whose samples are processed by the loop of its state."""
 
-    def _process(self, segments):
+    def process_segments(self, segments):
         self.weights.begin(self.data)
         return sum(self.weights.process(self.data, order) for _, order in segments)
 
-    def _copied(self):
+    def copies(self):
         return {"weights": self.weights.without_dual()}
 
     def resume(self, run, same_samples):
@@ -126,8 +127,8 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
         default="linear",
     )
 
-    # Their loops read samples by themselves.
-    _streams_partitions = False
+    def why_not_in_partitions(self):
+        return IN_MEMORY  # their loops read samples by themselves
 
     def new_state(self, n_features, n_samples):
         """The state before the first sample.
@@ -143,16 +144,16 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
         """
         raise NotImplementedError(f"{type(self).__name__} must define new_state.")
 
-    def _options(self, rows):
-        options = super()._options(rows)
+    def specification(self, sqnorms, continues=False):
+        specification = super().specification(sqnorms, continues)
 
         def new_weights(data):
-            n_samples = len(data) if options.keep_dual else 0
+            n_samples = len(data) if specification.keep_dual else 0
             state = self.new_state(data.rows.n_features, n_samples)
             state.begin(data)
             return state
 
-        return options._replace(new_weights=new_weights)
+        return specification._replace(new_weights=new_weights)
 
     def phases(self, run):
         yield Phase(solver=EpochSolver(None, run.weights, "rules"))
@@ -160,8 +161,8 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
     def online_rules(self, sqradius):
         """There are none."""
 
-    def _stream(self, n_features):
-        return OwnLoopStream(self.new_state(n_features, 0), None, self._theta)
+    def _new_stream(self, specification, n_features):
+        return OwnLoopStream(self.new_state(n_features, 0), None, specification.theta)
 
     def _stream_after(self, run, samples):
         stream = OwnLoopStream(run.weights.without_dual(), None, run.theta)

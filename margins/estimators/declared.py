@@ -74,7 +74,7 @@ class Declared:
             # numpydoc's order: See Also and Examples follow the attributes.
             head, tail = (*re.split(r"\n\n(?=(?:See Also|Examples)\n-)", text, maxsplit=1), "")[:2]
             # Of algorithms with streams: what these keep.
-            kept = getattr(cls, "_kept", None)
+            kept = getattr(cls, "KEPT", None)
             if kept is not None:
                 head += "\n\n" + textwrap.fill(f"**Kept** between chunks and fits: {kept}", 100)
             attributes = _attributes_of(getattr(cls, "_documented", {}))

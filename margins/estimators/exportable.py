@@ -5,27 +5,10 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from margins.estimators.names import display_name
+from margins.estimators.predictions import PredictionsMixin
 
 # Of `margins.kernels`, those that libsvm has, and whose formula this package writes in ONNX.
 KERNELS = ("rbf", "poly", "precomputed")
-
-
-class ExportMixin:
-    """A classifier that can leave the library."""
-
-    kernel_: Any
-
-    def to_sklearn(self) -> Any:
-        """The fitted classifier as scikit-learn's LinearSVC or SVC, with the same scores.
-
-        Returns
-        -------
-        LinearSVC, SVC or OneVsRestClassifier
-            As `margins.interchange.to_sklearn` describes.
-        """
-        from margins.estimators.svms import to_sklearn
-
-        return to_sklearn(self)  # type: ignore[arg-type]
 
 
 def check_exportable(classifier: Any, caller: str) -> None:
@@ -37,19 +20,20 @@ def check_exportable(classifier: Any, caller: str) -> None:
     caller : str
         The public function, for messages.
     """
-    if not isinstance(classifier, ExportMixin):
+    if not isinstance(classifier, PredictionsMixin):
         raise TypeError(
             f"classifier of {caller} must be a classifier of margins. Got an object of type "
             f"{type(classifier).__name__}."
         )
     check_is_fitted(classifier)
+    kernel = getattr(classifier, "kernel_", None)
     if hasattr(classifier, "votes_"):
         raise TypeError(
             f"classifier of {caller} must have a weight vector. Got {display_name(classifier)} with "
             "averaging='voted', whose model is a list of hypotheses. Allowed: averaging='averaged'."
         )
-    if not hasattr(classifier, "coef_") and classifier.kernel_.name not in KERNELS:
+    if not hasattr(classifier, "coef_") and getattr(kernel, "name", None) not in KERNELS:
         raise TypeError(
             f"kernel of {caller} must be 'linear' or one of {', '.join(map(repr, KERNELS))}. "
-            f"Got {classifier.kernel_!r}."
+            f"Got {kernel!r}."
         )

@@ -1,12 +1,12 @@
-"""The fitted attributes of classifiers, collected from the runs of their binary problems."""
+"""The fitted attributes of classifiers, made of a fit that has ended."""
 
 import numpy as np
 
-from margins.kernels import LINEAR
 from margins.solvers.base import solver_path
+from margins.training.model import LinearModel, model_of
 
 # Attributes that some fits set and others do not.
-NOT_ALWAYS_SET = (
+FITTED = (
     "coef_",
     "intercept_",
     "dual_coef_",
@@ -14,63 +14,60 @@ NOT_ALWAYS_SET = (
     "support_vectors_",
     "mistakes_",
     "votes_",
+    "feature_names_in_",
+    "upper_bounds_",
+    "normalised_upper_bounds_",
 )
 
 
-class FittedAttributes:
-    """Sets and deletes the fitted attributes of a classifier."""
+def run_attributes(fit):
+    """The attributes about the runs of a fit, and what they prove: dict.
 
-    # The factor from the hypothesis of a run to a row of `coef_`; None: the one of least objective.
-    _model_scale: float | None = None
-
-    def _scale(self, run):
-        """The factor from the hypothesis of a run or a stream to a row of `coef_`."""
-        return run.primal_scale if self._model_scale is None else self._model_scale
-
-    def _forget(self):
-        """Delete fitted attributes that the next fit may not set."""
-        attributes = vars(self)
-        for name in NOT_ALWAYS_SET:
-            attributes.pop(name, None)
-
-    def _collect(self, runs, samples):
-        """Set the fitted attributes."""
-        self._collect_model(runs, samples)
-        self.certificates_, self.learning_curve_, self.phases_ = [], [], []
-        self.n_iter_ = self.n_updates_ = self.n_accesses_ = 0
-        self.converged_ = True
-        for run in runs:
-            self.certificates_.append(run.certificate)
-            self.learning_curve_.append(run.history)
-            self.phases_.append(run.phases)
-            self.n_iter_ = max(self.n_iter_, run.n_epochs)
-            self.n_updates_ += run.certificate.n_updates
-            self.n_accesses_ += run.n_accesses
-            self.converged_ = self.converged_ and run.converged
+    Parameters
+    ----------
+    fit : margins.training.fit.Fit
+    """
+    runs, phases = fit.runs, [run.phases for run in fit.runs]
+    return {
+        "certificates_": [run.certificate for run in runs],
+        "learning_curve_": [run.history for run in runs],
+        "phases_": phases,
+        "n_iter_": max(run.n_epochs for run in runs),
+        "n_updates_": sum(run.certificate.n_updates for run in runs),
+        "n_accesses_": sum(run.n_accesses for run in runs),
+        "converged_": all(run.converged for run in runs),
         # The paths of all binary problems, each once.
-        self.solver_ = ", ".join(dict.fromkeys(map(solver_path, self.phases_)))
+        "solver_": ", ".join(dict.fromkeys(map(solver_path, phases))),
+    }
 
-    def _collect_model(self, runs, samples):
-        """Set the fitted attributes that predictions use."""
-        models = [(run, run.hypothesis, self._scale(run)) for run in runs]
-        self.intercept_ = np.array(
-            [scale * (run.data.sqrho * model.label_sum - run.theta) for run, model, scale in models]
-        )
-        if self.kernel_ != LINEAR:
-            signed = np.stack([scale * run.data.signs * model.dual for run, model, scale in models])
-            support = np.flatnonzero(signed.any(axis=0))
-            self.dual_coef_ = signed[:, support]
-            self._set_support(samples, support)
-            return
-        self.coef_ = np.array([scale * model.weights for _, model, scale in models])
-        if runs[0].keep_dual and self._leaves_dual:
-            dual = np.array([run.dual_scale * model.dual for run, model, _ in models])
-            self.dual_coef_ = _of_all_samples(dual, samples)
 
-    def _set_support(self, samples, support):
-        """Set the support to those of the samples."""
-        self.support_ = samples.kept[support]
-        self.support_vectors_ = samples.X[:0, :0] if self._is_precomputed else samples.X[support]
+def sample_attributes(fit):
+    """The attributes about classes, features and units: dict."""
+    samples = fit.training_set.samples
+    attributes = {
+        "classes_": samples.classes,
+        "n_features_in_": samples.n_features,
+        "kernel_": fit.training_set.kernel,
+        **fit.specification.units,
+    }
+    if samples.feature_names is not None:
+        attributes["feature_names_in_"] = samples.feature_names
+    return attributes
+
+
+def model_attributes(fit):
+    """The attributes that predictions use, and the dual variables: dict."""
+    model = model_of(fit.runs, fit.specification, fit.training_set)
+    attributes = {"intercept_": model.intercept}
+    if not isinstance(model, LinearModel):
+        attributes["dual_coef_"] = model.dual_coef
+        attributes["support_"], attributes["support_vectors_"] = model.support, model.support_vectors
+        return attributes
+    attributes["coef_"] = model.coef
+    if fit.specification.keep_dual:
+        dual = np.array([run.dual_scale * run.hypothesis.dual for run in fit.runs])
+        attributes["dual_coef_"] = _of_all_samples(dual, fit.training_set.samples)
+    return attributes
 
 
 def _of_all_samples(dual, samples):

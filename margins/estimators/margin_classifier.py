@@ -1,28 +1,25 @@
 """The flagship: maximum margins and support vector machines, by the fastest solver."""
 
+import math
 from typing import Literal
 
-import numpy as np
-
-from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
-from margins.data.validation import validate_samples
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.multiclass import n_threads_within, positive_codes
-from margins.estimators.partitioned import PartitionsMixin, takes_partitions
+from margins.estimators.partitioned import fit_in_partitions, takes_partitions
 from margins.estimators.warm_start import DualWarmStartMixin
 from margins.kernels import LINEAR
 from margins.kernels.gram import gram_rows
-from margins.kernels.selection import kernel_of
 from margins.losses import LOSSES, Loss
 from margins.parameters import BOOLEAN, AnyOf, Interval, OneOf, SubclassOf, parameter
-from margins.solvers.auto import SOLVERS, candidates, plan
+from margins.solvers.auto import SOLVERS, plan, reads_gram, rounds_gram
 from margins.solvers.base import Problem
-from margins.solvers.costs import gram_pays
-from margins.solvers.explanation import Explanation
-from margins.tuning import TUNING
+from margins.solvers.explanation import explanation_of
+from margins.solvers.newton.newton import NewtonStart
+from margins.solvers.plans import Plan
+from margins.training.one_vs_rest import n_threads_within
+from margins.training.specification import Specification
 
 
-class MarginClassifier(PartitionsMixin, DualWarmStartMixin, BaseMarginClassifier):
+class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     """Linear and kernel classification with a proof, by the fastest solver.
 
     Solves the problems of `LinearSVC` and `SVC`, squared hinge loss, hinge loss and hard margin, to an
@@ -87,50 +84,71 @@ class MarginClassifier(PartitionsMixin, DualWarmStartMixin, BaseMarginClassifier
         default=True,
     )
 
-    _keeps_dual = True
-
-    @property
-    def _has_free_intercept(self):
-        return self.fit_intercept and not self.penalize_intercept
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        if self._has_free_intercept and isinstance(self.kernel, str) and self.kernel == LINEAR.name:
+    def check_parameters(self):
+        super().check_parameters()
+        is_linear = isinstance(self.kernel, str) and self.kernel == LINEAR.name
+        if self.fit_intercept and not self.penalize_intercept and is_linear:
             raise ValueError(
                 f"penalize_intercept of {self._display_name()} must be True with kernel='linear', whose "
                 "solvers learn the intercept as the weight of one more feature. Got False. Allowed: "
                 "kernel='poly', degree=1, gamma=1, the same kernel; or a large intercept_scaling."
             )
 
-    @property
-    def _accuracy(self):
-        return self.eps
+    def why_not_in_partitions(self):
+        if math.isinf(self.C):
+            return "C", "finite", self.C
+        if self.solver not in ("auto", "newton"):
+            return "solver", "'auto' or 'newton'", self.solver
+        return super().why_not_in_partitions()
+
+    def specification(self, sqnorms, continues=False):
+        specification = super().specification(sqnorms, continues)
+        is_free = self.fit_intercept and not self.penalize_intercept
+        return specification._replace(
+            eps=self.eps,
+            keep_dual=True,
+            has_free_intercept=is_free,
+            sqrho=0.0 if is_free else specification.sqrho,
+        )
 
     def phases(self, run):
         """See `BaseMarginClassifier.phases`."""
-        return self._plan(run.problem, run.is_warm).phases_of(run)
+        return self.plan(run.problem, run.specification, run.is_warm).phases_of(run)
 
-    def _plan(self, problem, is_warm, start=None):
-        return plan(
-            problem,
-            self.eps,
-            self.solver,
-            C=float(self.C),
-            max_iter=self.max_iter,
-            is_warm=is_warm,
-            start=start,
-        )
+    def plan(
+        self,
+        problem: Problem,
+        specification: Specification,
+        is_warm: bool = False,
+        start: NewtonStart | None = None,
+    ) -> Plan:
+        """Return the plan of a binary problem.
 
-    def _reads_gram(self, X):
-        """True if solvers read the Gram matrix of X."""
-        return self.kernel_ == LINEAR and self.solver != "newton" and gram_pays(X)
+        Parameters
+        ----------
+        problem : margins.solvers.base.Problem
+        specification : margins.training.specification.Specification
+        is_warm : bool
+            True: a run starts from dual variables that are expected to be near the solution.
+        start : margins.solvers.newton.newton.NewtonStart, optional
+            From which Newton steps start, if the plan starts with them.
 
-    def _rows(self, X):
-        if self._reads_gram(X):
-            return gram_rows(X, coarse=self.eps >= TUNING.gram.single_precision_eps)
-        rows = super()._rows(X)
+        Returns
+        -------
+        margins.solvers.plans.Plan
+        """
+        return plan(problem, specification, self.solver, is_warm=is_warm, start=start)
+
+    def _fit(self, X, y, sample_weight):
+        if takes_partitions(self, X):
+            return fit_in_partitions(self, X, y, sample_weight)
+        return super()._fit(X, y, sample_weight)
+
+    def _rows(self, X, kernel, n_problems):
+        if kernel == LINEAR and reads_gram(X, self.solver):
+            return gram_rows(X, coarse=rounds_gram(self.eps))
+        rows = super()._rows(X, kernel, n_problems)
         if rows.is_kernel:
-            n_problems = len(positive_codes(len(self.classes_)))
             rows.blocks.n_threads = n_threads_within(self.n_jobs, n_problems)
         return rows
 
@@ -162,41 +180,16 @@ class MarginClassifier(PartitionsMixin, DualWarmStartMixin, BaseMarginClassifier
         >>> margins.MarginClassifier(loss="hinge").explain(X / X.max(axis=0), y).solver
         'unlearning + newton + conjugate'
         """
-        self._check_parameters()
+        self.check_parameters()
         if takes_partitions(self, X):
             raise ValueError(
                 f"X of {self._display_name('explain')} must be in memory. Got a {type(X).__name__}, "
                 "which fit reads in partitions, by Newton steps; there is nothing to choose."
             )
-        # On a clone, so that fitted attributes are neither set nor lost.
-        copied = type(self)(**self.get_params(deep=False))
-        return copied._explain(X, y, sample_weight, self._is_warm)
-
-    def _explain(self, X, y, sample_weight, is_warm):
-        X, y, codes = validate_samples(self, X, y)
-        samples = self._weigh(X, codes, sample_weight)
-        X = samples.X
-        self.kernel_ = kernel_of(self, X)
-        reads_gram = self._reads_gram(X)
-        rows = self._rows(X)
-        sqrho, is_free = self._sqrho, self._has_free_intercept
-        takes_zero_rows = is_free or self._takes_zero_rows
-        sqnorms = augmented_sqnorms(rows.sqnorms(), sqrho, np.isinf(self.C), takes_zero_rows)
-        loss = self._loss(self._penalties(samples.weight))
-        codes = positive_codes(len(self.classes_))
-        positive = samples.codes == codes[0]
-        data = make_binary_data(rows, sqnorms, positive, sqrho, loss.diag, np.inf, is_free)
-        problem = Problem(data, loss)
-        return Explanation(
-            n_samples=X.shape[0],
-            n_features=X.shape[1],
-            n_nonzeros=int(rows_of(X).n_stored) if self.kernel_ == LINEAR else X.shape[0] * X.shape[1],
-            n_problems=len(codes),
-            loss=loss.name if loss.is_finite else "hard margin",
-            kernel=self.kernel if isinstance(self.kernel, str) else repr(self.kernel),
-            rows="X" if not rows.is_kernel else "Gram matrix" if reads_gram else "kernel",
-            eps=float(self.eps),
-            required_gap=float(loss.required_gap(self.eps)),
-            plan=self._plan(problem, is_warm),
-            candidates=candidates(problem, self.eps),
-        )
+        training_set = self.training_set(X, y, sample_weight)
+        specification = self.specification(training_set.sqnorms)
+        codes = training_set.positive_codes
+        problem = training_set.problem(codes[0], specification)
+        plan = self.plan(problem, specification, self._is_warm)
+        kernel = self.kernel if isinstance(self.kernel, str) else repr(self.kernel)
+        return explanation_of(training_set, problem, specification, plan, kernel)

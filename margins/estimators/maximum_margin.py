@@ -37,6 +37,9 @@ class MaximumMarginClassifier(BaseMarginClassifier):
         default="certificate",
     )
 
-    @property
-    def _accuracy(self):
-        return self.eps
+    def specification(self, sqnorms, continues=False):
+        return (
+            super()
+            .specification(sqnorms, continues)
+            ._replace(eps=self.eps, needs_clean_pass=self.stop == "clean-pass")
+        )

@@ -39,19 +39,34 @@ class rule_errors_named:
             error.sample = int(self._kept[error.sample])
 
 
-def not_converged(estimator, run, which=""):
-    """The text of the warning that a run has not converged: str.
+def not_converged(estimator, fit):
+    """The warnings of the runs of a fit that have not converged: yields str.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+    fit : margins.training.fit.Fit
+    """
+    labels = fit.training_set.classes.tolist()
+    for index, run in enumerate(fit.runs):
+        if not run.converged:
+            suffix = "" if len(fit.runs) == 1 else f" for class {labels[index]!r}"
+            yield run_not_converged(estimator, run, suffix)
+
+
+def run_not_converged(estimator, run, suffix=""):
+    """The warning that a run has not converged: str.
 
     Parameters
     ----------
     estimator : estimator instance
     run : margins.solvers.driver.Run
-    which : str
-        Of several runs, which one.
+    suffix : str
+        Which of several runs it is.
     """
     certificate = run.certificate
-    text = f"{display_name(estimator)} did not converge{which}: {run.message}. "
-    text += estimator._describe(run)
+    text = f"{display_name(estimator)} did not converge{suffix}: {run.message}. "
+    text += estimator.describe(run)
     if math.isinf(certificate.primal) and not run.loss.is_finite:
         text += (
             " The classes are not separated; an upper bound that falls towards 0 means that no "

@@ -45,10 +45,10 @@ class Caller:
     Parameters
     ----------
     estimator : instance of a subclass of Declared
-    method : str
+    method : str, optional
     """
 
-    def __init__(self, estimator: Any, method: str) -> None:
+    def __init__(self, estimator: Any, method: str | None = None) -> None:
         self._estimator, self._method = estimator, method
 
     def __str__(self) -> str:

@@ -17,19 +17,18 @@ Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algo
 """
 
 import math
+from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import Literal, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 
-from margins.data.binary_data import of_each
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
 from margins.estimators.online import OnlineMixin
 from margins.estimators.votes import OfVotes, VotedModel, count_in_blocks
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
-from margins.partitions.streamed import StreamedMatrix
 from margins.rules import (
     Additive,
     Average,
@@ -43,6 +42,7 @@ from margins.rules import (
 from margins.rules._voting import tail_errors
 from margins.solvers.base import Phase
 from margins.solvers.one_pass import train_in_one_pass
+from margins.training.one_vs_rest import positive_codes, seeds_of
 
 AveragingName = Literal["last", "longest", "voted", "averaged", "pocket", "tail"]
 AVERAGINGS = get_args(AveragingName)
@@ -114,142 +114,158 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         default=100,
     )
 
-    _kept = (
+    KEPT = (
         "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
         "the dual variables; averages, the survivor or the mistakes with their votes; the units. Dual "
         "variables, for the lambda-trick and the alpha-bound, only with ``warm_start=True``: in a "
         "stream every sample is new."
     )
-    # No separating hyperplane, which zero rows would rule out, is required.
-    _takes_zero_rows = True
+    # True: a fit warns if it does not end with an epoch without updates.
+    WARNS = False
     support_ = OfVotes("support")
     support_vectors_ = OfVotes("support_vectors")
     mistakes_ = OfVotes("mistakes")
     votes_ = OfVotes("votes")
 
-    # True: a fit warns if it does not end with an epoch without updates.
-    _warns = False
+    def thresholds(self, units: Mapping[str, float]) -> tuple[float, float]:
+        """The thresholds of scores of negative and of positive samples, in units of updates.
 
-    def _thresholds(self):
-        """The thresholds of scores of negative and of positive samples, in units of updates."""
-        raise NotImplementedError(f"{type(self).__name__} must define _thresholds().")
+        Parameters
+        ----------
+        units : mapping of str to float
+            Those of `units_of`, of the training set or of the stream.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define thresholds(units).")
 
-    def _why_not_in_partitions(self):
-        if self.averaging in (*VOTING, "pocket"):  # rows of mistakes, and of all samples, at any time
-            return "averaging", "'last', 'longest' or 'averaged'", self.averaging
-        return super()._why_not_in_partitions()
+    def units_of(self, sqnorms: NDArray[np.float64]) -> dict[str, float]:
+        """The units of thresholds, as fitted attributes: dict.
 
-    @property
-    def _theta(self):
-        """The threshold before the first update, in units of updates."""
+        Parameters
+        ----------
+        sqnorms : ndarray of float64, shape (m,)
+            K(x_k, x_k) of the training set; of a stream, the unit 1 alone.
+        """
+        if not self.fit_intercept:
+            return {"sqrho_": 0.0}
+        if self.intercept_scaling is None:
+            return {"sqrho_": mean_of(sqnorms)}
+        return {"sqrho_": float(self.intercept_scaling) ** 2}
+
+    def first_theta(self, units: Mapping[str, float]) -> float:
+        """The threshold before the first update, in units of updates: float."""
         return 0.0
 
-    @property
-    def _sqrho(self):
-        return self.sqrho_
+    def why_not_in_partitions(self):
+        if self.averaging in (*VOTING, "pocket"):  # rows of mistakes, and of all samples, at any time
+            return "averaging", "'last', 'longest' or 'averaged'", self.averaging
+        return super().why_not_in_partitions()
 
-    @property
-    def _keeps_dual(self):
-        return self.lam > 0 or self.alpha_bound < math.inf
+    def specification(self, sqnorms, continues=False):
+        units = self.units_of(sqnorms)
+        if continues:  # the model has its units
+            units = {name: getattr(self, name) for name in units}
+        theta, held_out = self.first_theta(units), 0.0
+        if self.averaging == "tail":
+            held_out = self._held_out(len(sqnorms))
+        is_bounded = self.alpha_bound < math.inf
+        return (
+            super()
+            .specification(sqnorms, continues)
+            ._replace(
+                sqrho=units["sqrho_"],
+                allows_zero_rows=True,  # no separating hyperplane is required
+                offset_ratio=self.lam / self.eta if self.lam > 0 else 0.0,
+                max_dual=float(self.alpha_bound),
+                theta=theta,
+                units=units,
+                warns=self.WARNS,
+                keep_dual=not math.isinf(self.C) or self.lam > 0 or is_bounded,
+                model_scale=self.eta,
+                shuffle=self.shuffle,
+                held_out=held_out,
+                averaging=lambda weights: self._make_averaging(weights, theta),
+                needs_same_samples=self.averaging == "pocket",  # the ratchet counts over them
+            )
+        )
 
-    def _prepare_scales(self, sqnorms):
-        if self._resumed is not None:
-            return  # the model has its units
-        if not self.fit_intercept:
-            self.sqrho_ = 0.0
-        elif self.intercept_scaling is None:
-            self.sqrho_ = self._default_sqrho(sqnorms)
-        else:
-            self.sqrho_ = float(self.intercept_scaling) ** 2
+    def _held_out(self, n_samples):
+        """The share of the samples that is held out: float."""
+        n_held_out = math.ceil(self.validation_fraction * n_samples)
+        if n_held_out == n_samples:
+            raise ValueError(
+                f"validation_fraction of {self._display_name()} must leave samples to train on. "
+                f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
+            )
+        return self.validation_fraction
 
-    def _default_sqrho(self, sqnorms):
-        return mean_of(sqnorms)
-
-    def online_rules(self, sqradius):
-        negative, positive = self._thresholds()
-        condition = UnevenThreshold(negative - self._theta, positive + self._theta)
-        return Rules(condition, Additive(most=1), NoShrink())
-
-    def online_averaging(self, weights):
+    def _make_averaging(self, weights, theta):
+        """What averages or selects iterates: Averaging, or None."""
         if self.averaging == "longest":
             return LongestSurvivor(weights)
         if self.averaging == "averaged":
             return Average(weights, self.weighting)
         if self.averaging == "pocket":
-            return Pocket(weights, self._theta)
+            return Pocket(weights, theta)
         return MistakeHistory() if self.averaging in VOTING else None
 
+    def online_rules(self, sqradius):
+        """None: the rules depend on units of the training set. A subclass may have other rules."""
+
+    def chunk_rules(self, sqradius, specification, weight=1.0):
+        rules = self.online_rules(sqradius)
+        if rules is not None:
+            return rules
+        negative, positive = self.thresholds(specification.units)
+        theta = specification.theta
+        condition = UnevenThreshold(negative - theta, positive + theta)
+        return Rules(condition, Additive(most=1), NoShrink())
+
     def phases(self, run):
-        yield Phase(self.online_rules(run.sqradius))
+        yield Phase(self.chunk_rules(run.sqradius, run.specification))
 
-    def _options(self, rows):
-        held_out = self.validation_fraction if self.averaging == "tail" else 0.0
-        n_held_out = math.ceil(held_out * rows.n_rows)
-        if n_held_out == rows.n_rows:
-            raise ValueError(
-                f"validation_fraction of {self._display_name()} must leave samples to train on. "
-                f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
-            )
-        return (
-            super()
-            ._options(rows)
-            ._replace(shuffle=self.shuffle, held_out=held_out, averaging=self.online_averaging)
-        )
-
-    def _limited(self, data):
-        if self.lam > 0:
-            offset = self.lam / self.eta * data.rows.sqnorms()
-            data = data.with_limits(offset=offset)
-        if self.alpha_bound < math.inf:
-            upper = of_each(float(self.alpha_bound), len(data))
-            data = data.with_limits(upper=upper)
-        return data
-
-    def _train_all(self, samples, fit):
+    def _train(self, training):
         """Train all binary problems in one order; with one thread, all in each pass over the data."""
-        make = self._run_maker(samples, fit)
-        seeds = seeds_of(self.random_state, 1)
-        seeds *= len(positive_codes(len(self.classes_)))
-
-        def train(index, seed):
-            run = make(index, seed)
-            run.train(self.phases(run))
-            return run
-
-        is_streamed = isinstance(samples.X, StreamedMatrix)
-        if is_streamed or len(seeds) == 1 or effective_n_jobs(self.n_jobs) > 1:
-            return one_vs_rest(train, seeds, self.n_jobs)
-        runs = [make(index, seed) for index, seed in enumerate(seeds)]
-        train_in_one_pass(runs, [phase for run in runs for phase in self.phases(run)])
+        n_problems = len(training.positive_codes)
+        seeds = seeds_of(self.random_state, 1) * n_problems
+        is_in_parts = training.training_set.is_in_parts
+        if is_in_parts or n_problems == 1 or effective_n_jobs(self.n_jobs) > 1:
+            return training.train_with_seeds(self.phases, seeds)
+        runs = [training.make_run(index, seed) for index, seed in enumerate(seeds)]
+        phases = [phase for run in runs for phase in self.phases(run)]
+        train_in_one_pass(runs, phases, math.inf if training.budget is None else training.budget.end)
         return runs
 
-    @property
-    def _model_scale(self):
-        return self.eta
+    # The model; with votes, the mistakes and votes of all hypotheses.
 
-    def _collect_model(self, runs, samples):
+    def _model_attributes(self, fit):
+        attributes = {"_model_averaging": (self.averaging, self.weighting), "_voted_model": None}
         if self.averaging not in VOTING:
-            super()._collect_model(runs, samples)
-            return
-        self._first_theta = self._theta  # eta may have changed when votes are counted
-        support = np.unique(np.concatenate([run.averaging.mistakes for run in runs]))
-        more = (
-            samples.X[:0, :0] if self._is_precomputed else samples.X[support],
-            samples.kept[support] + (0 if self._resumed is None else self._resumed.n_seen),
-            samples.codes[support],
-            [np.searchsorted(support, run.averaging.mistakes).astype(np.int32) for run in runs],
-            [run.averaging.votes for run in runs],
-        )
-        model = getattr(self, "_voted_model", None)
-        if model is None:
-            self._voted_model = VotedModel(*more)
-        else:  # of earlier chunks or fits
-            if self._resumed is not None:
-                # A fit that is interrupted later leaves the model as it was.
-                self._voted_model = model = VotedModel(*model.parts)
-            model.extend(*more)
+            return {**attributes, **super()._model_attributes(fit)}
+        voted = self._voted_model if fit.n_seen > 0 else None
+        if voted is not None and fit.continuation is not None:
+            voted = VotedModel(*voted.parts)  # a fit that is interrupted leaves the model as it was
+        voted = self._with_votes_of(fit, voted)
         if self.averaging == "tail":
-            self._choose_tails(runs, samples)
+            self._choose_tails(fit, voted)
+        # eta may have changed when votes are counted.
+        return {**attributes, "_voted_model": voted, "_first_theta": fit.specification.theta}
+
+    def _with_votes_of(self, fit, voted):
+        """A model with the mistakes and votes of a fit added, a new one if there is none: VotedModel."""
+        histories = [run.averaging for run in fit.runs]
+        numbers = np.unique(np.concatenate([history.mistakes for history in histories]))
+        vectors, support = fit.training_set.support(numbers)
+        votes = (
+            vectors,
+            support + (0 if fit.continuation is None else fit.n_seen),
+            fit.training_set.samples.codes[numbers],
+            [np.searchsorted(numbers, history.mistakes).astype(np.int32) for history in histories],
+            [history.votes for history in histories],
+        )
+        if voted is None:
+            return VotedModel(*votes)
+        voted.extend(*votes)
+        return voted
 
     @contextmanager
     def _model_restored_on_error(self, streams):
@@ -263,49 +279,30 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
                     model.restore(saved)
                 raise
 
-    def _forget(self):
-        super()._forget()
-        if self._resumed is None:
-            self._voted_model = None
-
-    def _choose_tails(self, runs, samples):
+    def _choose_tails(self, fit, model):
         """Keep only the votes of the tail of hypotheses with the fewest errors on held-out samples."""
-        model = self._voted_model
-        # Of a precomputed X both rows and columns are selected.
+        samples, kernel = fit.training_set.samples, fit.training_set.kernel
+        # Rows and columns of a precomputed X are selected.
         support = np.searchsorted(samples.kept, model.support)
-        for index, run in enumerate(runs):
+        lists = model.arguments(
+            fit.training_set.positive_codes, fit.specification.theta, fit.specification.sqrho
+        )
+        for index, run in enumerate(fit.runs):
             held_out = run.orders.held_out
             truth = run.data.signs[held_out]
             errors = np.zeros(len(model.votes[index]), dtype=np.int64)
-            lists = self._lists_of_mistakes()[index]
-            for batch, products in self.kernel_.blocks(
-                samples.X[held_out], model.support_vectors, support
-            ):
-                errors += tail_errors(products, *lists, np.ascontiguousarray(truth[batch]))
+            for batch, products in kernel.blocks(samples.X[held_out], model.support_vectors, support):
+                errors += tail_errors(products, *lists[index], np.ascontiguousarray(truth[batch]))
             model.keep_tail(index, int(np.argmin(errors)))  # of equals, the longest tail
 
-    def _lists_of_mistakes(self):
-        """The arguments of `count_votes` after the products, for each binary problem."""
-        model, codes = self._voted_model, positive_codes(len(self.classes_))
-        return [
-            (mistakes, model.labels(code), votes, self._first_theta, self.sqrho_)
-            for code, (mistakes, votes) in zip(codes, model.lists, strict=True)
-        ]
-
     def _scores(self, X):
-        if getattr(self, "_voted_model", None) is None:
+        model = getattr(self, "_voted_model", None)
+        if model is None:
             return super()._scores(X)
-        lists = self._lists_of_mistakes()  # before the rows: another thread may add to both
-        vectors, support = self.support_vectors_, self.support_
-        return count_in_blocks(self.kernel_, X, vectors, support, [lists])[0]
-
-    @property
-    def _needs_same_samples(self):
-        return self.averaging == "pocket"  # the ratchet counts over them
-
-    def _collect(self, runs, samples):
-        super()._collect(runs, samples)
-        self._model_averaging = self.averaging, self.weighting
+        codes = positive_codes(len(self.classes_))
+        # Before the rows: another thread may add to both.
+        lists = model.arguments(codes, self._first_theta, self.sqrho_)
+        return count_in_blocks(self.kernel_, X, self.support_vectors_, self.support_, [lists])[0]
 
     def _check_stream(self):
         super()._check_stream()
@@ -329,10 +326,6 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
                 f"the end of the stream. Got {given}."
             )
 
-    def _warn(self, runs):
-        if self._warns:
-            super()._warn(runs)
-
 
 class NoiseTolerantClassifier(AveragingClassifier):
     """The options of Khardon & Wachman with their defaults."""
@@ -350,25 +343,23 @@ class NoiseTolerantClassifier(AveragingClassifier):
     )
     theta_init: float | None = parameter(THETAS, ABOUT_THETA, default=None)
 
-    def _check_parameters(self):
-        super()._check_parameters()
+    def check_parameters(self):
+        super().check_parameters()
         if self.tau > 0 and self.theta_init == 0:
             raise ValueError(
                 f"tau of {self._display_name()} is in units of theta_init, so it must be 0 where "
                 f"theta_init is 0. Got tau={self.tau!r}. Give theta_init=None or a positive number."
             )
 
-    def _prepare_scales(self, sqnorms):
-        super()._prepare_scales(sqnorms)
-        if self._resumed is None:
-            self.theta_init_ = float(mean_of(sqnorms) if self.theta_init is None else self.theta_init)
+    def units_of(self, sqnorms):
+        theta_init = mean_of(sqnorms) if self.theta_init is None else self.theta_init
+        return {**super().units_of(sqnorms), "theta_init_": float(theta_init)}
 
-    @property
-    def _theta(self):
-        return self.theta_init_ / self.eta if self.fit_intercept else 0.0
+    def first_theta(self, units):
+        return units["theta_init_"] / self.eta if self.fit_intercept else 0.0
 
-    def _thresholds(self):
-        return (self.tau * self.theta_init_ / self.eta,) * 2
+    def thresholds(self, units):
+        return (self.tau * units["theta_init_"] / self.eta,) * 2
 
 
 def mean_of(values):

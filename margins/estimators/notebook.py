@@ -13,21 +13,6 @@ STYLE = "border-collapse:collapse;margin:0.4em 0"
 CELL = 'style="padding:0.1em 0.8em;text-align:right"'
 
 
-class NotebookMixin:
-    """Adds what is proven to scikit-learn's diagram of an estimator."""
-
-    # Notebooks call one or the other, and some versions of scikit-learn one by way of the other.
-
-    def _repr_html_inner(self):
-        return super()._repr_html_inner() + fitted_block(self)
-
-    def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle and "margins-certificates" not in bundle["text/html"]:
-            bundle["text/html"] += fitted_block(self)
-        return bundle
-
-
 def fitted_block(estimator):
     """The solver, the effort and the certificates of a classifier: str of HTML; empty before a fit."""
     if not hasattr(estimator, "solver_"):

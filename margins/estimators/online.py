@@ -6,41 +6,31 @@ chunks. A fit leaves such a state, too: `partial_fit` continues from it, and so 
 ``warm_start=True``. docs/streams.md lists what each algorithm keeps.
 """
 
-import math
 from contextlib import contextmanager
-from typing import NamedTuple, Self
+from typing import Any, Self
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from margins._update import Averaging, Rules, WeightVector
 from margins.certificate import Certificate
 from margins.data._binary_data import SMALLEST_SQNORM
-from margins.data.binary_data import augmented_sqnorms, csr_arrays, make_binary_data, rows_of
 from margins.data.types import MatrixLike
-from margins.data.validation import check_labels, validate_chunk
+from margins.data.validation import validate_chunk
 from margins.estimators._typed import available_if
+from margins.estimators.continuation import StreamContinuation, digest_of
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive, restored_on_error
+from margins.estimators.fitted import sample_attributes
 from margins.estimators.messages import rule_errors_named
-from margins.estimators.multiclass import positive_codes
+from margins.estimators.names import Caller
 from margins.estimators.stream import Stream, segments_of
 from margins.kernels import LINEAR
 from margins.parameters import BOOLEAN, parameter
 from margins.rules import RuleError
-
-
-class _Resumed(NamedTuple):
-    """What a fit with ``warm_start=True`` continues from: the state of the last fit or chunk."""
-
-    streams: list
-    classes: np.ndarray
-    n_features: int
-    n_seen: int
-    digest: str | None
+from margins.training.fit import Fit
+from margins.training.specification import Specification
+from margins.training.training_set import TrainingSet
 
 
 class OnlineMixin(Declared):
@@ -72,19 +62,33 @@ class OnlineMixin(Declared):
         """Averaging or selection over iterates, given the weight vector before the first sample."""
         return None
 
-    # What the docstring of an algorithm says of its state.
-    _kept = (
+    def chunk_rules(self, sqradius: float, specification: Specification, weight: Any) -> Rules:
+        """The rules of a chunk; by default those of `online_rules`.
+
+        Parameters
+        ----------
+        sqradius : float
+            As for `online_rules`.
+        specification : margins.training.specification.Specification
+            Of the stream, with its units.
+        weight : float or ndarray of float64, shape (m,)
+            Weights of the samples of the chunk.
+
+        Returns
+        -------
+        margins.rules.Rules
+        """
+        return self.online_rules(sqradius)
+
+    # The state between chunks, as the docstring of an algorithm describes it.
+    KEPT = (
         "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
         "the dual variables; the longest sample so far. Dual variables only with ``warm_start=True``."
     )
     # False: the parameters need more than one pass, so there is no `partial_fit`.
-    _online = True
-    # True: a fit compares or proves something about its own samples, so a warm start needs these again.
-    _needs_same_samples = False
-    # During a fit with a warm start: _Resumed.
-    _resumed = None
+    is_online = True
 
-    @available_if(lambda self: self._online)
+    @available_if(lambda self: self.is_online)
     def partial_fit(
         self,
         X: MatrixLike,
@@ -128,7 +132,7 @@ class OnlineMixin(Declared):
         KeyboardInterrupt
             On Ctrl-C. The stream is then as before the call.
         """
-        self._check_parameters()  # type: ignore[attr-defined]  # of the classifier
+        self.check_parameters()  # type: ignore[attr-defined]  # of the classifier
         self._check_stream()
         with exclusive(self, "partial_fit"):
             try:
@@ -140,37 +144,42 @@ class OnlineMixin(Declared):
         return self
 
     def _partial_fit(self, X, y, classes, sample_weight):
-        streams = getattr(self, "_streams", None)
-        if streams is None and classes is not None:
-            self.__dict__.pop("classes_", None)  # of a stream that a rule has ended
-        X, y = validate_chunk(self, X, y, is_first=streams is None)
-        if classes is not None:
-            check_labels(classes, f"classes of {self._display_name('partial_fit')}")
-        _check_partial_fit_first_call(self, classes)
-        codes = self._codes(y)
-        samples = self._weigh(X, codes, sample_weight, all_classes=False)
+        """Process a chunk, and set the fitted attributes."""
+        streams, name = getattr(self, "_streams", None), Caller(self, "partial_fit")
+        is_first = streams is None
+        valid = validate_chunk(self, X, y, classes, is_first=is_first, name=name)
+        samples = self._weighted(valid, sample_weight, all_classes=False)
         if len(samples.kept) == 0:
             raise ValueError("X of partial_fit must have a sample of positive weight. Got none.")
-        rows = rows_of(samples.X)
-        if streams is None:
-            self._prepare_scales(np.ones(1))  # no chunk decides the units
-        sqrho = self._sqrho
-        sqnorms = augmented_sqnorms(rows.sqnorms(), sqrho, hard_margin=False)
-        diag = self._loss(self._penalties(samples.weight)).diag
-        positives = positive_codes(len(self.classes_))
-        if streams is None:  # no error is raised from here on
-            self._forget()
-            self.kernel_ = LINEAR
-            self._streams = streams = [self._stream(rows.n_features) for _ in positives]
-        segments, self._sqradius = segments_of(sqnorms + diag, self._sqradius, self._rules_of)
+        training_set = TrainingSet(samples, LINEAR, lambda: LINEAR.rows(samples.X, self.cache_size))
+        # No chunk decides the units.
+        specification = self.specification(np.ones(1), continues=not is_first).for_stream()
+        problems = [training_set.problem(code, specification) for code in training_set.positive_codes]
+        n_seen, sqradius = (0, 0.0) if is_first else (self._n_seen, self._sqradius)
+        if is_first:
+            streams = [self._new_stream(specification, samples.n_features) for _ in problems]
+        segments, sqradius = segments_of(
+            training_set.augmented_sqnorms(specification) + problems[0].loss.diag,
+            sqradius,
+            # Zero rows alone are no unit.
+            lambda sqradius: self.chunk_rules(
+                sqradius if sqradius >= SMALLEST_SQNORM else 1.0, specification, samples.weight
+            ),
+        )
+        in_stream = samples._replace(kept=samples.kept + n_seen)
         with self._model_restored_on_error(streams):
-            for stream, code in zip(streams, positives, strict=True):
-                data = make_binary_data(rows, sqnorms, samples.codes == code, sqrho, diag, math.inf)
+            for stream, problem in zip(streams, problems, strict=True):
                 with rule_errors_named(self, samples.kept):
-                    self._process_chunk(stream, data, segments, samples)
-            self._collect(streams, samples._replace(kept=samples.kept + self._n_seen))
-            self._n_seen += samples.n_samples
-            self._digest = None
+                    self._process_chunk(stream, problem.data, segments, in_stream)
+            training_set = training_set.with_samples(in_stream)
+            fit = Fit(training_set, specification, streams, n_seen=n_seen)
+            state = {
+                "_streams": streams,
+                "_n_seen": n_seen + samples.n_samples,
+                "_sqradius": sqradius,
+                "_digest": None,
+            }
+            self._set_attributes({**self._attributes_of_streams(fit), **state})
 
     @contextmanager
     def _model_restored_on_error(self, streams):
@@ -183,66 +192,39 @@ class OnlineMixin(Declared):
                 stream.restore(state)
             raise
 
-    def _rules_of(self, sqradius):
-        """The rules of a stream; zero rows alone are no unit."""
-        return self.online_rules(sqradius if sqradius >= SMALLEST_SQNORM else 1.0)
-
     def _process_chunk(self, stream, data, segments, samples):
         """Process the samples of a chunk in one binary problem."""
         stream.process(data, segments)
 
-    # What a fit leaves, and what a warm start begins from.
+    def _attributes_of_streams(self, fit):
+        """The fitted attributes after a chunk: dict."""
+        streams = fit.runs
+        return {
+            **sample_attributes(fit),
+            **self._model_attributes(fit),
+            "certificates_": [],
+            "upper_bounds_": [stream.upper_bound for stream in streams],
+            "learning_curve_": [stream.history for stream in streams],
+            "phases_": [stream.phases for stream in streams],
+            "solver_": "rules",
+            "n_iter_": max(stream.n_epochs for stream in streams),
+            "n_updates_": sum(stream.weights.n_updates for stream in streams),
+            "n_accesses_": sum(stream.n_accesses for stream in streams),
+            "converged_": False,
+        }
 
-    def _begin_fit(self):
-        streams = self.__dict__.pop("_streams", None)
-        if self.warm_start:
-            self._check_warm_start(streams)
-            if streams is not None:
-                self._resumed = _Resumed(
-                    streams, self.classes_, self.n_features_in_, self._n_seen, self._digest
-                )
+    # What a fit leaves, and what a warm start continues from.
 
-    def _run_maker(self, samples, fit):
-        resumed = self._resumed
-        if resumed is not None:
-            self._check_resumed(samples)
-        make = super()._run_maker(samples, fit)
-        if resumed is None:
-            return make
-        same_samples = self._digest == resumed.digest
-
-        def resume(index, seed):
-            run = make(index, seed)
-            resumed.streams[index].resume(run, same_samples)
-            return run
-
-        return resume
-
-    def _check_resumed(self, samples):
-        """Raise ValueError unless training may continue from the last model with these samples."""
-        name, resumed = self._display_name("fit"), self._resumed
-        if not np.array_equal(self.classes_, resumed.classes) or (
-            samples.X.shape[1] != resumed.n_features
-        ):
-            raise ValueError(
-                f"X and y of {name} must have the features and classes of the last fit, with "
-                f"warm_start=True: {resumed.n_features} features, classes {resumed.classes.tolist()}. "
-                f"Got {samples.X.shape[1]} features, classes {self.classes_.tolist()}."
-            )
-        self._digest = _digest_of(samples)
-        if self._digest == resumed.digest:
-            if self._leaves_dual and resumed.streams[0].of_fit[0].dual is None:
-                raise ValueError(
-                    f"The last fit of {name} must have kept dual variables, with warm_start=True and "
-                    f"parameters that need them, C={self.C}. Got one with C=inf, which has kept none."
-                )
-            return
-        if self._needs_same_samples or self._accuracy is not None or self._leaves_dual:
-            raise ValueError(
-                f"X and y of {name} must be those of the last fit, with warm_start=True, because "
-                "its dual variables or its accuracy are about these samples. Got other samples, or "
-                "another storage of them. Use partial_fit, or warm_start=False."
-            )
+    def _continuation(self):
+        if not self.warm_start:
+            return None
+        streams = getattr(self, "_streams", None)
+        self._check_warm_start(streams)
+        if streams is None:
+            return None
+        return StreamContinuation(
+            streams, self.classes_, self.n_features_in_, self._n_seen, self._digest
+        )
 
     def _check_warm_start(self, streams):
         """Raise ValueError for parameters that a warm start, from these streams, does not allow."""
@@ -252,55 +234,36 @@ class OnlineMixin(Declared):
                 f"'linear': the products with its samples are not kept. Got kernel={self.kernel!r}."
             )
 
-    def _collect(self, runs, samples):
-        if isinstance(runs[0], Stream):
-            self._collect_streams(runs, samples)
-            return
-        resumed = self._resumed
-        if resumed is not None and self._digest != resumed.digest:
+    def _attributes_of(self, fit):
+        continuation, samples = fit.continuation, fit.training_set.samples
+        if continuation is not None and not continuation.has_same_samples:
             # The sum that a bound divides by has other samples in it.
-            for run in runs:
+            for run in fit.runs:
                 proven = run.certificate
                 run.certificate = Certificate.from_bounds(
                     proven.primal, 0.0, proven.n_updates, proven.margin
                 )
-        super()._collect(runs, samples)
-        self.__dict__.pop("_resumed", None)
-        if self.kernel_ != LINEAR:
-            return
-        if self.warm_start and resumed is None:
-            self._digest = _digest_of(samples)
-        self._streams = [self._stream_after(run, samples) for run in runs]
-        self._sqradius = max(run.sqradius for run in runs)
-        self._n_seen = samples.n_samples + (0 if resumed is None else resumed.n_seen)
+        attributes = super()._attributes_of(fit)
+        if fit.training_set.is_kernel:
+            return {**attributes, "_streams": None, "_n_seen": 0, "_sqradius": 0.0, "_digest": None}
+        digest = None if continuation is None else continuation.digest
+        if self.warm_start and continuation is None:
+            digest = digest_of(samples)
+        return {
+            **attributes,
+            "_streams": [self._stream_after(run, samples) for run in fit.runs],
+            "_sqradius": max(run.sqradius for run in fit.runs),
+            "_n_seen": samples.n_samples + (0 if continuation is None else continuation.n_seen),
+            "_digest": digest,
+        }
 
-    def _collect_streams(self, streams, samples):
-        """Set the fitted attributes after a chunk."""
-        self._collect_model(streams, samples)
-        self.certificates_ = []
-        self.upper_bounds_ = [stream.upper_bound for stream in streams]
-        self.learning_curve_ = [stream.history for stream in streams]
-        self.phases_ = [stream.phases for stream in streams]
-        self.solver_ = "rules"
-        self.n_iter_ = max(stream.n_epochs for stream in streams)
-        self.n_updates_ = sum(stream.weights.n_updates for stream in streams)
-        self.n_accesses_ = sum(stream.n_accesses for stream in streams)
-        self.converged_ = False
-
-    def _forget(self):
-        super()._forget()
-        self.__dict__.pop("upper_bounds_", None)
-        self._streams, self._n_seen, self._sqradius = None, 0, 0.0
-        if self._resumed is None:
-            self._digest = None
-
-    def _stream(self, n_features):
+    def _new_stream(self, specification, n_features):
         """The state of one binary problem before the first sample: Stream."""
         weights = WeightVector(n_features)
-        averaging = self.online_averaging(weights)
+        averaging = (specification.averaging or self.online_averaging)(weights)
         if averaging is not None:
             averaging = averaging.for_stream()
-        return Stream(weights, averaging, self._theta)
+        return Stream(weights, averaging, specification.theta)
 
     def _stream_after(self, run, samples):
         """The state of one binary problem after a fit: Stream."""
@@ -308,22 +271,6 @@ class OnlineMixin(Declared):
         stream = Stream(run.weights.without_dual(), averaging, run.theta)
         stream.go_on_from(run, self.warm_start)
         return stream
-
-    def _codes(self, y):
-        """Indices of labels in `classes_`: ndarray of int, shape (m,)."""
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"classes of {self._display_name('partial_fit')} must be at least 2. "
-                f"Got {self.classes_.tolist()}."
-            )
-        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        unknown = np.flatnonzero(self.classes_[codes] != y)
-        if len(unknown):
-            raise ValueError(
-                f"y of {self._display_name('partial_fit')} must hold classes of the stream, "
-                f"{self.classes_.tolist()}. Got {y[unknown[0]].item()!r}."
-            )
-        return codes
 
     def _check_stream(self):
         """Raise ValueError for parameters, or a fitted model, that streams do not allow."""
@@ -344,10 +291,3 @@ class OnlineMixin(Declared):
                 f"class_weight of {self._display_name('partial_fit')} must be a mapping or None: the "
                 f"balance of a stream is not known before its end. Got {self.class_weight!r}."
             )
-
-
-def _digest_of(samples):
-    """A digest of samples and labels, by which the same ones are recognised: str."""
-    X = samples.X
-    arrays = (*csr_arrays(X), X.shape) if sparse.issparse(X) else X
-    return joblib.hash((arrays, samples.codes))

@@ -7,31 +7,36 @@ partition after the other: only what a run reads of X differs, so that their fit
 
 import math
 import time
-import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from joblib import effective_n_jobs
-from sklearn.exceptions import ConvergenceWarning
 
 from margins.data.chunks import Chunks, check_in_memory, is_in_parts
-from margins.estimators.callbacks import FRAMES
-from margins.estimators.messages import not_converged
-from margins.estimators.multiclass import seeds_of
+from margins.data.samples import Samples, weighted_samples
+from margins.data.validation import ValidSamples
+from margins.estimators.callbacks import has_callbacks
+from margins.estimators.names import Caller
 from margins.kernels import LINEAR
-from margins.partitions.fit import Limits, Request, fit_partitions
+from margins.partitions.fit import FitSettings, fit_partitions
 from margins.partitions.sources import executor_of, is_large_map
 from margins.partitions.streamed import scan
+from margins.training.fit import Fit
+from margins.training.one_vs_rest import seeds_of
 
-if TYPE_CHECKING:
-    from margins.estimators.base import BaseMarginClassifier as Fitting
-else:
-    Fitting = object  # the classifier that inherits the mixin is one
+# The reason of algorithms that need rows of all samples at any time.
+IN_MEMORY = ("X", "in memory", None)
 
 
-class FittedSamples(NamedTuple):
-    """What fitted attributes are collected from, where the samples themselves are not in memory."""
+class SamplesElsewhere(NamedTuple):
+    """Stand-in for a training set that is not in memory: what fitted attributes need of it."""
 
-    n_samples: int
+    samples: Samples
+    kernel: Any = LINEAR
+    is_kernel: bool = False
+
+    @property
+    def classes(self):
+        return self.samples.classes
 
 
 def why_not_streamed(estimator):
@@ -46,8 +51,9 @@ def why_not_streamed(estimator):
         return "kernel", "'linear'", kernel
     if getattr(estimator, "warm_start", False):
         return "warm_start", "False", True
-    callbacks = getattr(estimator, "_skl_callbacks", None)
-    return ("set_callbacks", "without callbacks", callbacks) if callbacks else None
+    if has_callbacks(estimator):
+        return "set_callbacks", "without callbacks", getattr(estimator, "_skl_callbacks", None)
+    return None
 
 
 def is_streamed(estimator, X):
@@ -60,40 +66,26 @@ def is_streamed(estimator, X):
     """
     if not is_in_parts(X):
         return False
-    if not estimator._streams_partitions:
-        check_in_memory(X, f"X of {estimator._display_name('fit')}")
-    why_not = estimator._why_not_in_partitions()
+    why_not = estimator.why_not_in_partitions()
+    if why_not is IN_MEMORY:
+        check_in_memory(X, f"X of {Caller(estimator, 'fit')}")
     if why_not is not None:
         name, allowed, got = why_not
         kind = "Chunks" if isinstance(X, Chunks) else "a dask collection"
         raise ValueError(
-            f"{name} of {estimator._display_name('fit')} must be {allowed} if X is {kind}, whose "
+            f"{name} of {Caller(estimator, 'fit')} must be {allowed} if X is {kind}, whose "
             f"samples are not in memory together. Got {got!r}."
         )
     return True
 
 
 def read_samples(estimator, X, y, sample_weight):
-    """Read samples in partitions for the first time; the estimator gets `classes_` and its features.
-
-    Returns
-    -------
-    X : StreamedMatrix
-    codes : ndarray of int, shape (m,)
-    sample_weight : ndarray of float64, shape (m,), or None
-    """
-    name = estimator._display_name("fit")
-    found = scan(executor_of(name, X, y, sample_weight, 1), name)
-    set_features(estimator, found.scanned)
-    return found.X, found.codes, found.weight
-
-
-def set_features(estimator, scanned):
-    """Set the attributes about classes and features that the first reading has found."""
-    estimator.__dict__.pop("feature_names_in_", None)
-    if scanned.feature_names is not None:
-        estimator.feature_names_in_ = scanned.feature_names
-    estimator.classes_, estimator.n_features_in_ = scanned.classes, scanned.n_features
+    """Read samples in partitions for the first time: Samples, whose X is a StreamedMatrix."""
+    name = Caller(estimator, "fit")
+    first = scan(executor_of(name, X, y, sample_weight, 1), name)
+    scanned = first.scanned
+    valid = ValidSamples(first.X, None, first.codes, scanned.classes, scanned.feature_names)
+    return weighted_samples(name, valid, first.weight, estimator.class_weight)
 
 
 def takes_partitions(estimator, X):
@@ -103,54 +95,37 @@ def takes_partitions(estimator, X):
     ----------
     estimator : MarginClassifier
     """
-    return is_streamed(estimator, X) or (is_large_map(X) and estimator._why_not_in_partitions() is None)
+    return is_streamed(estimator, X) or (is_large_map(X) and estimator.why_not_in_partitions() is None)
 
 
 def fit_in_partitions(estimator, X, y, sample_weight):
-    """Fit an estimator to samples in partitions, and set its fitted attributes."""
-    name = estimator._display_name("fit")
-    end = math.inf if estimator.max_time is None else time.perf_counter() + estimator.max_time
-    write = estimator._reporter() if estimator.verbose else None
-    request = Request(
+    """Fit samples in partitions by Newton steps: Fit. The estimator is not changed.
+
+    Parameters
+    ----------
+    estimator : MarginClassifier
+    X, y, sample_weight
+        As `fit` takes them.
+    """
+    name, max_time = Caller(estimator, "fit"), estimator.max_time
+    specification = estimator.specification(None)._replace(keep_dual=False)
+    settings = FitSettings(
         name=name,
-        C=float(estimator.C),
-        loss=estimator.loss,
+        specification=specification,
         class_weight=estimator.class_weight,
-        sqrho=estimator._sqrho,
         seed=seeds_of(estimator.random_state, 1)[0],
-        limits=Limits(estimator.eps, estimator.max_iter, estimator.max_time, end, write),
-        check_penalties=lambda weights: estimator._penalties(
-            weights[(weights > 0) & (weights < math.inf)]
-        ),
+        end_of_time=math.inf if max_time is None else time.perf_counter() + max_time,
     )
-    scanned, runs = fit_partitions(
-        executor_of(name, X, y, sample_weight, effective_n_jobs(estimator.n_jobs)), request
+    executor = executor_of(name, X, y, sample_weight, effective_n_jobs(estimator.n_jobs))
+    scanned, runs = fit_partitions(executor, settings)
+    samples = Samples(
+        None,
+        None,
+        scanned.classes,
+        None,
+        None,
+        scanned.n_samples,
+        scanned.n_features,
+        scanned.feature_names,
     )
-    set_features(estimator, scanned)
-    estimator.kernel_ = LINEAR
-    estimator._forget()
-    estimator._collect(runs, FittedSamples(scanned.n_samples))
-    for index, run in enumerate(runs):
-        if not run.converged:
-            which = "" if len(runs) == 1 else f" for class {scanned.classes.tolist()[index]!r}"
-            text = not_converged(estimator, run, which)
-            warnings.warn(text, ConvergenceWarning, stacklevel=4 + FRAMES)
-
-
-class PartitionsMixin(Fitting):
-    """Fits of samples in partitions by Newton steps, of a classifier that fits others in memory."""
-
-    _frames = 1
-
-    def _why_not_in_partitions(self):
-        if math.isinf(self.C):
-            return "C", "finite", self.C
-        if self.solver not in ("auto", "newton"):
-            return "solver", "'auto' or 'newton'", self.solver
-        return super()._why_not_in_partitions()
-
-    def _fit(self, X, y, sample_weight):
-        if takes_partitions(self, X):
-            fit_in_partitions(self, X, y, sample_weight)
-        else:
-            super()._fit(X, y, sample_weight)
+    return Fit(SamplesElsewhere(samples), specification, runs)

@@ -13,13 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from margins.certificate import Certificate
 from margins.data.types import MatrixLike
-from margins.data.validation import validate_samples
-from margins.estimators.along_c import TrainingSet
 from margins.estimators.margin_classifier import MarginClassifier
-from margins.estimators.multiclass import one_vs_rest, positive_codes, seeds_of
-from margins.kernels import LINEAR
-from margins.kernels.selection import kernel_of
 from margins.losses import Loss
+from margins.training.along_c import paths_of
+from margins.training.fit import Fit
 
 # The ends of a grid of C that is given by its number of values, as LogisticRegressionCV's.
 SMALLEST_OF_GRID, LARGEST_OF_GRID = -4, 4  # powers of ten
@@ -179,42 +176,25 @@ def svm_path(
         if name in params:
             raise TypeError(f"svm_path does not take {name!r}: Cs says which fits there are.")
     estimator = MarginClassifier(loss=loss, eps=eps, n_jobs=n_jobs, **params)
-    estimator._check_parameters()
-    X, y, codes = validate_samples(estimator, X, y)
-    samples = estimator._weigh(X, codes, sample_weight)
-    estimator.kernel_ = kernel_of(estimator, samples.X)
+    estimator.check_parameters()
+    training_set = estimator.training_set(X, y, sample_weight)
+    specification = estimator.specification(training_set.sqnorms)
     order = np.argsort(Cs, kind="stable")
-    training_set = TrainingSet(estimator, samples)
-    training_set.check_penalties(Cs)
-    trained = _train(training_set, Cs[order])
+    paths = paths_of(training_set, specification, estimator, Cs)
+    runs_of_each = paths.train_all(estimator.random_state, Cs[order], lambda index, run: run, n_jobs)
     classifiers, messages = [MarginClassifier()] * len(Cs), {}
-    for position, i in enumerate(order):
-        classifier, runs = copy.copy(estimator), [each[position] for each in trained]
+    for i, runs in zip(order, runs_of_each, strict=True):
+        classifier = copy.copy(estimator)
         classifier.C = float(Cs[i])
-        classifier._collect(runs, samples)
+        fit = Fit(training_set, runs[0].specification, list(runs))
+        classifier.set_fitted(fit)
         classifiers[i] = classifier
-        worst = max(runs, key=lambda run: (not run.converged, run.certificate.gap))
+        worst = max(fit.runs, key=lambda run: (not run.converged, run.certificate.gap))
         if not worst.converged:
-            messages[classifier.C] = f"{worst.message}. {estimator._describe(worst)}"
+            messages[classifier.C] = f"{worst.message}. {estimator.describe(worst)}"
     for C, message in messages.items():
         warnings.warn(f"svm_path did not converge for C={C:g}: {message}", ConvergenceWarning, 2)
     return SVMPath(Cs, classifiers)
-
-
-def _train(training_set, Cs):
-    """Train all binary problems along C: list of list of Run, one for each C."""
-    estimator = training_set.estimator
-    positive = positive_codes(len(estimator.classes_))
-    if len(positive) > 1 and training_set.has_moments:
-        training_set.moments = training_set.sum_moments()
-
-    def train(index, seed):
-        runs = []
-        training_set.train(positive[index], seed, Cs, lambda i, fitted, run: runs.append(run))
-        return runs
-
-    n_jobs = 1 if estimator.kernel_ != LINEAR else estimator.n_jobs  # which share a cache of rows
-    return one_vs_rest(train, seeds_of(estimator.random_state, len(positive)), n_jobs)
 
 
 def grid_of(Cs: int | ArrayLike | Sequence[float], caller: object) -> NDArray[np.float64]:

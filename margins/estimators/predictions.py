@@ -1,22 +1,22 @@
 """Predictions of classifiers, also of samples that are not in memory: dask collections and chunks."""
 
 import math
-from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
 from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import check_labels, validate_points
 from margins.estimators._typed import ClassifierMixin
-from margins.estimators.multiclass import labels_of_scores, positive_codes
+from margins.estimators.declared import Declared
 from margins.kernels import LINEAR
 from margins.partitions.samples import n_rows_of, named, read_labels
 from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
+from margins.training.model import KernelModel, LinearModel
+from margins.training.one_vs_rest import labels_of_scores, positive_codes
 
 
 def by_blocks(X, function, dtype, n_columns=None):
@@ -90,10 +90,8 @@ def _right(estimator, chunk, X, y, weight):
     return float(weight @ is_right), float(weight.sum())
 
 
-class PredictionsMixin(ClassifierMixin):
+class PredictionsMixin(ClassifierMixin, Declared):
     """Scores, classes and accuracies of a fitted classifier."""
-
-    _display_name: Callable[..., str]  # of `Declared`
 
     @overload
     def decision_function(self, X: LazyMatrix) -> Any: ...
@@ -124,11 +122,10 @@ class PredictionsMixin(ClassifierMixin):
     def _scores(self, X):
         """The scores of validated X: ndarray of float64, shape (n_samples, n_problems)."""
         if self.kernel_ == LINEAR:
-            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        scores = np.empty((X.shape[0], len(self.intercept_)))
-        for batch, products in self.kernel_.blocks(X, self.support_vectors_, self.support_):
-            scores[batch] = products.T @ self.dual_coef_.T + self.intercept_
-        return scores
+            return LinearModel(self.coef_, self.intercept_).scores(X)
+        return KernelModel(
+            self.kernel_, self.support_vectors_, self.support_, self.dual_coef_, self.intercept_
+        ).scores(X)
 
     @overload
     def predict(self, X: LazyMatrix) -> Any: ...

@@ -29,4 +29,5 @@ class SoftMarginClassifier(DualWarmStartMixin, MaximumMarginClassifier):
         default="squared_hinge",
     )
 
-    _keeps_dual = True
+    def specification(self, sqnorms, continues=False):
+        return super().specification(sqnorms, continues)._replace(keep_dual=True)

@@ -34,17 +34,20 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
         default=100,
     )
 
-    _takes_zero_rows = True
-    _model_scale = 1.0
-
-    def _options(self, rows):
-        return super()._options(rows)._replace(averaging=self.online_averaging)
+    def specification(self, sqnorms, continues=False):
+        return (
+            super()
+            .specification(sqnorms, continues)
+            ._replace(
+                allows_zero_rows=True,
+                model_scale=1.0,
+                averaging=self.online_averaging,
+                warns=False,  # no separating hyperplane is required
+            )
+        )
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))
-
-    def _warn(self, runs):
-        """No warning: a separating hyperplane is not required."""
 
     def _square(self, sqradius):
         """R^2, as given or computed."""

@@ -57,7 +57,6 @@ class Stream:
     counts: tuple = (0, 0, 0)
     of_fit: tuple | None = None
     converged = False
-    keep_dual = False
 
     def go_on_from(self, run, warm_start):
         """Take over the counters and the scale of a run that has ended.
@@ -109,13 +108,13 @@ class Stream:
         """
         begin = time.perf_counter()
         self.data, self.of_fit = data, None
-        n_mistakes = self._process(segments)
+        n_mistakes = self.process_segments(segments)
         self.n_epochs += 1
         self.n_accesses += sum(len(order) for _, order in segments)
         self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
         self.seconds += time.perf_counter() - begin
 
-    def _process(self, segments):
+    def process_segments(self, segments):
         """Process the samples of `data`: the number of mistakes."""
         if isinstance(self.averaging, MistakeHistory):
             self.averaging.forget()  # the model has the mistakes of the chunk before
@@ -127,9 +126,9 @@ class Stream:
 
     def saved(self):
         """The state before a chunk, for `restore`: dict. Of the history, its length: it only grows."""
-        return {**vars(self), **self._copied(), "history": len(self.history)}
+        return {**vars(self), **self.copies(), "history": len(self.history)}
 
-    def _copied(self):
+    def copies(self):
         """Copies of what a chunk changes in place: dict."""
         averaging = None if self.averaging is None else self.averaging.for_stream()
         return {"weights": self.weights.without_dual(), "averaging": averaging}

@@ -11,14 +11,13 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC, LinearSVC
 
-from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.exportable import check_exportable
 
 # scikit-learn's have no hard margin.
 LARGEST_C = 1e100
 
 
-def to_sklearn(classifier: BaseMarginClassifier) -> LinearSVC | SVC | OneVsRestClassifier:
+def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier:
     """A fitted classifier as scikit-learn's LinearSVC or SVC, with the same scores.
 
     Parameters

@@ -188,14 +188,26 @@ class VotedModel:
         """The arguments that make an equal model: tuple."""
         return self.support_vectors, self.support, self._codes.values, self.mistakes, self.votes
 
-    @property
-    def lists(self):
-        """Mistakes and votes of each binary problem, of one length: list of (ndarray, ndarray)."""
-        result = []
+    def arguments(self, codes, theta, sqrho):
+        """The arguments of `count_votes` after the products, for each binary problem: list of tuple.
+
+        Parameters
+        ----------
+        codes : list of int
+            The positive class of each binary problem.
+        theta : float
+            The threshold before the first update, in units of updates.
+        sqrho : float
+            By which an update moves it.
+        """
+        lists = []
         for mistakes, ended, current in zip(self._mistakes, self._ended, self._current, strict=True):
             done = mistakes.values
-            result.append((done, np.append(ended.values[: len(done)], current)))
-        return result
+            lists.append((done, np.append(ended.values[: len(done)], current)))
+        return [
+            (mistakes, self.labels(code), votes, theta, sqrho)
+            for code, (mistakes, votes) in zip(codes, lists, strict=True)
+        ]
 
     def labels(self, code):
         """The labels of the support in the binary problem of a class: ndarray of float64."""

@@ -12,25 +12,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from margins.data.samples import Samples, sample_weights
+from margins.data.samples import sample_weights, weighted_samples
 from margins.data.types import Folds, MatrixLike, Metric
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
-from margins.estimators.along_c import TrainingSet
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.margin_classifier import MarginClassifier
-from margins.estimators.multiclass import labels_of_scores
 from margins.estimators.names import Caller
 from margins.estimators.path import grid_of
-from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
-from margins.kernels.selection import kernel_of
 from margins.losses import LOSSES, Loss
+from margins.model_selection.fold_paths import FoldFit, score_folds
 from margins.model_selection.folds import folds_of, listed
-from margins.model_selection.path_scores import FoldFit, scores_along_c
 from margins.model_selection.scoring import Scoring
 from margins.parameters import BOOLEAN, check_parameters, parameter
+from margins.training.one_vs_rest import labels_of_scores
 
 
 class _Said:
@@ -194,7 +191,7 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         Cs = grid_of(self.Cs, caller)
         scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
         estimator = self._classifier_of_folds()
-        estimator._check_parameters()
+        estimator.check_parameters()
         with exclusive(self, "fit"), restored_on_error(self):
             self._fit(X, y, sample_weight, groups, Cs, scoring, estimator, caller)
         return self
@@ -210,27 +207,27 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         estimator: MarginClassifier,
         caller: Caller,
     ) -> None:
-        X, y, codes = validate_samples(self, X, y)
+        valid = validate_samples(self, X, y, caller)
+        X, y, codes = valid.X, valid.y, valid.codes
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         # Also those outside of all training sets, and of classes.
-        sample_weights(caller, X, codes, self.classes_, sample_weight, self.class_weight)
+        sample_weights(caller, X, codes, valid.classes, sample_weight, self.class_weight)
         scoring.check(estimator, y, caller)
         cv = listed(5 if self.cv is None else self.cv)
         splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)
         folds = folds_of(splitter, X, y, groups, "cv", caller)
-        estimator.classes_, estimator.n_features_in_ = self.classes_, self.n_features_in_
-        estimator.kernel_ = kernel_of(estimator, X)
-        if estimator.kernel_ != LINEAR and self.loss not in (*LOSSES, *LOSSES.values()):
+        # Without weights, which depend on the fold.
+        training_set = estimator.training_set_of(weighted_samples(caller, valid, None, None))
+        if training_set.is_kernel and self.loss not in (*LOSSES, *LOSSES.values()):
             raise ValueError(
                 f"loss of {caller} must be {' or '.join(map(repr, LOSSES))} with a kernel other than "
                 f"'linear': folds share its rows by penalties of 0. Got {self.loss!r}."
             )
-        n_samples = len(codes)
-        samples = Samples(X, codes, 1.0, np.arange(n_samples), n_samples)
         order = np.argsort(Cs, kind="stable")
-        found, fits = scores_along_c(
-            TrainingSet(estimator, samples),
+        scores, fits = score_folds(
+            estimator,
+            training_set,
             X,
             y,
             folds,
@@ -240,8 +237,12 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
             self.n_jobs,
         )
         self._forget()
+        self.classes_, self.n_features_in_ = valid.classes, training_set.samples.n_features
+        vars(self).pop("feature_names_in_", None)
+        if valid.feature_names is not None:
+            self.feature_names_in_ = valid.feature_names
         places = np.argsort(order)  # of the values as given
-        self.Cs_, self.scores_ = Cs, found[:, places]
+        self.Cs_, self.scores_ = Cs, scores[:, places]
         self.fold_fits_ = [[fold[place] for place in places] for fold in fits]
         self._warn()
         means = self.scores_.mean(axis=0)

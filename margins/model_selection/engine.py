@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import margins
 from margins.estimators.names import display_name
-from margins.model_selection import along_c, lockstep
+from margins.model_selection import lockstep, study_paths
 from margins.model_selection.builds import (
     ChangedCode,
     build_of,
@@ -164,7 +164,7 @@ class Engine:
         settings = [setting for each in searches for setting in each]
         reason = self.scoring.reason_against_lockstep
         against_lockstep = reason or lockstep.reason_against(self.estimator, settings)
-        against_path = reason or along_c.reason_against(self.estimator, searches)
+        against_path = reason or study_paths.reason_against(self.estimator, searches)
         if self.lockstep is True and against_lockstep is not None:
             self.lockstep = against_lockstep
         if self.path is True and against_path is not None:

@@ -219,8 +219,8 @@ def _error(estimator: Estimator, setting: dict[str, Any], caller: str) -> ValueE
     twin = clone(estimator)
     try:
         twin.set_params(**setting)
-        if hasattr(twin, "_check_parameters"):  # classifiers of this library check before a fit
-            twin._check_parameters()
+        if hasattr(twin, "check_parameters"):  # classifiers of this library check before a fit
+            twin.check_parameters()
     except (AttributeError, TypeError, ValueError) as error:
         rejected = ValueError(
             f"param_grid of {caller} must hold parameters of {display_name(estimator)}. "

@@ -18,13 +18,14 @@ from sklearn.utils import gen_batches
 
 from margins._update import Averaging, BinaryData, WeightVector
 from margins.data.permutations import Orders
-from margins.estimators.multiclass import positive_codes, seeds_of
+from margins.estimators.callbacks import has_callbacks
 from margins.estimators.names import display_name
 from margins.estimators.noise_tolerance import VOTING, AveragingClassifier
-from margins.kernels import LINEAR
 from margins.model_selection._lockstep import Lockstep
 from margins.model_selection.shared_votes import votes_of_all
 from margins.model_selection.training_sets import StudyData
+from margins.training.model import model_of
+from margins.training.one_vs_rest import seeds_of
 
 # The weight matrix should stay in the second-level cache (bytes), but a traversal of a row should serve
 # at least MIN_COLUMNS models.
@@ -36,21 +37,12 @@ MEMORY_BYTES = 2**28
 # Methods that an estimator may not override. (It may override its thresholds.)
 SHARED = (
     "fit",
+    "training_set",
+    "specification",
     "phases",
     "online_rules",
-    "online_averaging",
+    "chunk_rules",
     "decision_function",
-    "_weigh",
-    "_rows",
-    "_run_maker",
-    "_options",
-    "_limited",
-    "_train_all",
-    "_collect_model",
-    "_lists_of_mistakes",
-    "_model_scale",
-    "_scale",
-    "_scores",
 )
 
 
@@ -96,7 +88,7 @@ def reason_against(estimator, settings):
     for name in SHARED:
         if getattr(kind, name) is not getattr(AveragingClassifier, name):
             return f"{display_name(estimator)} has its own {name}"
-    if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+    if has_callbacks(estimator):
         return "callbacks are set"
     params = estimator.get_params(deep=False)
     for setting in settings:
@@ -156,7 +148,7 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     params = estimator.get_params(deep=False)  # once: it takes longer than training
     blank = type(estimator)(**params)  # a clone would copy every parameter
     names = params.keys()
-    data, fits = None, []
+    data, candidates = None, []
     for setting in settings:
         configured = object.__new__(type(blank))
         vars(configured).update(vars(blank))
@@ -164,20 +156,20 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
             vars(configured).update(setting)
         else:
             configured.set_params(**setting)  # nested parameters, or an error
-        configured._check_parameters()
+        configured.check_parameters()
         if data is None:
             data = StudyData(configured, X_train, y_train, X_test, sample_weight)
-        fits.append(_Fit(configured, data))
+        candidates.append(_Candidate(configured, data))
     batches = defaultdict(list)
-    for fit in fits:
-        batches[fit.batch_key].append(fit)
+    for candidate in candidates:
+        batches[candidate.batch_key].append(candidate)
     for (random_state, shuffle, training_set), batch in batches.items():
         seed = seeds_of(random_state, 1)[0]
         size = 8 * training_set.rows.n_features * len(batch[0].jobs)
         for part in gen_batches(len(batch), max(1, MEMORY_BYTES // size)):
             _train_batch(batch[part], seed, shuffle)
             _score_batch(batch[part], data.X_test)
-    return [fit.trained for fit in fits]
+    return [candidate.trained for candidate in candidates]
 
 
 class _Parameters(NamedTuple):
@@ -208,12 +200,11 @@ class _Model:
 
 
 @dataclass
-class _Outcome:
-    """What is read from a trained model, with the attributes of `margins.solvers.driver.Run`."""
+class _Column:
+    """A trained model with one averaging, with what is read of a `margins.solvers.driver.Run`."""
 
     model: _Model
     averaging: Averaging | None
-    keep_dual = False
 
     @property
     def data(self):
@@ -230,13 +221,13 @@ class _Outcome:
         return self.averaging.hypothesis(self.model.weights, self.model.data)
 
 
-class _Fit:
-    """One setting: an estimator after the steps of a fit that precede the training.
+class _Candidate:
+    """One setting, with what its fit needs.
 
     Attributes
     ----------
     batch_key : tuple
-        random_state, shuffle and training set: fits with equal ones are trained together.
+        random_state, shuffle and training set: candidates with equal ones are trained together.
     jobs : list of _Parameters
         One for each binary problem.
     bound : float
@@ -244,94 +235,106 @@ class _Fit:
     """
 
     def __init__(self, estimator, data):
-        self.estimator = one = estimator
-        one.classes_ = data.classes
-        one.kernel_ = LINEAR
-        self.training_set = data.training_set(one)
-        self.batch_key = int(one.random_state), str(one.shuffle), self.training_set
-        one._prepare_scales(self.training_set.sqnorms)
-        sqrho = one._sqrho
-        sqnorms = self.training_set.augmented_sqnorms(sqrho)
-        condition = one.online_rules(float(np.max(sqnorms))).condition
-        gain = float(one.lam / one.eta) if one.lam > 0 else 0.0
+        self.training_set = training_set = data.training_set(estimator)
+        self.specification = specification = estimator.specification(training_set.sqnorms)
+        self.batch_key = int(estimator.random_state), str(estimator.shuffle), training_set
+        sqradius = float(np.max(training_set.augmented_sqnorms(specification)))
+        condition = estimator.chunk_rules(sqradius, specification).condition
         self.jobs = [
             _Parameters(
-                code, sqrho, one._theta, condition.negative, condition.positive, gain, int(one.max_iter)
+                code,
+                specification.sqrho,
+                specification.theta,
+                condition.negative,
+                condition.positive,
+                float(specification.offset_ratio),
+                int(specification.max_iter),
             )
-            for code in positive_codes(len(data.classes))
+            for code in training_set.positive_codes
         ]
         # An epoch adds a sample at most once.
-        self.bound = float(one.alpha_bound) if one.alpha_bound < one.max_iter else math.inf
-        self.averaging_name = str(one.averaging), str(one.weighting)
+        bound, max_iter = specification.max_dual, specification.max_iter
+        self.bound = float(bound) if bound < max_iter else math.inf
+        self.averaging_name = str(estimator.averaging), str(estimator.weighting)
         self.models = []
 
     @property
-    def runs(self):
-        """The trained models with the averaging of this fit: list of _Outcome."""
-        return [_Outcome(model, model.averagings.get(self.averaging_name)) for model in self.models]
+    def is_voting(self):
+        """True if the model is a list of votes."""
+        return self.averaging_name[0] in VOTING
+
+    @property
+    def columns(self):
+        """The trained models with the averaging of this setting: list of _Column."""
+        return [_Column(model, model.averagings.get(self.averaging_name)) for model in self.models]
 
     def scores(self, X_test):
         """Of the test set, as the estimator computes them: ndarray, shape (n_test, n_problems)."""
-        self.estimator._collect_model(self.runs, self.training_set.samples)
-        return self.estimator._scores(X_test)
+        if self.is_voting:
+            return votes_of_all([self.columns], self.training_set.samples, X_test)[0]
+        return model_of(self.columns, self.specification, self.training_set).scores(X_test)
 
     def collect(self, scores):
         """Keep the results, in `trained`, and release the models."""
         self.trained = Trained(
             scores.ravel() if scores.shape[1] == 1 else scores,
-            self.estimator.classes_,
+            self.training_set.classes,
             max(model.n_epochs for model in self.models),
             sum(model.n_updates for model in self.models),
         )
-        del self.estimator, self.models
+        del self.models, self.specification
 
 
 def _train_batch(batch, seed, shuffle):
-    """Train the jobs of fits with equal `batch_key`, and set their models."""
-    groups = defaultdict(lambda: defaultdict(list))  # parameters -> bound -> fits
-    for fit in batch:
-        for parameters in fit.jobs:
-            groups[parameters][fit.bound].append(fit)
+    """Train the jobs of candidates with equal `batch_key`, and set their models."""
+    groups = defaultdict(lambda: defaultdict(list))  # parameters -> bound -> candidates
+    for candidate in batch:
+        for parameters in candidate.jobs:
+            groups[parameters][candidate.bound].append(candidate)
     training_set = batch[0].training_set
     rows = training_set.rows
     n_columns = max(CACHE_BYTES // (8 * rows.n_features), MIN_COLUMNS)
     n_columns = min(n_columns, MEMORY_BYTES // (8 * rows.n_features + 4 * rows.n_rows))
-    models, model_of = [], {}
+    models, model_of_job, data_of = [], {}, {}
     for parameters, by_bound in groups.items():
         if models and len(models) + len(by_bound) > n_columns:
             _train_models(models, training_set, seed, shuffle)
             models = []
-        averagings = {}
-        for fit in chain.from_iterable(by_bound.values()):
-            if fit.averaging_name not in averagings:
-                averaging = fit.estimator.online_averaging(WeightVector(rows.n_features))
+        candidates, averagings = list(chain.from_iterable(by_bound.values())), {}
+        for candidate in candidates:
+            if candidate.averaging_name not in averagings:
+                averaging = candidate.specification.averaging(WeightVector(rows.n_features))
                 if averaging is not None:
-                    averagings[fit.averaging_name] = averaging
-        data = training_set.data(parameters.code, parameters.sqrho)
+                    averagings[candidate.averaging_name] = averaging
+        key = parameters.code, parameters.sqrho
+        if key not in data_of:
+            # Lockstep applies bounds and offsets itself.
+            plain = candidates[0].specification._replace(offset_ratio=0.0, max_dual=math.inf)
+            data_of[key] = training_set.problem(parameters.code, plain).data
         for bound in sorted(by_bound):
             has_parent = bound > min(by_bound)
             if has_parent:
                 models[-1].child = len(models)
-            models.append(_Model(parameters, bound, data, averagings, has_parent))
-            model_of[parameters, bound] = models[-1]
+            models.append(_Model(parameters, bound, data_of[key], averagings, has_parent))
+            model_of_job[parameters, bound] = models[-1]
     _train_models(models, training_set, seed, shuffle)
-    for fit in batch:
-        fit.models = [model_of[parameters, fit.bound] for parameters in fit.jobs]
+    for candidate in batch:
+        candidate.models = [model_of_job[job, candidate.bound] for job in candidate.jobs]
 
 
 def _score_batch(batch, X_test):
-    """Score a test set by the models of fits with equal `batch_key`, and release them."""
+    """Score a test set by the models of candidates with equal `batch_key`, and release them."""
     samples = batch[0].training_set.samples
     # Sums over sparse rows are the same in blocks of any size, those of BLAS are not.
     are_sparse = sparse.issparse(X_test) or sparse.issparse(samples.X)
     voting, others = [], []
-    for fit in batch:
-        (voting if are_sparse and fit.averaging_name[0] in VOTING else others).append(fit)
-    votes = votes_of_all([fit.runs for fit in voting], samples, X_test)
-    for fit, scores in zip(voting, votes, strict=True):
-        fit.collect(scores)
-    for fit in others:
-        fit.collect(fit.scores(X_test))
+    for candidate in batch:
+        (voting if are_sparse and candidate.is_voting else others).append(candidate)
+    votes = votes_of_all([candidate.columns for candidate in voting], samples, X_test)
+    for candidate, scores in zip(voting, votes, strict=True):
+        candidate.collect(scores)
+    for candidate in others:
+        candidate.collect(candidate.scores(X_test))
 
 
 def _train_models(models, training_set, seed, shuffle):

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring, get_scorer, make_scorer
 
-from margins.estimators.multiclass import labels_of_scores
+from margins.training.one_vs_rest import labels_of_scores
 
 NAMELESS = "score"  # the metric that a callable without a name stands for
 

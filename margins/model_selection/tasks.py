@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from margins.data.structure import sealed
 from margins.estimators.base import BaseMarginClassifier
-from margins.model_selection import along_c, lockstep
+from margins.model_selection import lockstep, study_paths
 from margins.model_selection.folds import part_of, rows_of
 
 # Tasks of a search, at least, if it has so many fits: enough for the load balance of many threads. They
@@ -183,7 +183,7 @@ def _along_c(shared, task, current):
     weight = part_of(shared.sample_weight, train)
     Cs = [setting["C"] for setting in task.settings]
     begin = time.perf_counter()
-    trained = along_c.scores_along_c(classifier, Cs, X_train, y_train, X_test, sample_weight=weight)
+    trained = study_paths.train_along_c(classifier, Cs, X_train, y_train, X_test, sample_weight=weight)
     return _scored(shared, trained, X_test, y_test, begin)
 
 

@@ -1,5 +1,6 @@
 """One fit of samples in partitions: the scan, a start, and the steps of all binary problems together."""
 
+import math
 import uuid
 from typing import Any, NamedTuple
 
@@ -13,7 +14,8 @@ from margins.partitions.partition import Setting
 from margins.partitions.samples import Sizes, codes_of, merged_classes
 from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
-from margins.solvers.costs import nonzeros_for_blocks
+from margins.solvers.auto import plan_of_partitions
+from margins.training.specification import Specification
 from margins.tuning import TUNING
 
 
@@ -70,72 +72,34 @@ class Summary(NamedTuple):
         return np.array([self.max_sqnorm])
 
 
-class Limits(NamedTuple):
-    """When steps end, and what is reported.
+class FitSettings(NamedTuple):
+    """The arguments of a fit, other than the samples.
 
     Attributes
     ----------
-    eps : float
-        Accuracy to prove.
-    max_iter : int
-    max_time : float or None
-    end : float
-        In seconds of `time.perf_counter`.
-    write : callable or None
-        ``write(line)`` reports progress.
-    """
-
-    eps: float
-    max_iter: int
-    max_time: float | None
-    end: float
-    write: Any
-
-    def report(self, run, n_positive):
-        """Report what a pass of a run has proven."""
-        if self.write is None:
-            return
-        certificate = run.certificate
-        self.write(
-            f"pass {run.n_epochs + 1} (newton), problem {run.problem}: {n_positive} samples with a "
-            f"loss, proven fraction {certificate.fraction:.6g}, gap {certificate.gap:.3g}"
-        )
-
-
-class Request(NamedTuple):
-    """What a fit is given, beside the samples.
-
-    Attributes
-    ----------
-    name : str
-        The estimator's, for errors.
-    C : float
-    loss : str or subclass of Loss
+    name : object
+        Its str is the name of the method, for errors.
+    specification : margins.training.specification.Specification
     class_weight : mapping, "balanced" or None
-    sqrho : float
     seed : int
-    limits : Limits
-    check_penalties : callable
-        ``check_penalties(weights)`` raises ValueError if C times one of the weights is not allowed.
+    end_of_time : float
+        When the time limit ends the steps, in seconds of `time.perf_counter`.
     """
 
-    name: str
-    C: float
-    loss: Any
+    name: Any
+    specification: Specification
     class_weight: Any
-    sqrho: float
     seed: int
-    limits: Limits
-    check_penalties: Any
+    end_of_time: float
 
 
-def fit_partitions(executor, request):
+def fit_partitions(executor, settings):
     """Fit samples in partitions.
 
     Parameters
     ----------
     executor : ChunkExecutor or DaskExecutor
-    request : Request
+    settings : FitSettings
 
     Returns
     -------
@@ -143,26 +107,26 @@ def fit_partitions(executor, request):
     runs : list of NewtonRun
         One for each binary problem.
     """
-    key = uuid.uuid4().hex
+    key, specification, name = uuid.uuid4().hex, settings.specification, str(settings.name)
     try:
-        sizes = Sizes(request.seed, executor.n_partitions)
-        scanned = merged(executor.scan(key, request.name, sizes), request.name)
-        setting, losses = _setting(key, scanned, executor, request)
-        if request.limits.write is not None:
-            request.limits.write(
+        sizes = Sizes(settings.seed, executor.n_partitions)
+        scanned = merged(executor.scan(key, name, sizes), name)
+        setting, losses = _setting(key, scanned, executor, settings)
+        if specification.report is not None:
+            specification.report(
                 f"pass 1: {scanned.n_samples} samples of {scanned.n_features} features in "
                 f"{len(executor.indices)} chunks"
             )
         summary = Summary(
             scanned.n_samples,
             scanned.n_features,
-            request.sqrho,
-            scanned.max_sqnorm + request.sqrho,
+            specification.sqrho,
+            scanned.max_sqnorm + specification.sqrho,
             *losses,
         )
         runs = [
-            NewtonRun(problem, summary, request.limits, setting.is_stored, start)
-            for problem, start in enumerate(_starts(setting, scanned, losses[0], request))
+            NewtonRun(problem, summary, specification, setting.is_stored, start, settings.end_of_time)
+            for problem, start in enumerate(_starts(setting, scanned, losses[0], specification))
         ]
         run_together(executor, setting, runs)
         return scanned, runs
@@ -249,40 +213,44 @@ def merged(counts, name):
     )
 
 
-def _setting(key, scanned, executor, request):
+def _setting(key, scanned, executor, settings):
     """The setting of all partitions, and the losses with the largest and the mean penalty."""
-    weights = class_weights_of(request.name, scanned.classes, request.class_weight, scanned.totals)
+    specification, name = settings.specification, str(settings.name)
+    weights = class_weights_of(name, scanned.classes, settings.class_weight, scanned.totals)
     by_class = np.ones(len(scanned.classes)) if weights is None else weights
-    request.check_penalties(np.concatenate([by_class * scanned.lightest, by_class * scanned.heaviest]))
-    largest = request.C * float((by_class * scanned.heaviest).max())
-    mean = request.C * float(by_class @ scanned.totals) / scanned.n_samples
-    losses = loss_of(request.loss, largest), loss_of(request.loss, mean)
-    n_weights = scanned.n_features + (request.sqrho > 0)
+    ends = np.concatenate([by_class * scanned.lightest, by_class * scanned.heaviest])
+    specification.penalties(ends[(ends > 0) & (ends < math.inf)])  # raises if one is not allowed
+    largest = specification.C * float((by_class * scanned.heaviest).max())
+    mean = specification.C * float(by_class @ scanned.totals) / scanned.n_samples
+    losses = loss_of(specification.loss, largest), loss_of(specification.loss, mean)
+    n_weights = scanned.n_features + (specification.sqrho > 0)
+    plan = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
     # Wider smoothing of samples that are much longer than most: only where there are such.
     median = mean * scanned.n_samples / scanned.totals.sum() * scanned.median_sqnorm
     is_uneven = largest * scanned.max_sqnorm > max_curvature_ratio * median > 0
     setting = Setting(
         key=key,
-        name=request.name,
+        name=name,
         n_features=scanned.n_features,
         classes=scanned.classes,
         positive=(1,) if len(scanned.classes) == 2 else tuple(range(len(scanned.classes))),
-        C=request.C,
+        C=specification.C,
         class_weights=weights,
-        loss=request.loss,
-        sqrho=request.sqrho,
+        loss=specification.loss,
+        sqrho=specification.sqrho,
         median=median if is_uneven else None,
-        is_stored=n_weights <= scanned.n_samples and n_weights**2 <= scanned.n_stored,
-        in_blocks=scanned.n_stored >= nonzeros_for_blocks(n_weights, scanned.n_samples),
+        is_stored=plan.is_stored,
+        in_blocks=plan.in_blocks,
         kept_bytes=TUNING.partitions.kept_bytes * executor.n_processes / len(executor.indices),
     )
     return setting, losses
 
 
-def _starts(setting, scanned, loss, request):
+def _starts(setting, scanned, loss, specification):
     """Where the steps of each binary problem start: list of Start."""
     if scanned.subsamples is None or not setting.is_stored:
         return [start_at_zero(setting.n_weights, loss)] * len(setting.positive)
-    subsample = together(scanned.subsamples, scanned.classes, setting.class_weights, request.C)
-    required = loss.required_gap(request.limits.eps)
+    weights, C = setting.class_weights, specification.C
+    subsample = together(scanned.subsamples, scanned.classes, weights, C)
+    required = loss.required_gap(specification.eps)
     return [start_of(subsample, positive, setting, required) for positive in setting.positive]

@@ -29,6 +29,7 @@ from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero
 from margins.solvers.base import PhaseRecord, PrimalPoint
+from margins.solvers.ending import Ending
 from margins.solvers.history import Epoch
 from margins.tuning import TUNING
 
@@ -45,11 +46,13 @@ class NewtonRun:
     problem : int
         Its number.
     summary : margins.partitions.fit.Summary
-    limits : margins.partitions.fit.Limits
+    specification : margins.training.specification.Specification
     is_stored : bool
         True: Hessians are stored.
     start : margins.partitions.start.Start
         The first weight vector.
+    end_of_time : float
+        When the time limit ends the steps, in seconds of `time.perf_counter`.
     tuning : margins.tuning.PartitionTuning, optional
 
     Attributes
@@ -60,26 +63,50 @@ class NewtonRun:
     phases : list of PhaseRecord
     n_epochs, n_accesses : int
         Passes over the samples, after the one that has checked them, and samples read in all of them.
-    converged : bool
-    message : str or None
-        Why it ended without the proof.
+    ending : Ending or None
+        How it ended; None: it has not.
     """
 
-    # As `margins.estimators.fitted` reads a run of samples in memory.
-    primal_scale, theta, keep_dual = 1.0, 0.0, False
+    # As `margins.training.model` reads a run of samples in memory.
+    primal_scale, theta = 1.0, 0.0
 
-    def __init__(self, problem, summary, limits, is_stored, start, tuning=TUNING.partitions):
-        self.problem, self.data, self.loss, self._limits = problem, summary, summary.loss, limits
+    def __init__(
+        self,
+        problem,
+        summary,
+        specification,
+        is_stored,
+        start,
+        end_of_time=math.inf,
+        tuning=TUNING.partitions,
+    ):
+        self.problem, self.data, self.loss = problem, summary, summary.loss
+        self.specification, self._end_of_time = specification, end_of_time
         self._is_stored, self._start, self._tuning = is_stored, start, tuning
         self._w, self._primal, self._dual = start.w, math.inf, -math.inf
         self._point = self._sums = None  # the point of the last evaluation, and its sums
         self._before = self._hessian = None  # of the base of the next evaluation
         self._version, self._n_worse, self._gap = 0, 0, math.inf
         self._n_updates, self._begin = 0, time.perf_counter()
-        self.certificate = self.message = None
+        self.certificate = self._detail = None
+        self.ending: Ending | None = None
         self.history, self.phases = [], []
         self.n_epochs, self.n_accesses = 0, summary.n_samples
-        self.converged = False
+
+    @property
+    def converged(self):
+        """True if the run has ended with the proof."""
+        return self.ending is Ending.PROVEN
+
+    @property
+    def message(self):
+        """Why the run ended without the proof: str; None if it converged, or has not ended."""
+        if self.ending in (None, Ending.PROVEN):
+            return None
+        specification = self.specification
+        return self.ending.describe(
+            max_iter=specification.max_iter, max_time=specification.max_time, detail=self._detail
+        )
 
     @property
     def hypothesis(self):
@@ -98,17 +125,20 @@ class NewtonRun:
         if self._primal > self._start.max_primal:  # the subsample was misleading
             start = self._start = start_at_zero(len(self._w), self.loss)
             yield from self._evaluate(start.w, start.factor)
-        while not self._is_over():
-            if not (yield from self._improve()):
-                self.message = "Newton steps do not reduce the objective any more"
-                break
+        stop = self._stop()
+        while stop is None:
+            has_moved = yield from self._improve()
+            stop = self._stop() if has_moved else Ending.STANDSTILL
         yield from self._certify_as_returned()
         seconds = time.perf_counter() - self._begin
         self.phases.append(
             PhaseRecord("newton", self.n_epochs, self._n_updates, self.n_accesses, seconds)
         )
-        self.converged = self._is_proven()
-        self.message = None if self.converged else self.message or "rounding prevents its proof"
+        if self._is_proven():
+            self.ending = Ending.PROVEN
+        else:  # not by the primal value of the coefficients as they are rounded
+            self.ending = Ending.STANDSTILL if stop is Ending.PROVEN else stop
+            self._detail = self._why_standstill(stop)
 
     def _evaluate(self, w, factor, base=None):
         """Evaluate a point: a pass. Sets the point and its sums."""
@@ -133,7 +163,7 @@ class NewtonRun:
             return 0
         residual = self._sums[0].residual
         if self._n_updates == 0 and self._start.max_primal < math.inf:
-            share = self._tuning.smoothing_share * self.loss.required_gap(self._limits.eps)
+            share = self._tuning.smoothing_share * self.loss.required_gap(self.specification.eps)
             return int(residual > share * self._primal)
         return int(0.5 * self._sqnorm(self._point, self._sums[0]) <= residual)
 
@@ -242,7 +272,11 @@ class NewtonRun:
         n_positive = evaluation.n_positive
         epoch = Epoch(self.n_epochs, self._n_updates, n_positive, self.certificate, "newton")
         self.history.append(epoch)
-        self._limits.report(self, n_positive)
+        if self.specification.report is not None:
+            self.specification.report(
+                f"pass {self.n_epochs + 1} (newton), problem {self.problem}: {n_positive} samples "
+                f"with a loss, proven fraction {self.certificate.fraction:.6g}, gap {gap:.3g}"
+            )
 
     def _dual_value(self, sums):
         """The dual value of the best feasible multiple of dual variables: float; -inf without any."""
@@ -268,20 +302,26 @@ class NewtonRun:
 
     # ---------------------------------------------------------------------------------------- limits
 
-    def _is_over(self):
-        """True if the accuracy is proven, or a limit is reached."""
+    def _stop(self):
+        """Why the steps end now: Ending; None if they do not."""
         if self._is_proven():
-            return True
-        if self.n_epochs >= self._limits.max_iter:
-            self.message = f"max_iter={self._limits.max_iter} passes over the samples came first"
-        elif self._is_out_of_time():
-            self.message = f"max_time={self._limits.max_time:g} seconds came first"
-        elif self._n_worse >= self._tuning.patience:
-            self.message = f"{self._n_worse} passes in a row have not reduced the gap"
-        return self.message is not None
+            return Ending.PROVEN
+        if self.n_epochs >= self.specification.max_iter:
+            return Ending.MAX_ITER
+        if self._is_out_of_time():
+            return Ending.MAX_TIME
+        return Ending.STANDSTILL if self._n_worse >= self._tuning.patience else None
+
+    def _why_standstill(self, stop):
+        """Why more steps would not help: str."""
+        if stop is Ending.PROVEN:
+            return "rounding prevents its proof"
+        if self._n_worse >= self._tuning.patience:
+            return f"{self._n_worse} passes in a row have not reduced the gap"
+        return "Newton steps do not reduce the objective any more"
 
     def _is_proven(self):
-        return self.loss.is_proven(self.certificate, self._limits.eps)
+        return self.loss.is_proven(self.certificate, self.specification.eps)
 
     def _is_out_of_time(self):
-        return time.perf_counter() >= self._limits.end
+        return time.perf_counter() >= self._end_of_time

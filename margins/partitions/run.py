@@ -107,9 +107,9 @@ class StreamedRulesSolver(Solver):
 class StreamedRun(Run):
     """A run over `StreamedRows`; parameters are those of `margins.solvers.driver.Run`."""
 
-    def __init__(self, data, loss, seed, options, watch=None, features=None):
-        super().__init__(data, loss, seed, options, watch, features)
-        self.orders = PartOrders(data.rows.X.parts, seed, options.shuffle)
+    def __init__(self, problem, seed, specification, watch=None, features=None):
+        super().__init__(problem, seed, specification, watch, features)
+        self.orders = PartOrders(self.data.rows.X.parts, seed, specification.shuffle)
 
     def may_be_proven(self, tuning=TUNING.partitions):
         """False if the certificate, another reading of all partitions, would not prove the accuracy.
@@ -136,7 +136,7 @@ class StreamedRun(Run):
             data,
             self.loss,
             self.theta,
-            self.options.model_scale,
+            self.specification.model_scale,
             products,
         )
         self._best_dual = max(self._best_dual, bounds.dual)  # of dual variables alone: it is proven

@@ -21,7 +21,7 @@ def check_state(classifier: Any) -> None:
     ----------
     classifier : BaseMarginClassifier
     """
-    classifier._check_parameters()
+    classifier.check_parameters()
     if hasattr(classifier, "classes_"):
         for problem in _problems_of(classifier):
             raise ValueError(problem)
@@ -69,7 +69,7 @@ def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
     n_support = len(classifier.support_)
     yield from _wrong_array(classifier.support_, "support_", (n_support,), "iu")
     vectors = classifier.support_vectors_
-    if classifier._is_precomputed:
+    if classifier.kernel_.name == "precomputed":
         return
     if vectors.shape != (n_support, d):
         yield f"support_vectors_ must have shape {(n_support, d)}. Got {vectors.shape}"

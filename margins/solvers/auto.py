@@ -1,6 +1,6 @@
-"""The planner: the only place where the data of a problem choose a solver.
+"""The planner: the only module that chooses a solver, or what solvers read, from the data of a problem.
 
-    plan(problem, eps, solver) -> Plan
+    plan(problem, specification, solver) -> Plan
 
 A plan (`margins.solvers.plans`) is a short list of phases, each with its solver, its purpose, and, where
 that is known only once the phase before has ended, the condition under which it runs.
@@ -16,12 +16,12 @@ import numpy as np
 
 from margins.solvers._conjugate import estimated_gap
 from margins.solvers.conjugate import ConjugateSolver, dual_value
-from margins.solvers.costs import Costs
+from margins.solvers.costs import Costs, gram_pays, is_small_hessian, nonzeros_for_blocks
 from margins.solvers.decomposition.decomposition import DecompositionSolver
 from margins.solvers.decomposition.free_intercept import FreeInterceptSolver
 from margins.solvers.newton.newton import NewtonSolver
 from margins.solvers.newton.subsample import SubsampledNewtonSolver
-from margins.solvers.plans import Condition, PhaseBuilder, Plan
+from margins.solvers.plans import PhaseBuilder, Plan, Precondition
 from margins.tuning import TUNING
 
 SOLVERS = ("newton", "decomposition", "conjugate", "unlearning", "dcd")
@@ -47,11 +47,12 @@ class Candidate(NamedTuple):
 
 def candidates(problem, eps, tuning=TUNING):
     """All solvers, with predicted costs, or why they are not applicable: tuple of Candidate."""
-    costs, found = Costs(problem, tuning), []
+    costs, candidate_list = Costs(problem, tuning), []
     for name in SOLVERS:
         why_not = why_not_of(name, problem)
-        found.append(Candidate(name, None if why_not else costs.predicted_passes(name, eps), why_not))
-    return tuple(found)
+        passes = None if why_not else costs.predicted_passes(name, eps)
+        candidate_list.append(Candidate(name, passes, why_not))
+    return tuple(candidate_list)
 
 
 def why_not_of(solver, problem):
@@ -61,23 +62,80 @@ def why_not_of(solver, problem):
     return CLASSES[solver].why_not(problem) if solver in CLASSES else None
 
 
-def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, start=None, tuning=TUNING):
+def reads_gram(X, solver):
+    """True if the solvers of `MarginClassifier` read the Gram matrix of X instead of X.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix, shape (m, d)
+    solver : str
+        As for `plan`.
+    """
+    return solver != "newton" and gram_pays(X)
+
+
+def rounds_gram(eps):
+    """True if products in single precision are accurate enough to start with: bool."""
+    return eps >= TUNING.gram.single_precision_eps
+
+
+def starts_from_moments(problem, solver):
+    """True if Newton steps of a smooth loss may start from the sum of all y_k y_k^T.
+
+    Parameters
+    ----------
+    problem : margins.solvers.base.Problem
+    solver : str
+        As for `plan`.
+    """
+    costs = Costs(problem)
+    is_newton = solver in ("auto", "newton")
+    return is_newton and costs.has_small_hessian and not costs.has_few_samples
+
+
+class PartitionPlan(NamedTuple):
+    """How Newton steps of samples in partitions are made.
+
+    Attributes
+    ----------
+    is_stored : bool
+        True: Hessians are stored; False: products with them are computed.
+    in_blocks : bool
+        True: samples are added to a stored Hessian in dense blocks.
+    """
+
+    is_stored: bool
+    in_blocks: bool
+
+
+def plan_of_partitions(n_weights, n_samples, n_stored):
+    """Choose how Newton steps of samples in partitions are made: PartitionPlan.
+
+    Parameters
+    ----------
+    n_weights, n_samples : int
+    n_stored : int
+        Number of elements that X stores.
+    """
+    return PartitionPlan(
+        is_small_hessian(n_weights, n_samples, lambda n: n_stored >= n),
+        n_stored >= nonzeros_for_blocks(n_weights, n_samples),
+    )
+
+
+def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tuning=TUNING):
     """Choose the solvers of a problem.
 
     Parameters
     ----------
     problem : margins.solvers.base.Problem
-    eps : float
-        Accuracy to prove.
+    specification : margins.training.specification.Specification
+        Of it `eps`, `C` and `max_iter` are read.
     solver : {"auto", "newton", "decomposition", "conjugate", "unlearning", "dcd"}
-    C : float
-        Penalty of a sample of weight 1.
-    max_iter : int
-        Maximum number of full epochs.
     is_warm : bool
-        True: a run begins from dual variables that are expected to be near the solution.
+        True: a run starts from dual variables that are expected to be near the solution.
     start : margins.solvers.newton.newton.NewtonStart, optional
-        From which Newton steps start, if the plan begins with them.
+        From which Newton steps start, if the plan starts with them.
     tuning : margins.tuning.Tuning, optional
 
     Returns
@@ -89,7 +147,7 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, st
     ValueError
         If the solver is not applicable; the error says why.
     """
-    planner = _Planner(problem, eps, C, max_iter, is_warm, start, tuning)
+    planner = _Planner(problem, specification, is_warm, start, tuning)
     if problem.has_free_intercept:
         why_not = why_not_of("decomposition", problem)
         if why_not is not None:
@@ -98,124 +156,142 @@ def plan(problem, eps, solver="auto", *, C=1.0, max_iter=1000, is_warm=False, st
                 f"{why_not}."
             )
     if solver == "auto":
-        return Plan(*planner.choice())
+        strategy, reason = planner.choice()
+        return Plan(planner.phases_by(strategy), reason)
     why_not = why_not_of(solver, problem)
     if why_not is not None:
-        serving = [name for name in SOLVERS if why_not_of(name, problem) is None]
+        applicable = [name for name in SOLVERS if why_not_of(name, problem) is None]
         raise ValueError(
             f"solver={solver!r} is not applicable here: {why_not}. "
-            f"Allowed here: {', '.join(map(repr, ('auto', *serving)))}."
+            f"Allowed here: {', '.join(map(repr, ('auto', *applicable)))}."
         )
-    return Plan(getattr(planner, solver), f"solver={solver!r}")
+    return Plan(planner.phases_by(solver), f"solver={solver!r}")
+
+
+# The strategy that `solver` cannot name: passes over samples, then Newton steps.
+PASSES_AND_NEWTON = "passes and newton"
 
 
 class _Planner:
-    """Decides on the phases of a problem: one method for each choice, and the choice of one."""
+    """Decides on the phases of a problem: one method for each strategy, and the choice of one."""
 
-    def __init__(self, problem, eps, C, max_iter, is_warm, start, tuning):
-        self.problem, self.eps, self.max_iter, self.tuning = problem, eps, max_iter, tuning
+    def __init__(self, problem, specification, is_warm, start, tuning):
+        self.problem, self.specification, self.tuning = problem, specification, tuning
         self.is_warm = is_warm
         self.start = start
         self.costs = Costs(problem, tuning)
-        self.phase = PhaseBuilder(eps, C, tuning)
+        self.builder = PhaseBuilder(specification, tuning)
+
+    def phases_by(self, strategy):
+        """The method that yields the phases of a strategy."""
+        return {
+            PASSES_AND_NEWTON: self.passes_and_newton,
+            "newton": self.newton,
+            "decomposition": self.decomposition,
+            "conjugate": self.conjugate,
+            "unlearning": self.unlearning,
+            "dcd": self.dcd,
+        }[strategy]
 
     def choice(self):
-        """The method that yields the phases, and the reason."""
-        phases, reason = self._cold_choice()
-        if self.is_warm and phases == self.passes_and_newton:
-            return self.newton, f"{reason}, and the last fit has found those that matter"
-        return phases, reason
+        """The strategy, and the reason: (str, str)."""
+        strategy, reason = self._cold_choice()
+        if self.is_warm and strategy == PASSES_AND_NEWTON:
+            return "newton", f"{reason}, and the last fit has found those that matter"
+        return strategy, reason
 
     def _cold_choice(self):
-        """The same, for a run that begins at zero."""
+        """The same, for a run that starts at zero."""
         problem, costs = self.problem, self.costs
         if DecompositionSolver.why_not(problem) is None:
-            return self.decomposition, "a row of the kernel matrix serves hundreds of updates"
+            return "decomposition", "a row of the kernel matrix serves hundreds of updates"
         if not problem.loss.is_finite:
-            return self.unlearning, "a hard margin has neither a finite objective nor slacks"
+            return "unlearning", "a hard margin has neither a finite objective nor slacks"
         if ConjugateSolver.why_not(problem) is not None:
             if NewtonSolver.why_not(problem) is None:
-                return self.newton, f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
-            return self.dcd, "dual coordinate descent serves any loss over any kernel"
+                return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
+            return "dcd", "dual coordinate descent serves any loss over any kernel"
         if problem.is_kernel:
-            return self.conjugate, "the rows of a kernel have no Hessian over features"
+            return "conjugate", "the rows of a kernel have no Hessian over features"
         if costs.has_small_hessian:
-            return self.passes_and_newton, "the Hessian has no more elements than X"
+            return PASSES_AND_NEWTON, "the Hessian has no more elements than X"
         if costs.has_few_samples:
-            reason = "samples are few beside the features, and the Hessian is larger than X"
-            return self.conjugate, reason
-        return self.passes_and_newton, "samples are many beside the features"
+            reason = "there are few samples relative to the features, and the Hessian is larger than X"
+            return "conjugate", reason
+        return PASSES_AND_NEWTON, "there are many samples relative to the features"
 
     # The phases of each choice, and of each value of `solver`.
 
     def passes_and_newton(self):
         """Newton steps, after passes over samples where these pay, or conjugate passes where these seem
         to cost less."""
-        costs, phase = self.costs, self.phase
+        costs, builder = self.costs, self.builder
         size = self._subsample_size()
         if size > 0 or not costs.needs_passes:
             yield self._newton_from_zero(size)
         # The only epoch of a run is over all samples.
-        n_accessed = costs.n_first_accessed if self.max_iter > 1 else self.problem.n_samples
-        yield phase.first_passes(n_accessed)
+        has_more = self.specification.max_iter > 1
+        n_accessed = costs.n_first_accessed if has_more else self.problem.n_samples
+        yield builder.first_passes(n_accessed)
         if costs.conjugate_may_pay:
             condition = None if costs.conjugate_pays else self._is_nearly_proven()
-            yield phase.conjugate_before_newton(costs.newton_passes, condition)
+            yield builder.conjugate_before_newton(costs.newton_passes, condition)
         if not self.problem.loss.is_smooth:
-            yield phase.more_passes(self.tuning.newton.near_epochs, self._is_near())
-        yield phase.newton("Newton steps from the mean of the late iterates", self._newton_solver)
-        yield phase.conjugate("in case Newton steps end without the proof", from_solution=True)
+            yield builder.more_passes(self.tuning.newton.near_epochs, self._is_near())
+        yield builder.newton("Newton steps from the mean of the late iterates", self._newton_solver)
+        yield builder.conjugate("in case Newton steps end without the proof", from_solution=True)
 
     def newton(self):
         """Newton steps alone; after a warm start with conjugate passes in reserve."""
         if self.is_warm:
-            yield self.phase.newton("Newton steps from the last fit", self._newton_solver)
+            yield self.builder.newton("Newton steps from the last fit", self._newton_solver)
             if ConjugateSolver.why_not(self.problem) is None:
-                yield self.phase.conjugate(
+                yield self.builder.conjugate(
                     "in case Newton steps end without the proof", from_solution=True
                 )
             return
         size = self._subsample_size()
         yield self._newton_from_zero(size)
         if size > 0:
-            yield self.phase.newton("in case the subsample misleads", self._newton_solver, restarts=True)
+            purpose = "in case the subsample misleads"
+            yield self.builder.newton(purpose, self._newton_solver, restarts=True)
 
     def decomposition(self):
         """Subproblems of working sets; then, one sample at a time, what single precision leaves."""
         costs, tuning = self.costs, self.tuning.decomposition
         is_free = self.problem.has_free_intercept
         solver = FreeInterceptSolver if is_free else DecompositionSolver
-        yield self.phase.decomposition(lambda: solver(costs.multiplies_densely, tuning))
+        yield self.builder.decomposition(lambda: solver(costs.multiplies_densely, tuning))
         purpose = "in case single precision does not suffice"
         if is_free:
             return  # all other solvers penalise it
         if ConjugateSolver.why_not(self.problem) is None:
-            yield self.phase.conjugate(purpose, from_solution=True)
+            yield self.builder.conjugate(purpose, from_solution=True)
         else:
-            yield self.phase.unlearning(purpose)
+            yield self.builder.unlearning(purpose)
 
     def conjugate(self):
         """Conjugate passes alone."""
-        yield self.phase.conjugate(from_solution=self.is_warm)
+        yield self.builder.conjugate(from_solution=self.is_warm)
 
     def unlearning(self):
         """The rules of unlearning alone."""
-        yield self.phase.unlearning(from_solution=self.is_warm)
+        yield self.builder.unlearning(from_solution=self.is_warm)
 
     def dcd(self):
         """Dual coordinate descent alone."""
-        yield self.phase.dcd()
+        yield self.builder.dcd()
 
     # Newton solvers.
 
     def _subsample_size(self):
         """The size of the subsample of the first Newton steps; 0: there is none."""
-        return self.costs.subsample_size if self.max_iter > 1 else 0
+        return self.costs.subsample_size if self.specification.max_iter > 1 else 0
 
     def _newton_from_zero(self, size):
         """Newton steps from w = 0, or from the optimum over a subsample."""
         if size == 0:
-            return self.phase.newton("Newton steps from w = 0", self._newton_solver)
+            return self.builder.newton("Newton steps from w = 0", self._newton_solver)
 
         def subsampled():
             tuning = self.tuning
@@ -227,7 +303,7 @@ class _Planner:
                 tuning.subsample,
             )
 
-        return self.phase.newton(f"Newton steps from a subsample of {size} samples", subsampled)
+        return self.builder.newton(f"Newton steps from a subsample of {size} samples", subsampled)
 
     def _newton_solver(self):
         """Newton steps with a Hessian that is stored, if it is small."""
@@ -250,19 +326,19 @@ class _Planner:
         ratio = self.tuning.conjugate.max_relative_gap
 
         def holds(run):
-            b, _ = self.phase.threshold(run)
+            b, _ = self.builder.threshold(run)
             gap = estimated_gap(run.data, run.weights, np.zeros(len(run.data)), b)
             return gap <= ratio * dual_value(run.weights, b)
 
-        return Condition(f"if the gap is at most {ratio:g} times the dual value", holds)
+        return Precondition(f"if the gap is at most {ratio:g} times the dual value", holds)
 
     def _is_near(self):
         """The condition of more passes before Newton steps on a smoothed loss."""
         ratio = self.tuning.newton.near_gap
 
         def holds(run):
-            if run.phases[-1].solver == "conjugate":
+            if isinstance(run.solver, ConjugateSolver):
                 return False
-            return run.certificate.gap <= ratio * self.eps
+            return run.certificate.gap <= ratio * self.specification.eps
 
-        return Condition(f"if the gap is at most {ratio:g} eps", holds)
+        return Precondition(f"if the gap is at most {ratio:g} eps", holds)

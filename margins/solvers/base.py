@@ -114,6 +114,8 @@ class EpochReport(NamedTuple):
     n_unmoved : int
         Of `n_rejected`: samples below the upper bounds of their dual variables. With any, an epoch that
         changes nothing is no convergence.
+    is_cut : bool
+        True: the time limit has ended the epoch before the solver could.
     """
 
     n_changed: int
@@ -124,6 +126,7 @@ class EpochReport(NamedTuple):
     primal: PrimalPoint | None = None
     dual_is_feasible: bool = False
     n_unmoved: int = 0
+    is_cut: bool = False
 
     def followed_by(self, other):
         """The report on two parts of an epoch, this one's and the next: EpochReport."""

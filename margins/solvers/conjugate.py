@@ -66,7 +66,7 @@ class ConjugateSolver(Solver):
 
     def start(self, run):
         """See `Solver.start`."""
-        self._required_gap = run.loss.required_gap(run.eps)
+        self._required_gap = run.required_gap
 
     def epoch(self, run):
         """See `Solver.epoch`."""

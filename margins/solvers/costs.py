@@ -34,7 +34,7 @@ class Costs:
         self._rows, self._m = problem.data.rows, problem.n_samples
         self._d, self._n = self._rows.n_features, problem.n_weights
         # The number of samples is known, that of their elements has to be counted.
-        self.has_small_hessian = self._n <= self._m and self._rows.has_nonzeros(self._n**2)
+        self.has_small_hessian = is_small_hessian(self._n, self._m, self._rows.has_nonzeros)
 
     @property
     def has_few_samples(self):
@@ -147,6 +147,18 @@ class Costs:
         line = getattr(prediction, f"{solver}_bounded" if loss.has_upper_bounds else solver)
         gap = loss.required_gap(eps)
         return line.base + line.slope * max(math.log10(1 / gap), 0.0) if gap > 0 else math.inf
+
+
+def is_small_hessian(n_weights, n_samples, has_nonzeros):
+    """True if a Hessian has no more elements than X stores: features are few.
+
+    Parameters
+    ----------
+    n_weights, n_samples : int
+    has_nonzeros : callable
+        ``has_nonzeros(n)`` is True if X stores n elements or more.
+    """
+    return n_weights <= n_samples and has_nonzeros(n_weights**2)
 
 
 def nonzeros_for_blocks(n_weights, n_samples, cost=TUNING.cost):

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from margins.linalg.time_limits import TimeLimitReached, time_limit
 from margins.solvers.base import EpochReport, Phase, PhaseRecord
+from margins.solvers.ending import Ending
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
-from margins.solvers.options import RunOptions as RunOptions
 from margins.solvers.rounding import Rounding
 from margins.solvers.state import RunState
 
@@ -26,33 +26,28 @@ class Run(RunState):
 
     def train(self, phases: Iterable[Phase]):
         """Run the phases in order, until one of them ends the run."""
-        if self.options.time_budget is not None:
-            self.limit_time(self.options.time_budget.end_of_next())
         for phase in phases:
             if self.n_epochs > 0:  # however short the time, a part of an epoch runs
-                self.message = self._limit_message()
-            if self.message is not None or self._run_phase(phase):
+                self._stop = self._limit_reached()
+            if self._stop is None:
+                self._run_phase(phase)
+            if self._stop is not None:
                 break
         self.conclude()
 
     def _run_phase(self, phase):
-        """Run one phase: True if it ends the run."""
-        solver = self.begin_phase(phase)
-        while True:
+        """Run one phase, epoch by epoch."""
+        solver, is_over = self.begin_phase(phase), False
+        while not is_over:
             self.begin_epoch()
             try:
                 with time_limit(self.end_of_time):
                     report = solver.epoch(self)
-                is_whole = True
             except TimeLimitReached:
-                report, is_whole = self.report_of_part(), False
+                report = self.report_of_part()
             self.add(report)
-            self.end_epoch(solver.name)
-            ends_run = not is_whole or self._ends_run(phase, solver)
-            if ends_run or self._ends_phase(phase, solver, report):
-                break
+            is_over = self.end_epoch()
         self.end_phase()
-        return ends_run
 
     def limit_time(self, end):
         """End the run, within an epoch if need be, at a time as `time.perf_counter` counts it."""
@@ -60,14 +55,13 @@ class Run(RunState):
 
     def report_of_part(self):
         """The report on an epoch that the time limit has ended before the solver could: EpochReport."""
-        self.message = self._limit_message()
-        return EpochReport(1, 0, check_gap=False, primal=self._primal)
+        return EpochReport(1, 0, check_gap=False, primal=self._primal, is_cut=True)
 
     def begin_phase(self, phase):
         """Begin a phase: its solver."""
         solver = phase.make_solver()
         solver.start(self)
-        self.solver = solver
+        self._phase, self.solver = phase, solver
         averaging = self._averaging if phase.averaging is None else phase.averaging(self.weights)
         if averaging is not self.averaging:
             self.averaging, self._is_certified = averaging, False
@@ -75,6 +69,19 @@ class Run(RunState):
             self._rounding = Rounding()
         self._begin = self.n_epochs, self.weights.n_updates, self.n_accesses, time.perf_counter()
         return solver
+
+    def end_phase(self):
+        """Record the phase that has ended."""
+        epochs, updates, accesses, seconds = self._begin
+        self.phases.append(
+            PhaseRecord(
+                self.solver.name,
+                self.n_epochs - epochs,
+                self.weights.n_updates - updates,
+                self.n_accesses - accesses,
+                time.perf_counter() - seconds,
+            )
+        )
 
     def begin_epoch(self):
         """Begin a full epoch, and notify observers."""
@@ -90,14 +97,15 @@ class Run(RunState):
         if report.dual_is_feasible:
             self.dual_scale = 1.0
 
-    def end_epoch(self, solver="rules"):
-        """End a full epoch: compute its certificate, record it, and notify observers."""
+    def end_epoch(self):
+        """End a full epoch: certify and record it, notify observers. True if the phase ends with it."""
         report = self._report
         self.n_epochs += 1
         self.clean = report.n_changed == 0
         self.standstill = None
         if self.clean and report.n_unmoved:
-            self._note_standstill(report.n_unmoved)
+            rules = self.solver.full_pass_rules or self.solver.rules
+            self.standstill = standstill(report.n_unmoved, rules)
         self._checks_gap = report.check_gap or self.n_epochs == self.max_iter
         is_certified = self._certify_epoch() if self._checks_gap else False
         epoch = Epoch(
@@ -105,20 +113,21 @@ class Run(RunState):
             self.weights.n_updates,
             report.n_changed + report.n_rejected,
             self.certificate if is_certified else None,
-            solver,
+            self.solver.name,
         )
         self.history.append(epoch)
-        if self.options.report is not None:
-            self.options.report(progress(epoch, moves_together=self._primal is not None))
+        if self.specification.report is not None:
+            self.specification.report(progress(epoch, moves_together=self._primal is not None))
         if self.clean and self.averaging is not None:
             self._count_remaining_epochs(report)
-        if self._watch is not None and self._watch.end_epoch(self):
-            self.message = "a callback stopped it"
+        is_stopped = self._watch is not None and self._watch.end_epoch(self)
+        self._stop = self._stop_after(report, is_stopped)
+        return self._stop is not None or self._ends_phase(report)
 
     def _certify_epoch(self):
         """Compute the certificate of a full epoch, if it could end the run: True if it was computed."""
         self._correct_rounding()
-        if self.eps is None or (self.options.needs_clean_pass and not self.clean):
+        if self.eps is None or (self.specification.needs_clean_pass and not self.clean):
             return False
         self.certify()
         rests_on_rounding = self.features is not None or self._rounding is not None
@@ -128,90 +137,81 @@ class Run(RunState):
             self.certify_as_returned()
         return True
 
-    def _ends_run(self, phase, solver):
-        """True if the run ends after the epoch that has just ended."""
-        if self._is_done(phase, solver):
-            self.message = None  # an observer that stopped it was late
-            return True
-        has_converged = self.clean and not solver.decays
-        if self.message is None and phase.infeasible is not None and not has_converged:
-            self.message = phase.infeasible(self)
-        if self.message is None and self._limit_message() is not None:
-            # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
-            is_done = self.finished and not (self.eps is None and solver.decays)
-            self.message = None if is_done else self._limit_message()
-        return self.message is not None
+    def _stop_after(self, report, is_stopped):
+        """Why the run stops after this epoch: Ending; None if it does not.
 
-    def _is_done(self, phase, solver):
+        Parameters
+        ----------
+        report : EpochReport
+        is_stopped : bool
+            True: an observer stops it.
+        """
+        if not report.is_cut and self._is_done():
+            return self._converged_ending
+        if is_stopped:
+            return Ending.CALLBACK
+        if report.is_cut:
+            return Ending.MAX_TIME
+        # Where every access shrinks the weights, an epoch without updates is no convergence.
+        decays = self.solver.decays
+        if self.standstill is not None and not decays:
+            return Ending.STANDSTILL
+        if self._phase.infeasible is not None and (decays or not self.clean):
+            self._why_infeasible = self._phase.infeasible(self)
+            if self._why_infeasible is not None:
+                return Ending.INFEASIBLE
+        if self.finished and not (self.eps is None and decays):
+            return None
+        # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
+        return self._limit_reached()
+
+    def _is_done(self):
         """True if the run has reached its end, by the proof or by an epoch without changes."""
+        phase = self._phase
         if phase.until is not None and phase.until(self):
             self.clean = True
             return True
         if self.eps is not None:
-            return not self.options.needs_clean_pass and self.finished
-        # Where every access shrinks, a full epoch without updates is no end.
-        return phase.is_last and not solver.decays and self.finished
+            return not self.specification.needs_clean_pass and self.finished
+        return phase.is_last and not self.solver.decays and self.finished
 
-    def _ends_phase(self, phase, solver, report):
-        """True if the phase ends after the epoch that has just ended."""
-        if report.is_exhausted or (self.clean and not solver.decays):
+    def _ends_phase(self, report):
+        """True if the phase ends after this epoch, whether or not the run does."""
+        if report.is_exhausted or (self.clean and not self.solver.decays):
             return True
-        is_over = phase.epochs is not None and self.n_epochs - self._begin[0] >= phase.epochs
+        limit, n_epochs = self._phase.epochs, self.n_epochs - self._begin[0]
+        is_over = limit is not None and n_epochs >= limit
         return is_over or self.n_epochs >= self.max_iter
 
-    def end_phase(self):
-        """End a phase: record it."""
-        epochs, updates, accesses, seconds = self._begin
-        self.phases.append(
-            PhaseRecord(
-                self.solver.name,
-                self.n_epochs - epochs,
-                self.weights.n_updates - updates,
-                self.n_accesses - accesses,
-                time.perf_counter() - seconds,
-            )
-        )
+    @property
+    def _converged_ending(self):
+        return Ending.UNCHANGED if self.eps is None else Ending.PROVEN
 
-    def ends_phase(self):
-        """True if a run that is trained with others ends: nothing changed, stopped, or out of epochs."""
-        if self.clean and self.standstill is None:
-            self.message = None  # an observer that stopped it was late
-        elif self.message is None:
-            self.message = self._limit_message()
-        return self.clean or self.message is not None
+    def _limit_reached(self):
+        """The limit that has been reached: Ending; None if there is none."""
+        if self.n_epochs >= self.max_iter:
+            return Ending.MAX_ITER
+        return Ending.MAX_TIME if time.perf_counter() >= self.end_of_time else None
 
     def conclude(self):
-        """Certify the model, and record whether it has the accuracy required."""
-        if not self._checks_gap:
+        """Certify the model, and decide how the run ended."""
+        is_late = not self._checks_gap  # the last epoch ended the run without a certificate
+        if is_late:
             self._correct_rounding()
         if self._leave_rounding() or not self._is_certified:
             self.certify()
         self.certify_as_returned()
-        if not self._checks_gap:  # an observer ended the run after an epoch without a certificate
+        if is_late:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
-            if self.finished:
-                self.message = None
-        if self.message is None:
-            self.converged = self.finished
-            if not self.converged:
-                self.message = self.standstill or "the algorithm ended before its accuracy was proven"
+        may_converge = is_late or self._stop is None or self._stop.has_converged
+        if self.finished and may_converge:
+            self.ending = self._converged_ending
+        elif self._stop is None or self._stop.has_converged:
+            self.ending = Ending.EXHAUSTED if self.standstill is None else Ending.STANDSTILL
+        else:
+            self.ending = self._stop
         if self._watch is not None:
             self._watch.end()
-
-    def _limit_message(self):
-        """Which limit has been reached, if any: str or None."""
-        if self.n_epochs >= self.max_iter:
-            return f"max_iter={self.max_iter} full epochs came first"
-        if time.perf_counter() >= self.end_of_time:
-            return f"max_time={self.options.time_budget.seconds:g} seconds came first"
-        return None
-
-    def _note_standstill(self, n_unmoved):
-        """Distinguish an epoch that could not change anything from one that did not have to."""
-        rules = self.solver.full_pass_rules or self.solver.rules
-        self.standstill = standstill(n_unmoved, rules)
-        if not rules.decays and self.message is None:
-            self.message = self.standstill
 
     def _count_remaining_epochs(self, report):
         """Count the accesses of all remaining epochs, which would equal the last one, in the average."""

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from margins.solvers.auto import Candidate
+from margins.data.binary_data import rows_of
+from margins.solvers.auto import Candidate, candidates
 from margins.solvers.plans import Plan
 
 
@@ -69,3 +70,34 @@ class Explanation:
             cost = candidate.why_not if candidate.passes is None else f"{candidate.passes:.3g}"
             lines.append(f"  {candidate.solver:<15}{cost}")
         return "\n".join(lines)
+
+
+def explanation_of(training_set, problem, specification, plan, kernel):
+    """The explanation of a plan: Explanation.
+
+    Parameters
+    ----------
+    training_set : margins.training.training_set.TrainingSet
+    problem : margins.solvers.base.Problem
+        Of its first class.
+    specification : margins.training.specification.Specification
+    plan : margins.solvers.plans.Plan
+    kernel : str
+        As the estimator was given it.
+    """
+    X, loss = training_set.samples.X, problem.loss
+    is_gram = training_set.features is not None
+    n_stored = X.shape[0] * X.shape[1] if training_set.is_kernel else int(rows_of(X).n_stored)
+    return Explanation(
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        n_nonzeros=n_stored,
+        n_problems=training_set.samples.n_problems,
+        loss=loss.name if loss.is_finite else "hard margin",
+        kernel=kernel,
+        rows="Gram matrix" if is_gram else "kernel" if training_set.is_kernel else "X",
+        eps=float(specification.eps),
+        required_gap=float(loss.required_gap(specification.eps)),
+        plan=plan,
+        candidates=candidates(problem, specification.eps),
+    )

@@ -8,7 +8,7 @@ import time
 SLICE = 512
 
 
-def train_in_one_pass(runs, phases):
+def train_in_one_pass(runs, phases, end_of_time=math.inf):
     """Run one phase of each run, with one common pass over the samples per epoch.
 
     The runs must process their samples in the same order; results are those of separate runs.
@@ -18,9 +18,9 @@ def train_in_one_pass(runs, phases):
     runs : list of Run
     phases : list of Phase
         One for each run, of rules without active sets.
+    end_of_time : float
+        When the time limit ends all of them, in seconds of `time.perf_counter`.
     """
-    budget = runs[0].options.time_budget
-    end_of_time = math.inf if budget is None else budget.end
     for run in runs:
         run.limit_time(end_of_time)
     active = [(run, run.begin_phase(phase)) for run, phase in zip(runs, phases, strict=True)]
@@ -35,12 +35,7 @@ def train_in_one_pass(runs, phases):
                 for run, _ in active:
                     run.add(run.report_of_part())
                 break
-        remaining = []
-        for run, solver in active:
-            run.end_epoch(solver.name)
-            if not run.ends_phase():
-                remaining.append((run, solver))
-        active = remaining
+        active = [(run, solver) for run, solver in active if not run.end_epoch()]
     for run in runs:
         run.end_phase()
         run.conclude()

@@ -70,8 +70,8 @@ class Plan:
         return f"Plan({self.reason!r}: {'; '.join(map(str, self.phases))})"
 
 
-class Condition(NamedTuple):
-    """A condition that is known only when a phase is to begin.
+class Precondition(NamedTuple):
+    """A condition of a phase that is known only when the phase is to start.
 
     Attributes
     ----------
@@ -89,15 +89,12 @@ class PhaseBuilder:
 
     Parameters
     ----------
-    eps : float
-        Accuracy to prove.
-    C : float
-        Penalty of a sample of weight 1.
+    specification : margins.training.specification.Specification
     tuning : margins.tuning.Tuning
     """
 
-    def __init__(self, eps, C, tuning):
-        self._eps, self._C, self._tuning = eps, C, tuning
+    def __init__(self, specification, tuning):
+        self._specification, self._tuning = specification, tuning
 
     def newton(self, purpose, make_solver, restarts=False):
         """Newton steps, from the hypothesis of the run or, with `restarts`, from w = 0."""
@@ -155,7 +152,7 @@ class PhaseBuilder:
         ----------
         max_passes : float
             The passes that Newton steps are expected to cost.
-        condition : Condition, optional
+        condition : Precondition, optional
         """
 
         def phases(run):
@@ -224,5 +221,5 @@ class PhaseBuilder:
         unlearning = self._tuning.unlearning
         # R = 0: only zero rows, which a loss may allow.
         delta_b = unlearning.delta_b * (run.sqradius or 1.0)
-        accuracy = accuracy_before_run(run.loss, self._eps, unlearning)
-        return threshold(run.loss, self._C, accuracy, delta_b), delta_b
+        accuracy = accuracy_before_run(run.loss, self._specification.eps, unlearning)
+        return threshold(run.loss, self._specification.C, accuracy, delta_b), delta_b

@@ -26,7 +26,7 @@ class Rounding:
         """
         if run.data.rows.is_kernel:
             return
-        limit = TUNING.driver.negligible_rounding * run.loss.required_gap(run.eps)
+        limit = TUNING.driver.negligible_rounding * run.required_gap
         if not self.bound(run) <= limit:
             self._sum(run)
 

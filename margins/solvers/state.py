@@ -22,9 +22,10 @@ from margins.losses.rounding import (
 from margins.solvers.base import EpochReport, PhaseRecord, Problem, Solver, solver_path
 from margins.solvers.certification import bounds_of
 from margins.solvers.costs import rows_per_chunk
+from margins.solvers.ending import Ending
 from margins.solvers.history import Epoch
-from margins.solvers.options import RunOptions
 from margins.solvers.rounding import Rounding
+from margins.training.specification import Specification
 
 # Squared norms with a larger relative difference are not the same but for rounding.
 SAME = 1e-9
@@ -35,10 +36,9 @@ class RunState:
 
     Parameters
     ----------
-    data : BinaryData
-    loss : margins.losses.Loss
+    problem : margins.solvers.base.Problem
     seed : int
-    options : RunOptions
+    specification : margins.training.specification.Specification
     watch : object or None
         Observes every full epoch; may end the run: see `margins.estimators.callbacks.Watch`.
     features : margins._sparse.Rows or None
@@ -46,10 +46,13 @@ class RunState:
 
     Attributes
     ----------
-    data, loss, seed, options, features
+    seed, specification, features
         As given.
-    eps, max_iter, theta, keep_dual
-        As in the options.
+    data : BinaryData
+        The samples of the problem.
+    loss : margins.losses.Loss
+    theta : float
+        The threshold of the score; at first, of the specification.
     orders : margins.data.permutations.Orders
         In which the samples are accessed.
     weights : WeightVector
@@ -73,43 +76,42 @@ class RunState:
         When the time limit ends the run, in seconds of `time.perf_counter`; inf: never.
     clean : bool
         True if the last full epoch changed nothing.
-    converged : bool
+    ending : Ending or None
+        How the run ended; None: it has not.
     is_warm : bool
         True if the run began from the dual variables of an earlier fit.
     standstill : str or None
         Why the last full epoch, which changed nothing, is no convergence: misclassified samples that the
         update rule does not add.
-    message : str or None
-        Why the fit ended without the proof.
     """
 
     def __init__(
         self,
-        data: BinaryData,
-        loss: Loss,
+        problem: Problem,
         seed: int,
-        options: RunOptions,
+        specification: Specification,
         watch=None,
         features: Rows | None = None,
     ):
-        self.data, self.loss, self.seed, self.options = data, loss, seed, options
+        self.data: BinaryData = problem.data
+        self.loss: Loss = problem.loss
+        self.seed, self.specification, self.theta = seed, specification, specification.theta
         self.features, self._watch = features, watch
-        self.eps, self.max_iter, self.theta = options.eps, options.max_iter, options.theta
-        self.keep_dual = options.keep_dual
-        m = len(data)
+        data, m = self.data, len(self.data)
         self.orders = Orders(
             m,
             seed,
-            proven=options.eps is not None,
-            shuffle=options.shuffle,
-            n_held_out=math.ceil(options.held_out * m),
+            proven=specification.eps is not None,
+            shuffle=specification.shuffle,
+            n_held_out=math.ceil(specification.held_out * m),
             rows_per_chunk=rows_per_chunk(data.rows),
         )
-        if options.new_weights is None:
-            self.weights = WeightVector(data.rows.n_features, m if options.keep_dual else 0)
+        if specification.new_weights is None:
+            self.weights = WeightVector(data.rows.n_features, m if self.keep_dual else 0)
         else:
-            self.weights = options.new_weights(data)
-        self._averaging = None if options.averaging is None else options.averaging(self.weights)
+            self.weights = specification.new_weights(data)
+        make_averaging = specification.averaging
+        self._averaging = None if make_averaging is None else make_averaging(self.weights)
         self.averaging = self._averaging
         self._primal = None  # the model, if the solver of the last epoch has reported one
         self._rounding: Rounding | None = None  # None: no solver requires its correction
@@ -125,8 +127,11 @@ class RunState:
         self.end_of_time = math.inf
         self._report: EpochReport | None = None  # of the epoch, as far as it has run
         self._checks_gap = True  # at the end of the last epoch
-        self.clean = self.converged = self.is_warm = False
-        self.standstill = self.message = None
+        self.clean = self.is_warm = False
+        self.standstill: str | None = None
+        self.ending: Ending | None = None
+        self._stop: Ending | None = None  # why the last epoch ends the run, if it does
+        self._why_infeasible: str | None = None
 
     def __copy__(self):
         """A run that may be certified and may leave its Gram matrix without a change of this one."""
@@ -136,6 +141,43 @@ class RunState:
         return copied
 
     # What is solved, and what has been reached.
+
+    @property
+    def converged(self):
+        """True if the run has ended with what it was to reach."""
+        return self.ending is not None and self.ending.has_converged
+
+    @property
+    def message(self):
+        """Why the run ended without the proof: str; None if it converged, or has not ended."""
+        if self.ending is None or self.ending.has_converged:
+            return None
+        is_infeasible = self.ending is Ending.INFEASIBLE
+        return self.ending.describe(
+            max_iter=self.max_iter,
+            max_time=self.specification.max_time,
+            detail=self._why_infeasible if is_infeasible else self.standstill,
+        )
+
+    @property
+    def eps(self):
+        """The accuracy to prove: float; None: only a full epoch without changes ends the run."""
+        return self.specification.eps
+
+    @property
+    def max_iter(self):
+        """Maximum number of full epochs: int."""
+        return self.specification.max_iter
+
+    @property
+    def keep_dual(self):
+        """True if the dual variables are kept."""
+        return self.specification.keep_dual or self.data.rows.is_kernel
+
+    @property
+    def required_gap(self):
+        """The relative duality gap that proves the accuracy: float."""
+        return self.loss.required_gap(self.eps)
 
     @property
     def problem(self):
@@ -169,7 +211,7 @@ class RunState:
         if self.eps is None:
             return self.clean and self.standstill is None
         return (
-            (self.clean or not self.options.needs_clean_pass)
+            (self.clean or not self.specification.needs_clean_pass)
             and self.certificate is not None
             and self.loss.is_proven(self.certificate, self.eps)
         )
@@ -290,7 +332,7 @@ class RunState:
             self.data,
             self.loss,
             self.theta,
-            self.options.model_scale,
+            self.specification.model_scale,
             products,
         )
         bounds = proven_bounds(bounds, self.data, self.weights, self._n_accesses_since_summed)
@@ -327,7 +369,7 @@ class RunState:
             "products": self.products,
             "n_accesses": self._n_accesses_since_summed,
         }
-        primal, scale = self.certificate.primal, self.options.model_scale
+        primal, scale = self.certificate.primal, self.specification.model_scale
         if scale is None:
             point = returned_point(
                 self.loss,

@@ -19,7 +19,8 @@ from margins.rules import Native, Python, RuleError, Rules
 from margins.rules.functions import NAMES
 from margins.solvers.base import PhaseRecord
 from margins.solvers.base import Problem as SolverProblem
-from margins.solvers.driver import Epoch, Run, RunOptions
+from margins.solvers.driver import Epoch, Run
+from margins.training.specification import Specification
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
@@ -134,7 +135,7 @@ def test_the_number_of_the_interface_is_the_one_installed():
 
 
 def test_the_tables_of_the_run_name_what_algorithms_may_use():
-    run = Run(data_of(np.eye(2), np.array([1.0, -1.0])), HardMargin(), 0, RunOptions())
+    run = Run(SolverProblem(data_of(np.eye(2), np.array([1.0, -1.0])), HardMargin()), 0, Specification())
     named = {name for cell, _ in rows("The run") for name in re.findall(r"`(\w+)", cell)}
     of_the_driver = {
         "train",

@@ -86,7 +86,7 @@ GUARDS = {
     "exclusive",
     "_model_restored_on_error",
     "saved",
-    "_copied",
+    "copies",
     "restore",
 }
 

@@ -73,9 +73,9 @@ def test_valid_input_is_not_converted(kind, labels, calls):
     assert classifier.n_features_in_ == 2
     assert_array_equal(classifier.predict(given), y)
     assert not calls
-    Z, labels_, codes = validation.validate_samples(classifier, given, y)
-    assert Z is given and labels_ is y
-    assert_array_equal(classifier.classes_[codes], y)
+    valid = validation.validate_samples(classifier, given, y, "fit")
+    assert valid.X is given and valid.y is y
+    assert_array_equal(valid.classes[valid.codes], y)
 
 
 @pytest.mark.parametrize("kind", NOT_READY)

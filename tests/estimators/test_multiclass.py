@@ -8,7 +8,7 @@ import time
 import joblib
 import pytest
 
-from margins.estimators.multiclass import one_vs_rest
+from margins.training.one_vs_rest import one_vs_rest
 
 PATIENCE = 30  # seconds, for what should take none
 

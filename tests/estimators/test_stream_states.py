@@ -27,7 +27,7 @@ import margins
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
-@pytest.mark.parametrize("where", ["_process_chunk", "_collect_model"])
+@pytest.mark.parametrize("where", ["_process_chunk", "_model_attributes"])
 @pytest.mark.parametrize("begin", ["stream", "fit"])
 @each_stream
 @quiet
@@ -42,10 +42,11 @@ def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, la
             if self.interrupts and where == "_process_chunk" and stream is self._streams[1]:
                 raise KeyboardInterrupt
 
-        def _collect_model(self, *args):
-            super()._collect_model(*args)
-            if self.interrupts and where == "_collect_model":
+        def _model_attributes(self, fit):
+            attributes = super()._model_attributes(fit)
+            if self.interrupts and where == "_model_attributes":
                 raise KeyboardInterrupt
+            return attributes
 
     X, y = clouds(3, distance=0.5)
     X = layout(X)
@@ -73,8 +74,9 @@ def test_an_interrupted_warm_fit_leaves_the_votes_as_they_were():
     class Interrupted(ALGORITHMS[VOTING]):
         """As the algorithm."""
 
-        def _warn(self, runs):
-            if hasattr(self, "n_iter_") and self.max_iter == 3:
+        def set_fitted(self, fit):
+            super().set_fitted(fit)
+            if self.max_iter == 3:
                 raise KeyboardInterrupt
 
     X, y = clouds(distance=0.5)

@@ -116,7 +116,7 @@ def test_a_warm_fit_that_needs_dual_variables_is_rejected_after_one_that_kept_no
     X, y = clouds(distance=5, n_samples=40)
     warm = make(name, warm_start=True, C=np.inf).fit(X, y)
     predictions = warm.predict(X)
-    if warm._leaves_dual:
+    if warm.specification(np.ones(1)).keep_dual:
         assert np.isfinite(warm.set_params(C=1.0).fit(X, y).dual_coef_).all()
         return
     with pytest.raises(ValueError, match="must have kept dual variables, with warm_start=True"):

@@ -12,6 +12,7 @@ import margins
 from margins.estimators import margin_classifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.kernels import gram
+from margins.solvers import auto
 from margins.solvers.costs import gram_pays
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
@@ -67,7 +68,7 @@ def without(monkeypatch):
 
     def fit(classifier, *data):
         with monkeypatch.context() as patch:
-            patch.setattr(margin_classifier, "gram_pays", lambda X: False)
+            patch.setattr(auto, "gram_pays", lambda X: False)
             return classifier.fit(*data)
 
     return fit

@@ -15,10 +15,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, Stra
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import margins
-from margins.estimators.along_c import TrainingSet
 from margins.losses import Hinge
 from margins.model_selection import parameter_search
 from margins.model_selection.scoring import Scoring
+from margins.training.along_c import AlongC
 
 CS = [200.0, 0.01, 1.0]
 SETTINGS = [
@@ -269,7 +269,7 @@ def without_training(monkeypatch):
     def train(*arguments):
         raise AssertionError("trained")
 
-    monkeypatch.setattr(TrainingSet, "train", train)
+    monkeypatch.setattr(AlongC, "train", train)
 
 
 @pytest.mark.parametrize(

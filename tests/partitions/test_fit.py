@@ -238,7 +238,7 @@ def test_a_process_keeps_few_fits_that_have_ended_without_notice():
 @each_loss
 def test_max_iter_ends_a_fit_with_a_certificate(loss):
     X, y = problem(noise=1.0)
-    message = "max_iter=1 passes over the samples came first"
+    message = "max_iter=1 full epochs came first"
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         classifier = margins.MarginClassifier(
             loss=loss, eps=1e-9, C=100.0, max_iter=1, random_state=0

@@ -5,7 +5,6 @@ import json
 import benchmark_paths as script
 import numpy as np
 import pytest
-import screening_shares
 
 
 def test_both_sides_make_the_same_selection(tmp_path, monkeypatch, capsys):
@@ -43,12 +42,3 @@ def test_unknown_names_are_errors(capsys):
     with pytest.raises(SystemExit):
         script.main(["nothing"])
     assert "names must be of a9a, windows" in capsys.readouterr().err
-
-
-def test_shares_of_screened_samples_are_shares(capsys):
-    report = screening_shares.main(["--quick", "--n-cs", "4"])
-    assert set(report) == {("windows", "squared_hinge"), ("windows", "hinge")}
-    for rows in report.values():
-        assert len(rows) == 3
-        assert all(0 <= before <= 1 and 0 <= after <= 1 for _, before, after in rows)
-    assert "windows, hinge, 4 values of C" in capsys.readouterr().out

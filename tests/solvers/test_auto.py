@@ -22,6 +22,9 @@ from margins.solvers.costs import Costs, gram_pays
 from margins.solvers.newton import newton
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 from margins.solvers.newton.newton import NewtonSolver
+from margins.training.specification import Specification
+
+EPS = Specification(C=1.0, eps=0.01)
 
 Auto = margins.MarginClassifier
 LOSSES = ("squared_hinge", "hinge")
@@ -81,7 +84,7 @@ ALL = ["unlearning", "conjugate", "unlearning", "newton", "conjugate"]
     ],
 )
 def test_size_and_loss_choose_the_phases(m, d, loss, expected):
-    found = plan(dense(m, d, loss), 0.01)
+    found = plan(dense(m, d, loss), EPS)
     assert solvers_of(found) == expected
     assert found.reason
 
@@ -89,33 +92,33 @@ def test_size_and_loss_choose_the_phases(m, d, loss, expected):
 @pytest.mark.parametrize("loss", OF)
 def test_over_a_kernel_working_sets_are_planned(loss):
     then = "unlearning" if loss == "hard margin" else "conjugate"
-    assert solvers_of(plan(over_kernel(loss), 0.01)) == ["decomposition", then]
+    assert solvers_of(plan(over_kernel(loss), EPS)) == ["decomposition", then]
 
 
 def test_over_a_gram_matrix_of_linear_data_samples_are_accessed_one_by_one():
     X = np.random.default_rng(0).normal(size=(50, 3))
     data = data_of(X, alternating(50)).over(gram_rows(X))
-    assert solvers_of(plan(Problem(data, Hinge(1.0)), 0.01)) == ["conjugate"]
+    assert solvers_of(plan(Problem(data, Hinge(1.0)), EPS)) == ["conjugate"]
 
 
 def test_a_subsample_is_announced_with_its_size():
-    (first, *_) = plan(dense(32_000, 2, "hinge"), 0.01).phases
+    (first, *_) = plan(dense(32_000, 2, "hinge"), EPS).phases
     assert "subsample of 2000 samples" in first.purpose
-    (first, *_) = plan(dense(32_000, 2, "hinge"), 0.01, max_iter=1).phases
+    (first, *_) = plan(dense(32_000, 2, "hinge"), Specification(C=1.0, eps=0.01, max_iter=1)).phases
     assert "subsample" not in first.purpose  # the only epoch is over all samples
-    (first, *_) = plan(dense(31_999, 2, "hinge"), 0.01).phases
+    (first, *_) = plan(dense(31_999, 2, "hinge"), EPS).phases
     assert "subsample" not in first.purpose
 
 
 def test_phases_that_may_be_skipped_state_the_condition():
     by_purpose = {
-        phase.purpose: phase.condition for phase in plan(dense(3000, 100, "hinge"), 0.01).phases
+        phase.purpose: phase.condition for phase in plan(dense(3000, 100, "hinge"), EPS).phases
     }
     assert [condition is None for condition in by_purpose.values()].count(False) >= 1
-    for phase in plan(dense(3000, 100, "hinge"), 0.01).phases:
+    for phase in plan(dense(3000, 100, "hinge"), EPS).phases:
         assert (f"[{phase.condition}]" in str(phase)) == (phase.condition is not None)
     # Without a small Hessian, or with few samples, conjugate passes are tried in any case.
-    conjugate = plan(dense(3000, 1000, "hinge"), 0.01).phases[1]
+    conjugate = plan(dense(3000, 1000, "hinge"), EPS).phases[1]
     assert (conjugate.solver, conjugate.condition) == ("conjugate", None)
 
 
@@ -134,14 +137,14 @@ def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
         why_not = "and linear data have none"
     (candidate,) = (one for one in candidates(problem, 0.01) if one.solver == solver)
     if why_not is None:
-        assert solvers_of(plan(problem, 0.01, solver))[0] == solver
+        assert solvers_of(plan(problem, EPS, solver))[0] == solver
         assert candidate.passes > 0 and candidate.why_not is None
         return
     assert candidate.passes is None and why_not in candidate.why_not
     with pytest.raises(
         ValueError, match=f"solver='{solver}' is not applicable here: .*{why_not}"
     ) as error:
-        plan(problem, 0.01, solver)
+        plan(problem, EPS, solver)
     serving = [one.solver for one in candidates(problem, 0.01) if one.why_not is None]
     assert str(error.value).endswith("Allowed here: " + ", ".join(map(repr, ["auto", *serving])) + ".")
 
@@ -258,9 +261,9 @@ def test_newton_steps_are_applicable_with_a_small_hessian_or_many_samples():
             (few, False),
             (np.eye(13, 4), True),  # of 4 elements
         ]:
-            found = plan(Problem(data_of(rows, y[: len(rows)], 1.0), loss), 0.01)
+            found = plan(Problem(data_of(rows, y[: len(rows)], 1.0), loss), EPS)
             assert ("newton" in solvers_of(found)) is expected
-    assert "newton" not in solvers_of(plan(Problem(data_of(X, y, 1.0), HardMargin()), 0.01))
+    assert "newton" not in solvers_of(plan(Problem(data_of(X, y, 1.0), HardMargin()), EPS))
 
 
 @pytest.mark.parametrize(

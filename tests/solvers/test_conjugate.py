@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 import margins.solvers.conjugate
 from margins.data.permutations import Orders
-from margins.estimators.callbacks import Fit
+from margins.estimators.callbacks import FitTask
 from margins.solvers._conjugate import ConjugateSteps
 from margins.solvers.conjugate import ConjugateSolver
 from margins.solvers.rounding import Rounding
@@ -37,7 +37,7 @@ class Content(ConjugateSteps):
 
 def test_epochs_without_a_gap_have_no_passes_over_the_working_set(monkeypatch):
     monkeypatch.setattr(margins.solvers.conjugate, "ConjugateSteps", Content)
-    monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
+    monkeypatch.setattr("margins.solvers.auto.gram_pays", lambda X: False)
     X = np.random.default_rng(0).normal(size=(50, 70))
     fit = Auto(solver="conjugate", C=0.01, eps=1e-3, random_state=0).fit(X, np.arange(50) % 2)
     assert fit.converged_
@@ -175,7 +175,7 @@ def test_a_run_that_is_stopped_between_certificates_gets_one(eps, monkeypatch):
     # The gap after the first epoch is taken to be above the threshold, whatever has been proven.
     monkeypatch.setattr(ConjugateSolver, "_may_be_proven", lambda solver, run: False)
     X, y = noisy(0)
-    monkeypatch.setattr(Fit, "watch", lambda fit, index: Watch(until=2))
+    monkeypatch.setattr(FitTask, "watch", lambda task, index: Watch(until=2))
     classifier = Auto(C=0.1, eps=eps, solver="conjugate", random_state=0)
     with nullcontext() if eps > 0.5 else pytest.warns(ConvergenceWarning, match="a callback stopped it"):
         classifier.fit(X, y)
@@ -258,7 +258,7 @@ def test_dual_variables_that_have_shrunk_leave_no_rounding_errors(seed):
 
 @pytest.mark.parametrize(("eps", "sums"), [(1e-3, False), (1e-13, True)])
 def test_weights_are_recomputed_when_rounding_could_affect_a_proof(eps, sums, monkeypatch):
-    monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
+    monkeypatch.setattr("margins.solvers.auto.gram_pays", lambda X: False)
     plain, rounding_of_runs = Rounding.correct, []
 
     def look(rounding, run):

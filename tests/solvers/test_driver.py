@@ -21,12 +21,15 @@ from margins.solvers.base import (
     EpochSolver,
     Phase,
     PhaseRecord,
+    Problem,
     RulesSolver,
     Solver,
     solver_path,
 )
-from margins.solvers.driver import Run, RunOptions
+from margins.solvers.driver import Run
 from margins.solvers.dual_cd import dual_coordinate_descent
+from margins.solvers.ending import Ending
+from margins.training.specification import Specification
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 PERCEPTRON = Rules(Mistake(), Additive(), NoShrink())
@@ -42,7 +45,8 @@ def run_of(X=None, y=None, loss=None, **options):
         X, y = separable()
     loss = HardMargin() if loss is None else loss
     data = data_of(X, y, 1.0, loss.diag if loss.is_smooth else 0.0)
-    return Run(data, loss, 0, RunOptions(**{"max_iter": 50, "keep_dual": True, **options}))
+    specification = Specification(**{"max_iter": 50, "keep_dual": True, **options})
+    return Run(Problem(data, loss), 0, specification)
 
 
 class Scripted(Solver):
@@ -167,6 +171,70 @@ def test_a_proof_of_infeasibility_ends_the_run():
     assert run.message == "there is no such margin" and not run.converged
 
 
+class Stops:
+    """An observer that ends a run at an epoch."""
+
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def begin_epoch(self, number):
+        assert number <= self.epoch
+
+    def end_epoch(self, run):
+        assert run.ending is None and run.message is None and not run.converged
+        return run.n_epochs == self.epoch
+
+    def end(self):
+        pass
+
+
+UNMOVED = EpochReport(n_changed=0, n_accesses=5, n_rejected=2, n_unmoved=2)
+
+
+@pytest.mark.parametrize(
+    ("reports", "options", "phase", "watch", "ending"),
+    [
+        ([CLEAN], {}, {}, None, Ending.UNCHANGED),
+        ([BUSY, BUSY], {}, {"until": lambda run: run.n_epochs == 2}, None, Ending.UNCHANGED),
+        ([BUSY], {"eps": 1.0}, {}, None, Ending.PROVEN),
+        ([BUSY, CLEAN], {"eps": 1.0, "needs_clean_pass": True}, {}, None, Ending.PROVEN),
+        ([UNMOVED], {}, {}, None, Ending.STANDSTILL),
+        ([CLEAN], {"eps": 1e-12}, {}, None, Ending.EXHAUSTED),
+        ([BUSY, GIVES_UP], {}, {}, None, Ending.EXHAUSTED),
+        ([BUSY, BUSY], {"max_iter": 2}, {}, None, Ending.MAX_ITER),
+        ([BUSY, CLEAN], {"max_iter": 2}, {}, None, Ending.UNCHANGED),
+        ([BUSY], {"end": 0.0}, {}, None, Ending.MAX_TIME),
+        ([CLEAN], {"end": 0.0}, {}, None, Ending.UNCHANGED),
+        ([BUSY, BUSY], {}, {}, Stops(2), Ending.CALLBACK),
+        ([CLEAN], {}, {}, Stops(1), Ending.UNCHANGED),  # it was late
+        ([BUSY], {}, {"infeasible": lambda run: "no such margin"}, None, Ending.INFEASIBLE),
+        ([CLEAN], {}, {"infeasible": lambda run: "no such margin"}, None, Ending.UNCHANGED),
+    ],
+)
+def test_a_run_has_one_ending_that_says_whether_it_converged(reports, options, phase, watch, ending):
+    options = dict(options)
+    end = options.pop("end", math.inf)
+    run = run_of(loss=SquaredHinge(1.0), max_time=1.0, **options)
+    run.limit_time(end)
+    run._watch = watch
+    solver = Scripted(*reports)
+    solver.rules = PERCEPTRON
+    assert run.ending is None
+    run.train([Phase(solver=solver, **phase)])
+    assert run.ending is ending
+    assert run.converged is (ending in (Ending.PROVEN, Ending.UNCHANGED)) is (run.message is None)
+    messages = {
+        Ending.STANDSTILL: "2 samples below the upper bound of the dual variable are misclassified by "
+        "Mistake(), and Additive(eta=1, most=inf) does not move the weight vector",
+        Ending.EXHAUSTED: "the algorithm ended before its accuracy was proven",
+        Ending.MAX_ITER: "max_iter=2 full epochs came first",
+        Ending.MAX_TIME: "max_time=1 seconds came first",
+        Ending.CALLBACK: "a callback stopped it",
+        Ending.INFEASIBLE: "no such margin",
+    }
+    assert run.message == messages.get(ending)
+
+
 @pytest.mark.parametrize("eps", [None, 1e-12])
 @pytest.mark.parametrize("epochs", [None, 2])
 def test_no_phase_begins_after_max_iter(epochs, eps):
@@ -229,10 +297,9 @@ def test_a_copy_may_be_certified_and_leave_its_gram_matrix_without_a_change_of_t
     runs = []
     for watch in (None, Copies()):
         run = Run(
-            features.over(gram_rows(X)),
-            loss,
+            Problem(features.over(gram_rows(X)), loss),
             0,
-            RunOptions(eps=1e-3, keep_dual=True),
+            Specification(eps=1e-3, keep_dual=True),
             watch,
             features=features.rows,
         )
@@ -299,11 +366,11 @@ def test_objects_with_a_full_epoch_are_solvers():
 # ------------------------------------------------------------------------------------------- options
 
 
-def test_options_have_defaults():
-    options = RunOptions()
-    assert options.eps is None and not options.needs_clean_pass
-    run = Run(data_of(*separable()), HardMargin(), 0, options)
-    assert (run.eps, run.max_iter, run.theta, run.keep_dual) == (None, 1000, 0.0, False)
+def test_a_specification_has_defaults():
+    specification = Specification()
+    assert specification.eps is None and not specification.needs_clean_pass
+    run = Run(Problem(data_of(*separable()), HardMargin()), 0, specification)
+    assert (specification.max_iter, specification.keep_dual, run.theta) == (1000, False, 0.0)
     assert run.problem.loss is run.loss and run.problem.n_samples == 60
     assert (run.problem.n_features, run.problem.n_weights) == (3, 4)
 

@@ -299,7 +299,7 @@ def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
         plain(rounding, run)
 
     monkeypatch.setattr(Rounding, "correct", look)
-    monkeypatch.setattr("margins.estimators.margin_classifier.gram_pays", lambda X: False)
+    monkeypatch.setattr("margins.solvers.auto.gram_pays", lambda X: False)
     eps = 1e-4 if loss == "hinge" else 1e-2
     Auto(solver="conjugate", C=C, loss=loss, eps=eps, random_state=0, fit_intercept=False).fit(X, y)
     assert seen and all(lost <= said for lost, said in seen)

@@ -143,15 +143,15 @@ class ExplicitConstructor(Documented):
 
 
 class NamelessErrors(Documented):
-    def _check_parameters(self):
+    def check_parameters(self):
         try:
-            super()._check_parameters()
+            super().check_parameters()
         except ValueError:
             raise ValueError("bad parameter") from None
 
 
 class NoCheck(Documented):
-    def _check_parameters(self):
+    def check_parameters(self):
         pass
 
 

@@ -107,7 +107,7 @@ class DecompositionSolver(Solver):
 
     def epoch(self, run):
         """See `Solver.epoch`."""
-        required = run.loss.required_gap(run.eps)
+        required = run.required_gap
         n_accesses = n_changed = 0
         is_proven = is_stationary = False
         while n_accesses < len(self._alpha) and not (is_proven or is_stationary or time_is_over()):

@@ -148,7 +148,8 @@ class NewtonSolver(Solver):
         """Start from where another solver has ended, whose penalties are a multiple of these.
 
         The Hessian is a sum over the penalties of the first solver; what they are multiplied by is in
-        `factor`. Dual variables at their upper bound stay there, and the others grow by as much.
+        `factor`. A loss that is not smooth is smoothed around the multiple of the dual variables with
+        the largest dual value: the sum of alpha_k y_k is the weight vector, so no sample is accessed.
         """
         self.w, self.margins = start.w, start.margins
         self._band = self._tuning.start_band * start.band
@@ -165,8 +166,12 @@ class NewtonSolver(Solver):
             self.alpha = np.clip(alpha, 0, self.upper, out=alpha)
             return
         self.factor = self._tuning.first_factor * _first(self.upper) / _first(start.first_loss.upper)
-        ratio = _first(self.upper) / _first(start.upper)
-        self.alpha = np.where(start.alpha == start.upper, self.upper, ratio * start.alpha)
+        ratio, sqnorm = _first(self.upper) / _first(start.upper), float(self.w @ self.w)
+        multiple = float(start.alpha.sum()) / sqnorm if sqnorm > 0 else ratio
+        if multiple < ratio:
+            self.alpha = np.minimum(max(multiple, min(ratio, 1.0)) * start.alpha, self.upper)
+        else:  # samples at their upper bound stay there, without rounding
+            self.alpha = np.where(start.alpha == start.upper, self.upper, ratio * start.alpha)
 
     @property
     def end(self):
@@ -187,7 +192,7 @@ class NewtonSolver(Solver):
         tuning, hessian, m = self._tuning, self._hessian, len(self.data)
         self._keep_best(run.weights, run.dual_scale)
         working_set, fixed, fixed_value = self._working_set()
-        required, n_read = self.loss.required_gap(run.eps), hessian.n_read
+        required, n_read = run.required_gap, hessian.n_read
         with one_thread():
             loss = self._smooth_loss(working_set)
             objective = Objective(

@@ -54,7 +54,7 @@ class SubsampledNewtonSolver(NewtonSolver):
             return super().epoch(run)
         subsample, self._size = run.orders.sample(self._size), 0
         tuning, m = self._subsample, len(self.data)
-        gap = max(tuning.gap, self._tuning.gap_share * run.loss.required_gap(run.eps))
+        gap = max(tuning.gap, self._tuning.gap_share * run.required_gap)
         with one_thread():
             objective, loss = self._subsampled(subsample)
             n_steps = objective.minimise(gap, 0.0, tuning.max_steps)

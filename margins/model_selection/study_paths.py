@@ -4,7 +4,6 @@ Every fit is proven to the accuracy of its own problem, as a fit that begins at 
 are those of such fits up to `eps`.
 """
 
-import copy
 import math
 import warnings
 from numbers import Real
@@ -12,15 +11,14 @@ from numbers import Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from margins.data.binary_data import rows_of
-from margins.data.validation import validate_points, validate_samples
-from margins.estimators.along_c import TrainingSet
+from margins.data.validation import validate_points
+from margins.estimators.callbacks import has_callbacks
 from margins.estimators.margin_classifier import MarginClassifier
-from margins.estimators.messages import not_converged
-from margins.estimators.multiclass import positive_codes, seeds_of
+from margins.estimators.messages import run_not_converged
 from margins.estimators.names import display_name
-from margins.kernels.selection import kernel_of
 from margins.model_selection.lockstep import Trained
+from margins.training.along_c import paths_of
+from margins.training.model import model_of
 
 # Types of values that are compared by value; others must be one object.
 PLAIN = (bool, int, float, str)
@@ -39,11 +37,11 @@ def reason_against(estimator, searches):
     Returns
     -------
     str or None
-        None: `scores_along_c` makes them.
+        None: `train_along_c` makes them.
     """
     if type(estimator) is not MarginClassifier:
         return f"{display_name(estimator)} is not a MarginClassifier"
-    if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+    if has_callbacks(estimator):
         return "callbacks are set"
     if estimator.warm_start:
         return "warm_start=True"
@@ -80,13 +78,13 @@ def _is_same(one, other):
     return one is other or (isinstance(one, PLAIN) and type(one) is type(other) and one == other)
 
 
-def scores_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
+def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
     """Train an estimator with every C, and score a test set.
 
     Parameters
     ----------
     estimator : MarginClassifier
-        With all other parameters; it is changed.
+        With all other parameters.
     Cs : sequence of float
         In any order.
     X_train : array-like or sparse matrix, shape (n_samples, n_features)
@@ -99,57 +97,29 @@ def scores_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
     list of margins.model_selection.lockstep.Trained
         One for each C, in order.
     """
-    estimator._check_parameters()
-    X, y, codes = validate_samples(estimator, X_train, y_train)
-    samples = estimator._weigh(X, codes, sample_weight)
-    estimator.kernel_ = kernel_of(estimator, samples.X)
-    X_test = validate_points(estimator, X_test)
-    training_set = TrainingSet(estimator, samples)
-    problems = positive_codes(len(estimator.classes_))
-    if len(problems) > 1 and training_set.has_moments:
-        training_set.moments = training_set.sum_moments()
+    estimator.check_parameters()
+    training_set = estimator.training_set(X_train, y_train, sample_weight)
+    specification = estimator.specification(training_set.sqnorms)
+    X_test = validate_points(estimator, X_test, training_set.samples)
     order = np.argsort(Cs, kind="stable")
-    scores = np.empty((len(Cs), X_test.shape[0], len(problems)))
-    n_iter, n_updates = np.zeros(len(Cs), dtype=int), np.zeros(len(Cs), dtype=int)
-    score = _kernel_scores if training_set.is_kernel else _linear_scores(X_test)
-    for problem, seed in enumerate(seeds_of(estimator.random_state, len(problems))):
+    paths = paths_of(training_set, specification, estimator, Cs)
 
-        def visit(position, fitted, run, problem=problem):
-            i = order[position]
-            scores[i, :, problem] = score(fitted, run, samples, X_test)
-            n_iter[i] = max(n_iter[i], run.n_epochs)
-            n_updates[i] += run.certificate.n_updates
-            if not run.converged:
-                label = estimator.classes_.tolist()[problem]
-                which = "" if len(problems) == 1 else f" for class {label!r}"
-                warnings.warn(not_converged(fitted, run, which), ConvergenceWarning, stacklevel=2)
+    def keep(index, run):
+        if not run.converged:
+            label = training_set.classes.tolist()[index]
+            suffix = "" if training_set.samples.n_problems == 1 else f" for class {label!r}"
+            warnings.warn(run_not_converged(estimator, run, suffix), ConvergenceWarning, stacklevel=2)
+        scores = model_of([run], run.specification, training_set).scores(X_test).ravel()
+        return scores, run.n_epochs, run.certificate.n_updates
 
-        training_set.train(problems[problem], seed, [float(Cs[i]) for i in order], visit)
-    return [
-        Trained(
-            scores[i].ravel() if len(problems) == 1 else scores[i],
-            estimator.classes_,
-            int(n_iter[i]),
-            int(n_updates[i]),
+    kept = paths.train_all(estimator.random_state, [float(Cs[i]) for i in order], keep)
+    trained = [None] * len(Cs)
+    for i, problems in zip(order, kept, strict=True):
+        scores, n_epochs, n_updates = zip(*problems, strict=True)
+        trained[i] = Trained(
+            scores[0] if len(problems) == 1 else np.stack(scores, axis=1),
+            training_set.classes,
+            max(n_epochs),
+            sum(n_updates),
         )
-        for i in range(len(Cs))
-    ]
-
-
-def _linear_scores(X_test):
-    """A function that computes the scores of a run, by the rows of a test set."""
-    rows = rows_of(X_test)
-
-    def score(estimator, run, samples, X_test):
-        model, scale = run.hypothesis, estimator._scale(run)
-        intercept = scale * (run.data.sqrho * model.label_sum - run.theta)
-        return rows.products(scale * model.weights) + intercept
-
-    return score
-
-
-def _kernel_scores(estimator, run, samples, X_test):
-    """The scores of a run, by its support vectors."""
-    classifier = copy.copy(estimator)
-    classifier._collect_model([run], samples)
-    return classifier._scores(X_test).ravel()
+    return trained

@@ -147,29 +147,3 @@ def _in_threads(train, seeds, n_threads):
     if errors:
         raise errors[min(errors)]
     return results
-
-
-class RowsOfThread:
-    """Rows of a kernel matrix, with a cache for each thread.
-
-    joblib's number of threads is not used: in a daemonic process, for one, it is not always right.
-
-    Parameters
-    ----------
-    first : Rows
-        For the thread that needs them first.
-    make : callable
-        ``make()`` makes others.
-    """
-
-    def __init__(self, first, make):
-        self._unused, self._make, self._threads = [first], make, threading.local()
-
-    def get(self):
-        """The rows of this thread: Rows."""
-        if not hasattr(self._threads, "rows"):
-            try:
-                self._threads.rows = self._unused.pop()
-            except IndexError:
-                self._threads.rows = self._make()
-        return self._threads.rows

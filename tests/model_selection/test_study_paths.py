@@ -13,12 +13,12 @@ from margins.losses import Hinge
 from margins.model_selection import (
     Stages,
     Study,
-    along_c,
     double_cross_validation,
     parameter_search,
+    study_paths,
     tasks,
 )
-from margins.model_selection.along_c import reason_against
+from margins.model_selection.study_paths import reason_against
 
 CS = [1.0, 100.0, 0.01, 0.1]
 
@@ -49,7 +49,7 @@ def test_scores_are_those_of_fits_alone(load, scoring, params, monkeypatch):
     options = {"cv": 3, "scoring": scoring, "random_state": 0}
     options["refit"] = "accuracy" if isinstance(scoring, list) else None
     along = parameter_search(classifier(**params), {"C": CS}, X, y, **options)
-    monkeypatch.setattr(along_c, "reason_against", lambda estimator, searches: "forbidden")
+    monkeypatch.setattr(study_paths, "reason_against", lambda estimator, searches: "forbidden")
     alone = parameter_search(classifier(**params), {"C": CS}, X, y, **options)
     assert along.path is True and alone.path == "forbidden"
     assert along.tables[0].settings == alone.tables[0].settings == [{"C": C} for C in CS]
@@ -67,7 +67,7 @@ def test_double_cross_validation_searches_along_paths(monkeypatch):
     assert along.path is True
     assert "path: yes, each fit began from the one of the next smaller C" in along.summary()
     assert Study.from_json(along.to_json()) == along
-    monkeypatch.setattr(along_c, "reason_against", lambda estimator, searches: "forbidden")
+    monkeypatch.setattr(study_paths, "reason_against", lambda estimator, searches: "forbidden")
     alone = double_cross_validation(classifier(), {"C": CS}, sparse.csr_matrix(X), y, **options)
     assert "path: yes" not in alone.summary()
     for one, other in zip(along.tables, alone.tables, strict=True):
@@ -85,22 +85,22 @@ def test_stages_that_vary_C_go_along_it_and_others_do_not():
 def test_no_finished_path_is_computed_twice(tmp_path, monkeypatch):
     X, y = tumours()
     calls = []
-    scores_along_c = along_c.scores_along_c
+    train_along_c = study_paths.train_along_c
 
     def counted(*args, **kw):
         if len(calls) == 2:
             raise RuntimeError("stopped")
         calls.append(args[1])
-        return scores_along_c(*args, **kw)
+        return train_along_c(*args, **kw)
 
-    monkeypatch.setattr(along_c, "scores_along_c", counted)
+    monkeypatch.setattr(study_paths, "train_along_c", counted)
     options = {"cv": 4, "random_state": 0, "cache": tmp_path}
     with pytest.raises(RuntimeError, match="stopped"):
         parameter_search(classifier(), {"C": CS}, X, y, **options)
     assert calls == [CS, CS]
     calls.clear()
     monkeypatch.setattr(
-        along_c, "scores_along_c", lambda *a, **k: calls.append(1) or scores_along_c(*a, **k)
+        study_paths, "train_along_c", lambda *a, **k: calls.append(1) or train_along_c(*a, **k)
     )
     study = parameter_search(classifier(), {"C": CS}, X, y, **options)
     assert len(calls) == 2

@@ -1,0 +1,121 @@
+"""What a fit with ``warm_start=True`` continues from: streams, or dual variables, of the last fit.
+
+Each is made from a fitted estimator before the fit. It checks that it suits the new samples, and makes
+every run start where the last one ended.
+"""
+
+import joblib
+import numpy as np
+from scipy import sparse
+
+from margins.data.binary_data import csr_arrays
+
+
+class StreamContinuation:
+    """The streams that a fit or a chunk has left.
+
+    Parameters
+    ----------
+    streams : list of margins.estimators.stream.Stream
+        One for each binary problem.
+    classes : ndarray
+    n_features : int
+    n_seen : int
+        Number of samples so far.
+    digest : str or None
+        Digest of the samples of the last fit.
+
+    Attributes
+    ----------
+    n_seen
+        As given.
+    digest : str or None
+        Digest of the samples of this fit; None before `check`.
+    has_same_samples : bool
+    """
+
+    def __init__(self, streams, classes, n_features, n_seen, digest):
+        self._streams, self._classes, self._n_features = streams, classes, n_features
+        self._digest_before, self.n_seen, self.digest = digest, n_seen, None
+
+    @property
+    def has_same_samples(self):
+        """True if the samples are those of the last fit."""
+        return self.digest == self._digest_before
+
+    def check(self, name, training_set, specification):
+        """Raise ValueError unless training may continue with these samples."""
+        samples = training_set.samples
+        n_features = samples.X.shape[1]
+        if not np.array_equal(samples.classes, self._classes) or n_features != self._n_features:
+            raise ValueError(
+                f"X and y of {name} must have the features and classes of the last fit, with "
+                f"warm_start=True: {self._n_features} features, classes {self._classes.tolist()}. "
+                f"Got {n_features} features, classes {samples.classes.tolist()}."
+            )
+        self.digest = digest_of(samples)
+        if self.has_same_samples:
+            if specification.keep_dual and self._streams[0].of_fit[0].dual is None:
+                raise ValueError(
+                    f"The last fit of {name} must have kept dual variables, with warm_start=True and "
+                    f"parameters that need them, C={specification.C}. Got one with C=inf, which has "
+                    "kept none."
+                )
+            return
+        is_about_samples = specification.needs_same_samples or specification.keep_dual
+        if is_about_samples or specification.eps is not None:
+            raise ValueError(
+                f"X and y of {name} must be those of the last fit, with warm_start=True, because "
+                "its dual variables or its accuracy are about these samples. Got other samples, or "
+                "another storage of them. Use partial_fit, or warm_start=False."
+            )
+
+    def begin(self, run, index):
+        """Make a run begin where the last one ended."""
+        self._streams[index].resume(run, self.has_same_samples)
+
+
+class DualContinuation:
+    """The dual variables that a fit has left; any within their bounds are feasible.
+
+    So every certificate of the fit is true, even if penalties, the loss, the accuracy, labels, weights,
+    or the samples themselves have changed since.
+
+    Parameters
+    ----------
+    dual : ndarray of float64, shape (n_problems, n_samples)
+    classes : ndarray
+    n_features : int
+    """
+
+    n_seen = 0
+
+    def __init__(self, dual, classes, n_features):
+        self._dual, self._classes, self._n_features, self._kept = dual, classes, n_features, None
+
+    def check(self, name, training_set, specification):
+        """Raise ValueError unless there is a dual variable for every sample."""
+        samples = training_set.samples
+        before = self._dual.shape[1], self._n_features, self._classes.tolist()
+        now = samples.n_samples, samples.X.shape[1], samples.classes.tolist()
+        if before != now:
+            expected, got = (
+                f"{n_samples} samples, {n_features} features, classes {classes}"
+                for n_samples, n_features, classes in (before, now)
+            )
+            raise ValueError(
+                f"X and y of {name} must have the samples, features and classes of the last fit, with "
+                f"warm_start=True: {expected}. Got {got}. A clone, or warm_start=False, begins at zero."
+            )
+        self._kept = samples.kept
+
+    def begin(self, run, index):
+        """Make a run begin from the dual variables of its samples."""
+        run.start_from(self._dual[index][self._kept])
+
+
+def digest_of(samples):
+    """A digest of samples and labels, by which the same ones are recognised: str."""
+    X = samples.X
+    arrays = (*csr_arrays(X), X.shape) if sparse.issparse(X) else X
+    return joblib.hash((arrays, samples.codes))

@@ -1,0 +1,181 @@
+"""Folds of one training set along C: scores of their test sets. Rows are shared and never copied."""
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from margins.certificate import Certificate
+from margins.data.binary_data import rows_of
+from margins.data.samples import check_all_classes, sample_weights
+from margins.estimators.names import Caller
+from margins.kernels._columns import inner_products
+from margins.model_selection.scoring import Decided
+from margins.training.along_c import AlongC, moments_of, shares_moments
+from margins.training.fit import Fit
+from margins.training.model import intercept_of, scale_of
+from margins.training.one_vs_rest import one_vs_rest, seeds_of
+
+
+class FoldFit(NamedTuple):
+    """What is proven of one binary problem of one fold at one C.
+
+    Attributes
+    ----------
+    certificate : Certificate
+    converged : bool
+    n_iter : int
+    solver : str
+    """
+
+    certificate: Certificate
+    converged: bool
+    n_iter: int
+    solver: str
+
+
+class _FoldPath:
+    """The fits of one fold along C, and the scores of its test set."""
+
+    def __init__(self, estimator, paths, test, Cs, keeps_models):
+        self.estimator, self.paths, self.test, self.Cs = estimator, paths, test, Cs
+        self.training_set = paths.training_set
+        self.codes = self.training_set.positive_codes
+        self.scores = np.empty((len(Cs), len(test), len(self.codes)))
+        self.fits = [[None] * len(self.codes) for _ in Cs]
+        self.runs = [[None] * len(self.codes) for _ in Cs] if keeps_models else None
+
+    def train(self, problem, seed, test_rows):
+        """Train one binary problem along C, and compute its scores of the test set."""
+        is_kernel = self.training_set.is_kernel
+        coefs = None if is_kernel else np.empty((len(self.Cs), test_rows.n_features))
+
+        def visit(i, run):
+            scale = scale_of(run, run.specification)
+            self.scores[i, :, problem] = intercept_of(run, run.specification)
+            if is_kernel:  # training has summed over the support vectors, for all samples
+                self.scores[i, :, problem] += scale * run.weights.weights[self.test]
+            else:
+                np.multiply(run.hypothesis.weights, scale, out=coefs[i])
+            self.fits[i][problem] = FoldFit(
+                run.certificate, run.converged, run.n_epochs, run.solver_path
+            )
+            if self.runs is not None:
+                self.runs[i][problem] = run
+
+        self.paths.train(self.codes[problem], seed, self.Cs, visit)
+        if not is_kernel:  # one pass for all values of C
+            self.scores[:, :, problem] += inner_products(test_rows, rows_of(coefs)).T
+
+    def metrics(self, scoring, X, y):
+        """The metric of the test set for every C: ndarray of float64, shape (n_cs,)."""
+        X_test = None if self.runs is None else _safe_indexing(X, self.test)
+        y_test, values = y[self.test], np.empty(len(self.Cs))
+        for i, C in enumerate(self.Cs):
+            if self.runs is None:
+                scores = self.scores[i, :, 0] if len(self.codes) == 1 else self.scores[i]
+                model = Decided(scores, self.training_set.classes)
+            else:
+                model = copy.copy(self.estimator)
+                model.C = float(C)
+                runs = self.runs[i]
+                model.set_fitted(Fit(self.training_set, runs[0].specification, runs))
+            values[i] = scoring.of(model, X_test, y_test)[scoring.refit]
+        return values
+
+
+def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight=None, n_jobs=None):
+    """Train every fold along C, and score its test set.
+
+    Parameters
+    ----------
+    estimator : MarginClassifier
+    training_set : margins.training.training_set.TrainingSet
+        Of all samples, samples of weight 0 included.
+    X : ndarray or CSR matrix, shape (n_samples, n_features)
+        Read only by metrics that need more than scores.
+    y : ndarray, shape (n_samples,)
+    folds : list of (ndarray of int64, ndarray of int64)
+        Training and test samples.
+    Cs : ndarray of float64, shape (n_cs,)
+        Ascending.
+    scoring : margins.model_selection.scoring.Scoring
+    sample_weight : ndarray of float, shape (n_samples,), optional
+    n_jobs : int, optional
+        Threads, each of which trains one class of one fold at a time.
+
+    Returns
+    -------
+    scores : ndarray of float64, shape (n_folds, n_cs)
+    fits : list of list of list of FoldFit
+        For each fold, C and binary problem.
+    """
+    keeps_models = scoring.reason_against_lockstep is not None
+    specification = estimator.specification(training_set.sqnorms)
+    parts = [_part(estimator, training_set, rows, sample_weight) for rows, _ in folds]
+    moments = _moments_of_folds(training_set, parts, specification, estimator.solver)
+    paths = [
+        _FoldPath(
+            estimator, AlongC(part, specification, estimator.plan, of_part), test, Cs, keeps_models
+        )
+        for part, of_part, (_, test) in zip(parts, moments, folds, strict=True)
+    ]
+    for path in paths:
+        path.paths.check_penalties(Cs)
+    features = training_set.rows if training_set.features is None else training_set.features
+    test_rows = [None if training_set.is_kernel else features.part(test) for _, test in folds]
+    tasks = [(f, problem) for f, path in enumerate(paths) for problem in range(len(path.codes))]
+
+    def train(index, seed):
+        f, problem = tasks[index]
+        paths[f].train(problem, seeds[f][problem], test_rows[f])
+
+    random_state = estimator.random_state
+    if isinstance(random_state, np.random.RandomState):
+        seeds = [seeds_of(random_state, len(path.codes)) for path in paths]
+    else:
+        drawn = seeds_of(random_state, max(len(path.codes) for path in paths))
+        seeds = [drawn] * len(paths)
+    # Threads would share the cache of a kernel's rows.
+    one_vs_rest(train, [0] * len(tasks), 1 if training_set.is_kernel else n_jobs)
+    scores = np.array([path.metrics(scoring, X, y) for path in paths])
+    return scores, [path.fits for path in paths]
+
+
+def _part(estimator, training_set, train, sample_weight):
+    """The training set of a fold, with the classes that it holds: TrainingSet."""
+    name, classes = Caller(estimator, "fit"), training_set.classes
+    codes = training_set.samples.codes[train]
+    present = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
+    if len(present) < len(classes):
+        classes, codes = classes[present], np.searchsorted(present, codes)
+    weight_of_fold = None if sample_weight is None else sample_weight[train]
+    weight = sample_weights(name, codes, codes, classes, weight_of_fold, estimator.class_weight)
+    if isinstance(weight, np.ndarray) and not weight.all():
+        positive = np.flatnonzero(weight)
+        train, codes, weight = train[positive], codes[positive], weight[positive]
+    check_all_classes(name, codes, classes)
+    return training_set.part(train, weight, classes, codes)
+
+
+def _moments_of_folds(training_set, parts, specification, solver):
+    """The moments of each fold: those of all samples less those of its other samples.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n, n), or of None
+    """
+    if not all(shares_moments(part, specification, solver) for part in parts):
+        return [None] * len(parts)
+    n_samples = training_set.samples.n_samples
+    times = [np.bincount(part.samples.kept, minlength=n_samples) for part in parts]
+    if max(counts.max() for counts in times) > 1:  # a fold repeats samples
+        return [moments_of(part, specification) for part in parts]
+    others = [
+        moments_of(training_set.part(np.flatnonzero(counts == 0), 1.0), specification)
+        for counts in times
+    ]
+    is_partition = np.all(sum(times) == len(times) - 1)  # every sample is in one test set
+    whole = np.sum(others, axis=0) if is_partition else moments_of(training_set, specification)
+    return [whole - moments for moments in others]

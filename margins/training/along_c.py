@@ -1,0 +1,197 @@
+"""Training along C: fits over the same samples, each from where the one before has ended.
+
+The problem: for penalties C_1 < C_2 < ... of the same samples with relative weights v_k,
+
+    min |w|^2 / 2 + sum_k C_i v_k h(w.y_k)    for every i
+
+What does not depend on C is computed once: rows, squared norms, labels, kernel rows, and the sums of
+y_k y_k^T in the Hessians of Newton steps. A fit starts from the last one: Newton steps from its weight
+vector, whose dual variables follow from it; the other solvers from its dual variables, multiplied with
+their upper bounds or, without such bounds, as they are. All of these are feasible for any C, so the
+certificate of a fit is about its own problem, wherever it started.
+"""
+
+import numpy as np
+
+from margins.data.binary_data import array_of_each
+from margins.losses import SquaredHinge
+from margins.solvers.auto import starts_from_moments
+from margins.solvers.costs import Costs
+from margins.solvers.driver import Run
+from margins.solvers.newton._dense_hessian import DenseHessian
+from margins.solvers.newton.newton import NewtonSolver, NewtonStart
+from margins.training.one_vs_rest import one_vs_rest, seeds_of
+
+
+class AlongC:
+    """Fits of one training set along C.
+
+    Parameters
+    ----------
+    training_set : margins.training.training_set.TrainingSet
+    specification : margins.training.specification.Specification
+        Its C is replaced by each of the values.
+    plan : callable
+        ``plan(problem, specification, is_warm, start)`` is the plan of a run.
+    moments : ndarray of float64, shape (n, n), optional
+        The lower triangle of the sum of y_k y_k^T over all samples, from which Newton steps start. It
+        depends on no label and no penalty, so classes share it, and folds: the moments of a training set
+        are those of all samples less those of its test set.
+    """
+
+    def __init__(self, training_set, specification, plan, moments=None):
+        self.training_set, self.specification, self.moments = training_set, specification, moments
+        self._plan = plan
+
+    def check_penalties(self, Cs):
+        """Raise ValueError if a value of C, times the weight of a sample, is not allowed."""
+        for C in (min(Cs), max(Cs)):
+            self.training_set.penalties(self.specification._replace(C=float(C)))
+
+    def train(self, code, seed, Cs, visit):
+        """Train the binary problem of one class along C.
+
+        Parameters
+        ----------
+        code : int
+            Of the positive class.
+        seed : int
+        Cs : sequence of float
+            Ascending.
+        visit : callable
+            ``visit(i, run)`` is called after every fit, before the next one starts.
+        """
+        previous = None
+        for i, C in enumerate(Cs):
+            specification = self.specification._replace(C=float(C))
+            problem = self.training_set.problem(code, specification)
+            run = Run(problem, seed, specification, features=self.training_set.features)
+            run.train(self._phases(run, previous))
+            visit(i, run)
+            if previous is not None:
+                previous.release()
+            previous = run
+        previous.release()
+
+    def train_all(self, random_state, Cs, keep, n_jobs=None):
+        """Train the binary problems of all classes along C.
+
+        Parameters
+        ----------
+        random_state : int, numpy.random.RandomState or None
+        Cs : sequence of float
+            Ascending.
+        keep : callable
+            ``keep(index, run)`` is what is kept of a fit of a binary problem.
+        n_jobs : int, optional
+            Threads, as joblib counts them. With a kernel all problems share a cache of rows, and one.
+
+        Returns
+        -------
+        list of list
+            For each C and each problem what is kept.
+        """
+        codes = self.training_set.positive_codes
+
+        def train(index, seed):
+            kept = []
+            self.train(codes[index], seed, Cs, lambda i, run: kept.append(keep(index, run)))
+            return kept
+
+        n_jobs = 1 if self.training_set.is_kernel else n_jobs
+        return list(zip(*one_vs_rest(train, seeds_of(random_state, len(codes)), n_jobs), strict=True))
+
+    def _phases(self, run, previous):
+        """The phases of a run, which starts from the previous one: yields Phase."""
+        start = None
+        if previous is None:
+            start = self._newton_start(run)
+            run.is_warm = start is not None
+        elif isinstance(previous.solver, NewtonSolver) and previous.converged:
+            start, run.is_warm = previous.solver.end, True
+        elif self._continues(run, previous):
+            C, previous_C = run.specification.C, previous.specification.C
+            run.continue_from(previous, C / previous_C if run.loss.has_upper_bounds else 1.0)
+        else:
+            run.start_from(previous.weights.dual)
+        plan = self._plan(run.problem, run.specification, run.is_warm, start)
+        if not self.training_set.has_left_out:
+            return plan.phases_of(run)
+        # All other solvers of kernel problems access every sample.
+        return plan.phases[0].phases(run)
+
+    def _continues(self, run, previous):
+        """True if a run may start from the sums of the previous one, without a pass over samples.
+
+        Linear rows with upper bounds start from the dual variables themselves: multiplied, they are
+        farther from the solution.
+        """
+        if previous.hypothesis is not previous.weights or self.training_set.features is not None:
+            return False
+        if not run.loss.has_upper_bounds:
+            return True
+        # Solvers by rules leave dual variables that are feasible only after rescaling.
+        is_feasible = bool(np.all(previous.weights.dual <= previous.loss.upper))
+        return self.training_set.is_kernel and is_feasible
+
+    def _newton_start(self, run):
+        """Newton steps from w = 0, where every sample counts, with the sum that their Hessian begins
+        with: NewtonStart; None without such a sum."""
+        if self.moments is None:
+            return None
+        m, n = len(run.data), run.problem.n_weights
+        curvature = array_of_each(1 / run.loss.diag, m)
+        hessian = DenseHessian(run.data, curvature, Costs(run.problem).adds_in_blocks)
+        hessian.begin(curvature[0] * self.moments)
+        return NewtonStart(np.zeros(n), np.zeros(m), hessian, curvature, run.loss)
+
+
+def paths_of(training_set, specification, planner, Cs):
+    """The fits of a training set along C, with moments if several classes can share them: AlongC.
+
+    Parameters
+    ----------
+    training_set : margins.training.training_set.TrainingSet
+    specification : margins.training.specification.Specification
+    planner : margins.estimators.margin_classifier.MarginClassifier
+        Its `plan` and its `solver` are used.
+    Cs : sequence of float
+
+    Raises
+    ------
+    ValueError
+        If a value of C, times the weight of a sample, is not allowed.
+    """
+    moments, n_problems = None, training_set.samples.n_problems
+    if n_problems > 1 and shares_moments(training_set, specification, planner.solver):
+        moments = moments_of(training_set, specification)
+    paths = AlongC(training_set, specification, planner.plan, moments)
+    paths.check_penalties(Cs)
+    return paths
+
+
+def shares_moments(training_set, specification, solver):
+    """True if Newton steps may start from moments: few features, and a smooth loss of equal penalties.
+
+    Parameters
+    ----------
+    training_set : margins.training.training_set.TrainingSet
+    specification : margins.training.specification.Specification
+    solver : str
+        As for `margins.solvers.auto.plan`.
+    """
+    if training_set.rows.is_kernel or isinstance(training_set.samples.weight, np.ndarray):
+        return False
+    if specification.loss != "squared_hinge":
+        return False
+    problem = training_set.problem(None, specification, SquaredHinge(1.0))
+    return starts_from_moments(problem, solver)
+
+
+def moments_of(training_set, specification):
+    """The sum of y_k y_k^T over all samples, which no label changes: ndarray of float64, (n, n)."""
+    problem = training_set.problem(None, specification, SquaredHinge(1.0))
+    m = problem.n_samples
+    hessian = DenseHessian(problem.data, np.ones(m), Costs(problem).adds_in_blocks)
+    hessian.py_update(np.arange(m, dtype=np.int32), np.ones(m, dtype=np.int8))
+    return hessian.matrix

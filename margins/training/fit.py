@@ -1,0 +1,109 @@
+"""Fits: a training set and a specification, and the runs of their binary problems."""
+
+from typing import Any, NamedTuple
+
+from margins.linalg.time_limits import TimeBudget
+from margins.solvers.driver import Run
+from margins.training.one_vs_rest import n_threads_of, one_vs_rest, seeds_of
+from margins.training.specification import Specification
+from margins.training.training_set import TrainingSet
+
+
+class Fit(NamedTuple):
+    """A fit that has ended, from which fitted attributes follow.
+
+    Attributes
+    ----------
+    training_set : TrainingSet
+    specification : Specification
+    runs : list of Run, or of objects with what is read of one
+        One for each binary problem.
+    continuation : object or None
+        What the fit continued from.
+    n_seen : int
+        Number of samples before these, of the fits and chunks that it continued from.
+    task : object or None
+        What notified callbacks of the fit.
+    """
+
+    training_set: TrainingSet
+    specification: Specification
+    runs: list[Any]
+    continuation: Any = None
+    n_seen: int = 0
+    task: Any = None
+
+
+class Training:
+    """A fit that is to be made: makes and trains the runs of its binary problems.
+
+    Parameters
+    ----------
+    training_set : TrainingSet
+    specification : Specification
+    n_jobs : int or None
+        Threads, as joblib counts them.
+    run_type : type
+        Run, or a subclass of it.
+    watch : callable, optional
+        ``watch(index)`` is the observer of a binary problem, or None.
+    continuation : object, optional
+        ``continuation.begin(run, index)`` makes a run begin where an earlier fit has ended.
+    """
+
+    def __init__(
+        self, training_set, specification, n_jobs=None, *, run_type=Run, watch=None, continuation=None
+    ):
+        self.training_set, self.specification, self.n_jobs = training_set, specification, n_jobs
+        self._run_type, self._watch, self._continuation = run_type, watch, continuation
+        self.positive_codes = training_set.positive_codes
+        n_problems = len(self.positive_codes)
+        self.budget = None
+        if specification.max_time is not None:
+            n_threads = n_threads_of(n_jobs, n_problems)
+            self.budget = TimeBudget(specification.max_time, n_problems, n_threads)
+
+    def make_run(self, index, seed):
+        """The run of a binary problem, made in the thread that trains it: Run."""
+        training_set, specification = self.training_set, self._specification_of(index)
+        problem = training_set.problem(self.positive_codes[index], specification)
+        watch = None if self._watch is None else self._watch(index)
+        run = self._run_type(problem, seed, specification, watch, training_set.features)
+        if self._continuation is not None:
+            self._continuation.begin(run, index)
+        return run
+
+    def _specification_of(self, index):
+        """The specification, whose lines of progress name the class if there are several problems."""
+        report = self.specification.report
+        if report is None or len(self.positive_codes) == 1:
+            return self.specification
+        prefix = f"class {self.training_set.classes.tolist()[index]!r}: "
+        return self.specification._replace(report=lambda line: report(prefix + line))
+
+    def train(self, phases, random_state):
+        """Train all binary problems.
+
+        Parameters
+        ----------
+        phases : callable
+            ``phases(run)`` yields the phases of a run.
+        random_state : int, numpy.random.RandomState or None
+
+        Returns
+        -------
+        list of Run
+        """
+        return self.train_with_seeds(phases, seeds_of(random_state, len(self.positive_codes)))
+
+    def train_with_seeds(self, phases, seeds):
+        """The same, given a seed for each binary problem: list of Run."""
+
+        def train(index, seed):
+            run = self.make_run(index, seed)
+            if self.budget is not None:
+                run.limit_time(self.budget.end_of_next())
+            run.train(phases(run))
+            return run
+
+        return one_vs_rest(train, seeds, self.n_jobs)

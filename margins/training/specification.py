@@ -1,0 +1,148 @@
+"""The specification of a fit: one record, which all binary problems of the fit share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from margins.losses import HardMargin, Loss, loss_of
+
+# Between these, adding 1 / (2 C) to a squared norm within double range keeps precision.
+SMALLEST_C = 1e-100
+LARGEST_C = 1e100
+
+
+class Specification(NamedTuple):
+    """What a fit solves, when it ends, and what it keeps.
+
+    An estimator makes it of its parameters and of the squared norms of the samples
+    (`margins.estimators.base.BaseMarginClassifier.specification`).
+
+    Attributes
+    ----------
+    name : object
+        Its str is the name of the estimator, for messages.
+
+    The problem.
+
+    C : float
+        Penalty of a sample of weight 1; inf: the hard margin.
+    loss : {"squared_hinge", "hinge"} or subclass of margins.losses.Loss
+    sqrho : float
+        Square of the constant feature of the intercept; 0 without an intercept that is penalised.
+    has_free_intercept : bool
+        True: the intercept is not penalised.
+    allows_zero_rows : bool
+        True: a zero row is no error, even without intercept and slack terms.
+    offset_ratio : float
+        The lambda-trick: a sample that has been added gets this multiple of K(x, x) on its product.
+    max_dual : float
+        No dual variable of the rules exceeds it.
+    checks_lengths : bool
+        False: with a hard margin, rows may have any length, because more samples follow.
+    theta : float
+        Threshold before the first update, in units of updates: the score of a sample is
+        ``l_k (a.y_k) - theta``, and the rules must contain the same threshold.
+    units : mapping of str to float
+        Fitted attributes that say in which units thresholds are, from the training set.
+
+    The end.
+
+    eps : float or None
+        Accuracy to prove; None: only a full epoch without changes ends the fit.
+    needs_clean_pass : bool
+        True: a proof ends the fit only after a full epoch that has changed nothing.
+    max_iter : int
+        Maximum number of full epochs.
+    max_time : float or None
+        Seconds for all binary problems; None: no limit.
+    warns : bool
+        True: a fit that does not converge warns.
+
+    The run and its model.
+
+    keep_dual : bool
+        True: keep the dual variables. With a kernel they are always kept.
+    model_scale : float or None
+        Factor from the hypothesis to the model; None: the factor of least objective.
+    shuffle : {"epochs", "once", "never", "draws"}
+        When samples are permuted: see `margins.data.permutations.Orders`.
+    held_out : float
+        Share of the samples, first in the first order, that are never accessed.
+    averaging : callable or None
+        ``averaging(weights)`` makes what averages the iterates of the whole run.
+    new_weights : callable or None
+        ``new_weights(data)`` makes what is trained instead of a `WeightVector`.
+    needs_same_samples : bool
+        True: a warm start needs the samples of the last fit.
+    report : callable or None
+        Called with a line of progress after every full epoch.
+    """
+
+    name: object = "the fit"
+    C: float = math.inf
+    loss: str | type[Loss] = "squared_hinge"
+    sqrho: float = 0.0
+    has_free_intercept: bool = False
+    allows_zero_rows: bool = False
+    offset_ratio: float = 0.0
+    max_dual: float = math.inf
+    checks_lengths: bool = True
+    theta: float = 0.0
+    units: Mapping[str, float] = {}
+    eps: float | None = None
+    needs_clean_pass: bool = False
+    max_iter: int = 1000
+    max_time: float | None = None
+    warns: bool = True
+    keep_dual: bool = False
+    model_scale: float | None = None
+    shuffle: str = "epochs"
+    held_out: float = 0.0
+    averaging: Callable[[Any], Any] | None = None
+    new_weights: Callable[[Any], Any] | None = None
+    needs_same_samples: bool = False
+    report: Callable[[str], object] | None = None
+
+    @property
+    def is_hard_margin(self) -> bool:
+        """True if there are no slack terms."""
+        return math.isinf(self.C)
+
+    def for_stream(self) -> Specification:
+        """Return the specification of chunks, whose samples are accessed once: no dual variables."""
+        return self._replace(keep_dual=False, offset_ratio=0.0, max_dual=math.inf, checks_lengths=False)
+
+    def penalties(self, weight: Any) -> Any:
+        """Return C of every sample: a float, or an array if they differ.
+
+        Parameters
+        ----------
+        weight : float or ndarray of float64, shape (m,)
+            Positive.
+
+        Raises
+        ------
+        ValueError
+            If C times a weight is too small or too large for double arithmetic.
+        """
+        if isinstance(weight, float):
+            C = smallest = largest = float(self.C) * weight
+        else:
+            with np.errstate(over="ignore"):
+                C = float(self.C) * weight
+            smallest, largest = C.min(), C.max()
+        if not (self.is_hard_margin or (smallest >= SMALLEST_C and largest <= LARGEST_C)):
+            raise ValueError(
+                f"C of {self.name}, times the weight of a sample, must be in "
+                f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. "
+                f"Got {largest if smallest >= SMALLEST_C else smallest}."
+            )
+        return C
+
+    def loss_of(self, penalties: Any) -> Loss:
+        """Return the loss with these penalties."""
+        return HardMargin() if self.is_hard_margin else loss_of(self.loss, penalties)

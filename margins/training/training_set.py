@@ -1,0 +1,230 @@
+"""The training set: samples and what is computed of them once, for all fits and all classes.
+
+    samples -> TrainingSet -> problem(code, specification) -> Run
+
+It is the only maker of the binary problems of fits in memory. Nothing in it changes after it was made.
+"""
+
+import copy
+import threading
+
+import numpy as np
+
+from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
+from margins.kernels import LINEAR, Precomputed
+from margins.solvers.base import Problem
+from margins.training.one_vs_rest import positive_codes
+
+
+class TrainingSet:
+    """Samples of positive weight, their classes, and the rows that solvers read.
+
+    Parameters
+    ----------
+    samples : margins.data.samples.Samples
+    kernel : margins.kernels.Kernel
+    make_rows : callable
+        ``make_rows()`` makes the rows that a solver reads: of X, of its Gram matrix, or of a kernel.
+    is_in_parts : bool
+        True: X is in partitions, of which one at a time is in memory.
+
+    Attributes
+    ----------
+    samples, kernel, is_in_parts
+        As given.
+    sqnorms : ndarray of float64, shape (m,)
+        K(x_k, x_k).
+    features : margins._sparse.Rows or None
+        X, if the rows are those of its Gram matrix.
+    """
+
+    def __init__(self, samples, kernel, make_rows, is_in_parts=False):
+        self.samples, self.kernel, self.is_in_parts = samples, kernel, is_in_parts
+        rows = make_rows()
+        is_shared = kernel == LINEAR and not is_in_parts
+        self._rows = SharedRows(rows) if is_shared else RowsOfThread(rows, make_rows)
+        self.sqnorms = rows.sqnorms()
+        is_gram = kernel == LINEAR and rows.is_kernel
+        self.features = rows_of(samples.X) if is_gram else None
+        self._augmented = {}
+
+    @property
+    def classes(self):
+        """The labels: ndarray, shape (n_classes,)."""
+        return self.samples.classes
+
+    @property
+    def rows(self):
+        """The rows of this thread: Rows."""
+        return self._rows.get()
+
+    @property
+    def is_kernel(self):
+        """True if the rows are rows of a kernel other than the linear one."""
+        return self.kernel != LINEAR
+
+    @property
+    def positive_codes(self):
+        """The positive class of each binary problem; two classes make one problem: list of int."""
+        return positive_codes(len(self.classes))
+
+    @property
+    def has_left_out(self):
+        """True if samples of weight 0 are among the rows of a kernel: samples that are not in a fold."""
+        return self.is_kernel and bool(np.min(self.samples.weight) == 0)
+
+    def penalties(self, specification):
+        """C of every sample, 0 for a sample of weight 0: float or ndarray of float64, shape (m,)."""
+        weight = self.samples.weight
+        if not self.has_left_out:
+            return specification.penalties(weight)
+        kept = np.flatnonzero(weight)
+        penalties = np.zeros(len(weight))
+        penalties[kept] = specification.penalties(weight[kept])
+        return penalties
+
+    def problem(self, code, specification, loss=None):
+        """The binary problem of one class against the others.
+
+        Parameters
+        ----------
+        code : int or None
+            The positive class; None: all samples are positive.
+        specification : margins.training.specification.Specification
+        loss : margins.losses.Loss, optional
+            None: the loss of the specification, with the weights of the samples.
+
+        Returns
+        -------
+        margins.solvers.base.Problem
+
+        Raises
+        ------
+        ValueError
+            If a penalty or the length of a sample is not allowed.
+        """
+        if loss is None:
+            loss = specification.loss_of(self.penalties(specification))
+        codes = self.samples.codes
+        data = make_binary_data(
+            self.rows,
+            self.augmented_sqnorms(specification),
+            np.ones(len(codes), dtype=bool) if code is None else codes == code,
+            specification.sqrho,
+            loss.diag,
+            specification.max_dual,
+            specification.has_free_intercept,
+        )
+        if specification.offset_ratio > 0:
+            data = data.with_limits(offset=specification.offset_ratio * self.sqnorms)
+        return Problem(data, loss)
+
+    def augmented_sqnorms(self, specification):
+        """K(x_k, x_k) + rho^2, checked for what the problem allows: ndarray of float64, shape (m,)."""
+        allows_zero_rows = specification.has_free_intercept or specification.allows_zero_rows
+        is_checked = specification.is_hard_margin and specification.checks_lengths
+        key = specification.sqrho, is_checked, allows_zero_rows
+        if key not in self._augmented:
+            self._augmented[key] = augmented_sqnorms(self.sqnorms, *key)
+        return self._augmented[key]
+
+    def support(self, numbers):
+        """Some of the samples as support vectors.
+
+        Parameters
+        ----------
+        numbers : ndarray of int, shape (n_support,)
+
+        Returns
+        -------
+        support_vectors : ndarray or CSR matrix, shape (n_support, d)
+            Empty if the kernel is precomputed, whose rows no prediction reads.
+        support : ndarray of int, shape (n_support,)
+            Their indices among all samples, samples of weight 0 included.
+        """
+        X = self.samples.X
+        vectors = X[:0, :0] if isinstance(self.kernel, Precomputed) else X[numbers]
+        return vectors, self.samples.kept[numbers]
+
+    def part(self, indices, weight, classes=None, codes=None):
+        """The training set of some of the samples, which shares the rows.
+
+        Parameters
+        ----------
+        indices : ndarray of int64, shape (n,)
+            Samples of the part; one that is repeated counts as often.
+        weight : ndarray of float64, shape (n,), or 1.0
+            Their weights, all positive.
+        classes : ndarray, optional
+            The classes of the part; None: all.
+        codes : ndarray of int, shape (n,), optional
+            Their indices in `classes`; None: those that they have.
+
+        Returns
+        -------
+        TrainingSet
+            With a kernel, one of all samples: those that are not in the part have weight 0.
+        """
+        whole = self.samples
+        codes = whole.codes[indices] if codes is None else codes
+        other, classes = copy.copy(self), self.classes if classes is None else classes
+        if self.is_kernel:
+            n_samples = len(whole.codes)
+            all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
+            all_codes[indices] = codes
+            np.add.at(all_weights, indices, weight)
+            other.samples = whole._replace(codes=all_codes, classes=classes, weight=all_weights)
+            return other
+        other.samples = whole._replace(X=None, codes=codes, classes=classes, weight=weight, kept=indices)
+        other._rows = SharedRows(self.rows.part(indices))
+        other.features = None if self.features is None else self.features.part(indices)
+        other.sqnorms, other._augmented = self.sqnorms[indices], {}
+        return other
+
+    def binary(self, code, classes):
+        """The training set of one class against the others, as two classes of these names."""
+        codes = (self.samples.codes == code).astype(np.intp)
+        return self.with_samples(self.samples._replace(codes=codes, classes=classes))
+
+    def with_samples(self, samples):
+        """The same rows, of samples with other labels or indices: TrainingSet."""
+        other = copy.copy(self)
+        other.samples = samples
+        return other
+
+
+class SharedRows:
+    """Rows that all threads read."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def get(self):
+        """The rows: Rows."""
+        return self._rows
+
+
+class RowsOfThread:
+    """Rows with a cache, one for each thread.
+
+    joblib's number of threads is not used: in a daemonic process, for one, it is not always right.
+
+    Parameters
+    ----------
+    first : Rows
+        For the thread that needs them first.
+    make : callable
+        ``make()`` makes others.
+    """
+
+    def __init__(self, first, make):
+        self._unused, self._make, self._threads = [first], make, threading.local()
+
+    def get(self):
+        """The rows of this thread: Rows."""
+        if not hasattr(self._threads, "rows"):
+            try:
+                self._threads.rows = self._unused.pop()
+            except IndexError:
+                self._threads.rows = self._make()
+        return self._threads.rows
