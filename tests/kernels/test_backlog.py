@@ -148,5 +148,9 @@ def test_interrupt_while_updates_are_applied():
             return products
 
     X, y = noisy_problem()
-    with pytest.raises(KeyboardInterrupt):
-        fit("perceptron", {}, X, y, FEW_ROWS, kernel=Interrupted())
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `nohup` ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit("perceptron", {}, X, y, FEW_ROWS, kernel=Interrupted())
+    finally:
+        signal.signal(signal.SIGINT, before)
