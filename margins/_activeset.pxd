@@ -15,5 +15,4 @@ cdef class ActiveSets(SampleLoop):
     # Of the pass that is running: the level that it builds, 0 for the full pass; its loop.
     cdef Py_ssize_t level
     cdef epoch_t epoch_of_all, epoch_of_members
-    cdef bint announces      # in a pass: the rows know which samples are read next
     cdef int process_active_sets(self, Py_ssize_t level, Py_ssize_t n) except -1

@@ -131,19 +131,10 @@ cdef class ActiveSets(SampleLoop):
         a.check_fit(data)
         self.epoch_of_all = _epoch_of(data, a, full_pass_rules)
         self.begin(data, a, full_pass_rules, averaging)
-        # Active sets read each product many times.
-        self.announces = self.n_levels == 0 and not full_pass_rules.decays and (
-            averaging is None or averaging.lets_updates_wait
-        )
-        if self.announces:
-            data.rows.begin_pass(&a.v[0])
         try:
             self.level = 0
             self.run(order, order.shape[0], &tally)
         finally:
-            if self.announces:
-                data.rows.end_pass()
-                self.announces = False
             self.end()
             data.rows.check()
         self.n_rejected, self.n_unmoved = tally.n_rejected, tally.n_unmoved
@@ -194,18 +185,12 @@ cdef class ActiveSets(SampleLoop):
                 self.process_active_sets(level + 1, tally.n_kept)
         return 0
 
-    cdef Py_ssize_t chunk_size(self) noexcept nogil:
-        cdef Py_ssize_t size = self.data.rows.block_size() if self.announces else 0
-        return size if size > 0 else SampleLoop.chunk_size(self)
-
     cdef int process(
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
         """Process order[begin:end], keeping the members of `level`; none behind the last one."""
         cdef const Membership* keep = NULL
         cdef int32_t[::1] kept = None
-        if self.announces:
-            self.data.rows.begin_block(&order[begin], end - begin)
         if self.level < self.n_levels:
             keep, kept = &self.memberships[self.level], self.members[self.level]
         cdef epoch_t epoch = self.epoch_of_all if self.level == 0 else self.epoch_of_members

@@ -62,12 +62,6 @@ cdef class Rows:
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil
     cdef int check(self) except -1
-    cdef void begin_pass(self, const double* weights) noexcept nogil
-    cdef void begin_block(self, const int32_t* order, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t block_size(self) noexcept nogil
-    cdef void note_copy(self, const double* v, double* copy) noexcept nogil
-    cdef void flush(self) noexcept nogil
-    cdef void end_pass(self) noexcept nogil
 
 
 cdef inline Py_ssize_t dense_start(Rows rows, Py_ssize_t k) noexcept nogil:

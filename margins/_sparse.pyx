@@ -239,27 +239,6 @@ cdef class Rows:
         """Raise the error of a row since the last check, if there was one: none can be raised there."""
         return 0
 
-    # A pass that announces which products it will read next lets updates wait: see `margins.kernels._backlog`.
-
-    cdef void begin_pass(self, const double* weights) noexcept nogil:
-        """Until `end_pass`, updates may wait of samples other than those of the current block."""
-
-    cdef void begin_block(self, const int32_t* order, Py_ssize_t n) noexcept nogil:
-        """The products of these samples may now be read, and no others."""
-
-    cdef Py_ssize_t block_size(self) noexcept nogil:
-        """How many samples the next block should have; 0: any number."""
-        return 0
-
-    cdef void note_copy(self, const double* v, double* copy) noexcept nogil:
-        """`copy` has been copied from v, and will be read after the pass."""
-
-    cdef void flush(self) noexcept nogil:
-        """No update waits any longer."""
-
-    cdef void end_pass(self) noexcept nogil:
-        """From now on all products may be read."""
-
     # Python access, for tests; the loops call the C functions.
     def py_dot(self, Py_ssize_t k, const double[::1] v):
         _check_length(self, v)

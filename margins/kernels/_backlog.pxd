@@ -20,10 +20,6 @@ cdef class Backlog:
     cdef double[::1] coefficients
     cdef double** targets             # the arrays v
     cdef int32_t[::1] n_applied       # by sample: how many updates it has had, or IN_BLOCK
-    # A copy of an array, which needs the first updates as well where the original had not had them.
-    cdef const double* original
-    cdef double* copy
-    cdef Py_ssize_t n_of_copy
     # The samples that are read now, which have had all updates.
     cdef int32_t[::1] block
     cdef Py_ssize_t n_block
@@ -38,7 +34,6 @@ cdef class Backlog:
     cdef bint knows(self, Py_ssize_t k) noexcept nogil
     cdef bint compute_batch(self, const int32_t* batch, Py_ssize_t n) noexcept nogil
     cdef bint add(self, Py_ssize_t k, double c, double* v) noexcept nogil
-    cdef void note_copy(self, const double* original, double* copy) noexcept nogil
     cdef bint flush(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef bint _catch_up(self, const int32_t* samples, Py_ssize_t n) noexcept nogil

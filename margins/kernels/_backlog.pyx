@@ -123,10 +123,6 @@ cdef class Backlog:
             v[self.block[i]] += c * self.batch_values[i * self.n_batch + column]
         return True
 
-    cdef void note_copy(self, const double* original, double* copy) noexcept nogil:
-        """`copy` has just become a copy of `original`: updates that the latter still waits for are added to both."""
-        self.original, self.copy, self.n_of_copy = original, copy, self.n_updates
-
     cdef bint flush(self) noexcept nogil:
         """Apply all updates to all samples."""
         cdef Py_ssize_t j
@@ -135,14 +131,14 @@ cdef class Backlog:
         for j in range(self.n_applied.shape[0]):
             if self.n_applied[j] != IN_BLOCK:
                 self.n_applied[j] = 0
-        self.n_updates = self.n_points = self.n_of_copy = 0
+        self.n_updates = self.n_points = 0
         return True
 
     cdef void clear(self) noexcept nogil:
         """Forget everything, as after an error."""
         self.end_block()
         self.n_applied[:] = 0
-        self.n_updates = self.n_points = self.n_of_copy = 0
+        self.n_updates = self.n_points = 0
 
     cdef bint _catch_up(self, const int32_t* samples, Py_ssize_t n) noexcept nogil:
         """Apply all updates to these samples, or to all n; those of the block have had them."""
@@ -168,17 +164,13 @@ cdef class Backlog:
     cdef bint _apply(self, Py_ssize_t point, Py_ssize_t first, Py_ssize_t last, Py_ssize_t n) noexcept nogil:
         """Apply the updates [first, last) to the samples of the tile; the columns are the points from `point` on."""
         cdef Py_ssize_t i, j, update
-        cdef double added
         cdef const double* values = &self.tile_values[0]
         if not self._compute(&self.tile[0], n, &self.tile_values[0]):
             return False
         for i in range(n):
             j = self.tile[i]
             for update in range(max(first, <Py_ssize_t> self.n_applied[j]), last):
-                added = self.coefficients[update] * values[self.point_of[update] - point]
-                self.targets[update][j] += added
-                if update < self.n_of_copy and self.targets[update] == self.original:
-                    self.copy[j] += added
+                self.targets[update][j] += self.coefficients[update] * values[self.point_of[update] - point]
             self.n_applied[j] = <int32_t> last
             values += self.columns.n_columns
         return True

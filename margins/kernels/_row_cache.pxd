@@ -35,6 +35,10 @@ cdef class ProductRows(RowCache):
     cdef const int32_t* order         # the samples of the current block
     cdef Py_ssize_t n_order
     cdef bint has_failed              # in this pass: some updates cannot be applied any more
+    cdef void begin_pass(self, const double* weights) noexcept nogil
+    cdef void begin_block(self, const int32_t* order, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t block_size(self) noexcept nogil
+    cdef void end_pass(self) noexcept nogil
     cdef bint _compress(self) noexcept with gil
     cdef bint _prepare(self) noexcept nogil
     cdef bint _begin_waiting(self) noexcept nogil

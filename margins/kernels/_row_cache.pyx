@@ -9,8 +9,8 @@ product of it. So v, which over the rows of X holds weights, here holds
 and an update adds row k of the kernel matrix to it. An inspection reads one number; an update costs m
 operations and, if row k is not cached, m kernel values. The cache evicts the least recently used row.
 When a row must be computed, rows that will probably be needed next are computed in the same batch:
-together they read the points once. Passes that read each product once let updates wait: see
-`margins.kernels._backlog`.
+together they read the points once. If a pass announces which products it reads next, updates may wait: see
+`margins.kernels._backlog` and `margins.solvers._waiting_passes`.
 
 Source: Aizerman, Braverman & Rozonoer (1964); Khardon & Wachman (2007), the dual perceptron;
 Panagiotakopoulos & Tsampouka (2010), section 3, the kernel version.
@@ -167,6 +167,7 @@ cdef class ProductRows(RowCache):
         return False
 
     cdef void begin_pass(self, const double* weights) noexcept nogil:
+        """Until `end_pass`, products with samples outside the current block are not read: updates may wait."""
         # Where all rows fit, each of them is computed once. Otherwise updates wait as soon as the rows of a run do
         # not fit; where few do, from the beginning of its first pass, whose updates are of new samples.
         cdef bint few_fit = self.slots.row_of.shape[0] < MIN_SHARE * self.n_rows
@@ -176,11 +177,13 @@ cdef class ProductRows(RowCache):
         self.weights = weights
 
     cdef void begin_block(self, const int32_t* order, Py_ssize_t n) noexcept nogil:
+        """The products with these samples are read next, and no others."""
         self.order, self.n_order = order, n
         if self.waits and self.error is None and not self._begin_waiting():
             self._take_error()
 
     cdef Py_ssize_t block_size(self) noexcept nogil:
+        """How many samples the next block should have; 0: any number."""
         return MAX_BLOCK if self.waits else 0
 
     cdef bint is_missing(self, Py_ssize_t k) noexcept nogil:
@@ -208,19 +211,12 @@ cdef class ProductRows(RowCache):
                 return False
         return self.backlog.add(k, c, v)
 
-    cdef void note_copy(self, const double* v, double* copy) noexcept nogil:
-        if self.waits:
-            self.backlog.note_copy(v, copy)
-
-    cdef void flush(self) noexcept nogil:
-        if self.waits and self.error is None and not self.backlog.flush():
-            self._take_error()
-
     cdef void end_pass(self) noexcept nogil:
+        """Apply the updates that wait, unless the pass has failed: all products may be read again."""
         if self.waits:
             self.backlog.end_block()
-            if not self.has_failed:
-                self.flush()
+            if self.error is None and not self.has_failed and not self.backlog.flush():
+                self._take_error()
             self.backlog.clear()
         self.may_wait = self.waits = False
         self.n_batch = 1

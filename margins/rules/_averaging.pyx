@@ -29,14 +29,6 @@ cdef class Averaging:
     ) noexcept nogil:
         """The hypothesis `a`, still unchanged, is about to be updated by `step`."""
 
-    @property
-    def lets_updates_wait(self):
-        """True if `before_update` reads no product with another sample, so that they need not be up to date.
-
-        It may copy all of them if it calls `Rows.note_copy`.
-        """
-        return False
-
     def reserve(self, Py_ssize_t n_updates):
         """Allocate memory for the mistakes of `n_updates` updates: a pass cannot allocate."""
 

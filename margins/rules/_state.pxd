@@ -7,7 +7,7 @@ from margins._limits cimport MAX_COUNT
 # The number of the binary interface of `margins._update` and of what it re-exports: compiled modules
 # contain it. It is raised whenever a struct or a base class of rules changes.
 cdef enum:
-    ABI = 4
+    ABI = 5
 
 
 cdef inline int require_abi() except -1:

@@ -55,13 +55,9 @@ cdef inline void describe_sample(
     out.dual = a.state.scale * a.beta[k] if a.beta is not None else 0
 
 
-cdef inline bint is_scale_in_range(WeightVector a) noexcept nogil:
-    return MIN_SCALE <= a.state.scale <= MAX_SCALE
-
-
 cdef inline void keep_scale_in_range(WeightVector a) noexcept nogil:
     """Make scale 1 before it leaves the range of a double; valid for a shrink to 0, too: v becomes 0."""
-    if not is_scale_in_range(a):
+    if not MIN_SCALE <= a.state.scale <= MAX_SCALE:
         normalise(a)
 
 
@@ -72,9 +68,7 @@ cdef inline void apply_step(
     cdef double c
     advance(&a.state, step, step.add, sample.product, sample.sqnorm)
     a.state.scale *= step.shrink
-    if not is_scale_in_range(a):
-        data.rows.flush()
-        normalise(a)
+    keep_scale_in_range(a)
     c = step.add / a.state.scale
     if a.beta is not None:
         a.beta[sample.k] += c

@@ -51,10 +51,6 @@ cdef class LongestSurvivor(Averaging):
         self.kept = start.copy()
         self.longest = 0
 
-    @property
-    def lets_updates_wait(self):
-        return True
-
     def __reduce__(self):
         return type(self), (self.kept,), (self.longest, self.n_right, self.n_accesses)
 
@@ -78,7 +74,6 @@ cdef class LongestSurvivor(Averaging):
     ) noexcept nogil:
         if self._prefers(data, a):
             _copy(a, self.kept)
-            data.rows.note_copy(&a.v[0], &self.kept.v[0])
 
     def hypothesis(self, WeightVector a not None, BinaryData data not None):
         cdef double longest = self.longest
@@ -119,10 +114,6 @@ cdef class Pocket(LongestSurvivor):
         LongestSurvivor.__init__(self, start)
         self.theta = theta
         self.most_right = -1
-
-    @property
-    def lets_updates_wait(self):
-        return False  # it counts over all samples
 
     def __reduce__(self):
         state = (self.longest, self.n_right, self.n_accesses, self.most_right)
@@ -192,10 +183,6 @@ cdef class Average(Averaging):
         self.by_accesses = weighting == "accesses"
         self.lag = start.copy()
         self.lag.clear()
-
-    @property
-    def lets_updates_wait(self):
-        return True
 
     def __reduce__(self):
         return type(self), (self.lag, self.weighting), (self.lag, self.total, self.n_right, self.n_accesses)
@@ -349,10 +336,6 @@ cdef class MistakeHistory(Averaging):
     def __init__(self):
         self._samples = np.empty(0, dtype=np.int32)
         self._votes = np.empty(0, dtype=np.int64)
-
-    @property
-    def lets_updates_wait(self):
-        return True
 
     def reserve(self, Py_ssize_t n_updates):
         cdef Py_ssize_t needed = self.n_mistakes + n_updates

@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple
 from margins._activeset import ActiveSets, Level
 from margins._update import Averaging, BinaryData, Rules, WeightVector
 from margins.losses import Loss
+from margins.solvers._waiting_passes import WaitingPasses
 
 
 class Problem(NamedTuple):
@@ -205,7 +206,8 @@ class RulesSolver(Solver):
     def process(self, run, order):
         """Access the samples of `order`, ndarray of int32, then the active sets: EpochReport."""
         if self._sets is None:
-            self._sets = ActiveSets(self.levels, len(run.data))
+            passes = WaitingPasses if run.data.rows.is_kernel else ActiveSets
+            self._sets = passes(self.levels, len(run.data))
         sets = self._sets
         before = sets.n_accesses
         n_changed = sets.full_epoch(

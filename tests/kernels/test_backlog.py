@@ -11,12 +11,25 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
-from margins._activeset import ActiveSets
+from margins._activeset import Level
 from margins._update import WeightVector
 from margins.data.binary_data import augmented_sqnorms, make_binary_data
 from margins.kernels import Kernel, Polynomial
 from margins.linalg.time_limits import TimeLimitReached, time_limit
-from margins.rules import Additive, MarginError, NoShrink, Rules
+from margins.rules import (
+    Additive,
+    Average,
+    Averaging,
+    ConstantShrink,
+    LongestSurvivor,
+    MarginError,
+    MistakeHistory,
+    NoShrink,
+    PassiveAggressive,
+    Python,
+    Rules,
+)
+from margins.solvers._waiting_passes import WaitingPasses
 
 MAX_COLUMNS = 32  # points whose values are computed together
 N = 1300  # more samples than a block, and more mistakes than the list of updates holds
@@ -61,6 +74,22 @@ def fit(name, params, X, y, cache_size, **more):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return classifier.fit(X, y)
+
+
+def few_cached_rows():
+    """A noisy problem over the rows of a kernel matrix, two of them cached: BinaryData."""
+    X, y = noisy_problem()
+    rows = Polynomial(degree=2).resolve(X).rows(X, FEW_ROWS)
+    return make_binary_data(rows, augmented_sqnorms(rows.sqnorms(), 1.0, False), y > 0, 1.0, 0.0, np.inf)
+
+
+def n_rows_computed(rules, averaging=None, levels=()):
+    """How many rows one epoch computes: 0 if all its updates wait."""
+    data, weights, order = few_cached_rows(), WeightVector(N, N), np.arange(N, dtype=np.int32)
+    averaging = averaging and averaging(weights)
+    n_changed = WaitingPasses(levels, N).full_epoch(data, weights, rules, order, None, averaging)
+    assert n_changed > 0
+    return data.rows.n_computed
 
 
 def model_of(classifier):
@@ -124,19 +153,52 @@ def test_error_of_a_kernel_function_is_raised_and_it_is_not_called_again():
 
 
 def test_time_limit_leaves_products_that_belong_to_the_dual_variables():
-    X, y = noisy_problem()
-    rows = Polynomial(degree=2).resolve(X).rows(X, FEW_ROWS)
-    data = make_binary_data(rows, augmented_sqnorms(rows.sqnorms(), 1.0, False), y > 0, 1.0, 0.0, np.inf)
+    data = few_cached_rows()
     weights = WeightVector(N, N)
     rules = Rules(MarginError(), Additive(), NoShrink())
-    loop = ActiveSets((), N)
+    loop = WaitingPasses((), N)
     order = np.arange(N, dtype=np.int32)
     with pytest.raises(TimeLimitReached), time_limit(time.perf_counter()):
         loop.full_epoch(data, weights, rules, order)
-    assert 0 < loop.n_accesses < N and rows.n_computed == 0  # the rest has had the updates, but no row
+    assert 0 < loop.n_accesses < N
+    assert data.rows.n_computed == 0  # the other samples have had the updates, without a row
     np.testing.assert_allclose(
         weights.products(data), weights.over(data).products(data), rtol=1e-9, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("averaging", [None, Average, lambda start: MistakeHistory()])
+@pytest.mark.parametrize("update", [Additive(), PassiveAggressive()])
+def test_updates_wait_if_only_products_are_read(update, averaging):
+    assert n_rows_computed(Rules(MarginError(), update, NoShrink()), averaging) == 0
+
+
+class MyUpdate(Additive):
+    """May do anything in a compiled subclass."""
+
+
+class MyHistory(MistakeHistory):
+    """Likewise."""
+
+
+@pytest.mark.parametrize(
+    ("update", "shrink", "averaging"),
+    [
+        (Additive(), ConstantShrink(0.1), None),
+        (Python(lambda sample_sqnorm: 1 / sample_sqnorm, "update"), NoShrink(), None),
+        (MyUpdate(), NoShrink(), None),
+        (Additive(), NoShrink(), LongestSurvivor),
+        (Additive(), NoShrink(), lambda start: Averaging()),
+        (Additive(), NoShrink(), lambda start: MyHistory()),
+    ],
+)
+def test_no_update_waits_if_weights_may_be_read_or_rescaled(update, shrink, averaging):
+    assert n_rows_computed(Rules(MarginError(), update, shrink), averaging) > 0
+
+
+def test_no_update_waits_if_active_sets_read_the_products_again():
+    rules = Rules(MarginError(), Additive(), NoShrink())
+    assert n_rows_computed(rules, levels=[Level(2, 2.0)]) > 0
 
 
 def test_interrupt_while_updates_are_applied():
