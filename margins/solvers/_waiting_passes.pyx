@@ -1,9 +1,9 @@
 """Passes over the rows of a kernel matrix in which updates wait until products are read.
 
-`margins.kernels._backlog` says what that gains, and `ProductRows` decides whether it does. While updates wait,
-only the products with the samples of the current block are up to date. So a pass lets them wait only if it reads
-and writes the weight vector in no other way. That is known of the rules and averagings below, not of their
-subclasses: an update that shrinks may rescale the vector, and an averaging may copy it.
+`margins.kernels._backlog` says how updates wait, and `ProductRows` decides when that saves time. While they wait,
+only the products with the samples of the current block are up to date. So nothing else may read or rescale the
+weight vector during the pass. The rules and averagings below do not; an update that shrinks the vector rescales
+it, and other averagings copy it. Subclasses may do anything, so only these very classes count.
 """
 
 from libc.stdint cimport int32_t
