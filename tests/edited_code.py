@@ -7,7 +7,7 @@ import types
 from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 
-from margins.model_selection.digests import digest
+from margins.model_selection.keys import digest
 
 MODULE = "users_code"
 
@@ -21,9 +21,12 @@ SCORERS = {
         def scorer(estimator, X, y, value=VALUE):
             return value
     """,
-    "keyword default": """
-        def scorer(estimator, X, y, *, value=VALUE):
-            return value
+    "class within a function": """
+        LIMIT = VALUE
+        def scorer(estimator, X, y):
+            class Limits:
+                value = LIMIT
+            return Limits.value
     """,
     "lambda": "scorer = lambda estimator, X, y: VALUE",
     "lambda within a function": """
@@ -43,22 +46,11 @@ SCORERS = {
             return scorer
         scorer = made(VALUE)
     """,
-    "closure of a function": """
-        def made(function):
-            return lambda estimator, X, y: function()
-        scorer = made(lambda: VALUE)
-    """,
     "partial": """
         import functools
         def scored(estimator, X, y, value):
             return value
         scorer = functools.partial(scored, value=VALUE)
-    """,
-    "partial of a function": """
-        import functools
-        def scored(estimator, X, y, value):
-            return VALUE * value
-        scorer = functools.partial(scored, value=1.0)
     """,
     "state of a callable object": """
         class Scorer:
@@ -68,26 +60,12 @@ SCORERS = {
                 return self.value
         scorer = Scorer(VALUE)
     """,
-    "method of a callable object": """
-        class Scorer:
-            def __call__(self, estimator, X, y):
-                return VALUE
-        scorer = Scorer()
-    """,
     "bound method": """
         class Scores:
             value = VALUE
             def of(self, estimator, X, y):
                 return self.value
         scorer = Scores().of
-    """,
-    "class method": """
-        class Scores:
-            values = [VALUE]
-            @classmethod
-            def of(cls, estimator, X, y):
-                return cls.values[0]
-        scorer = Scores.of
     """,
     "method of a built-in object": """
         TABLE = {"value": VALUE}
@@ -99,11 +77,6 @@ SCORERS = {
         FACTOR = VALUE
         def scorer(estimator, X, y):
             return FACTOR
-    """,
-    "dict": """
-        TABLE = {"weights": {"a": [VALUE]}}
-        def scorer(estimator, X, y):
-            return TABLE["weights"]["a"][0]
     """,
     "array": """
         import numpy as np
@@ -130,14 +103,6 @@ SCORERS = {
         def scorer(estimator, X, y):
             return Config.factor
     """,
-    "base of a class": """
-        class Base:
-            factors = {"a": VALUE}
-        class Config(Base):
-            pass
-        def scorer(estimator, X, y):
-            return Config.factors["a"]
-    """,
     "data class": """
         import dataclasses
         @dataclasses.dataclass
@@ -152,19 +117,6 @@ SCORERS = {
             FACTOR = VALUE
         def scorer(estimator, X, y):
             return Config.FACTOR.value
-    """,
-    "named tuple": """
-        from typing import NamedTuple
-        class Config(NamedTuple):
-            factor: float = VALUE
-        def scorer(estimator, X, y):
-            return Config().factor
-    """,
-    "instance": """
-        from types import SimpleNamespace
-        config = SimpleNamespace(factor=VALUE)
-        def scorer(estimator, X, y):
-            return config.factor
     """,
     "function that is called": """
         def innermost():
@@ -188,17 +140,6 @@ SCORERS = {
         helper.value = VALUE
         def scorer(estimator, X, y):
             return helper()
-    """,
-    "decorated function": """
-        import functools
-        def twice(function):
-            @functools.wraps(function)
-            def inner(*args):
-                return function(*args)
-            return inner
-        @twice
-        def scorer(estimator, X, y):
-            return VALUE
     """,
     "memoised function": """
         import functools
@@ -247,70 +188,49 @@ SCORERS = {
             return VALUE
         scorer = make_scorer(metric)
     """,
-    "parameter of a metric": """
-        from sklearn.metrics import make_scorer
-        def metric(y_true, y_predicted, value):
-            return value[0]
-        scorer = make_scorer(metric, value=[VALUE])
-    """,
     "series": """
         import pandas as pd
         TABLE = pd.Series([1.0, 2.0], index=["ab"[int(VALUE) - 1], "ab"[2 - int(VALUE)]])
         def scorer(estimator, X, y):
             return TABLE["a"]
     """,
-    "flow of exceptions": """
-        def scorer(estimator, X, y):
-            try:
-                [][0]
-            except IndexError:
-                return VALUE
-    """,
 }
 # Bodies of an estimator's class; what they use is defined before the class.
 ESTIMATORS = {
-    "attribute": "TABLE = VALUE\n    def value(self): return self.TABLE",
-    "array": "TABLE = np.array([VALUE])\n    def value(self): return self.TABLE[0]",
-    "dict": "TABLE = {1: [VALUE]}\n    def value(self): return self.TABLE[1][0]",
+    "attribute": "TABLE = {1: [np.array([VALUE])]}\n    def value(self): return self.TABLE[1][0][0]",
     "set": "TABLE = {'a', VALUE}\n    def value(self): return 1.0 + (2.0 in self.TABLE)",
-    "lambda": "TABLE = staticmethod(lambda: VALUE)\n    def value(self): return self.TABLE()",
     "object": "TABLE = Held(VALUE)\n    def value(self): return self.TABLE.held",
-    "class": "TABLE = Outer\n    def value(self): return self.TABLE.held",
     "inner class": "class Inner:\n        held = VALUE\n    def value(self): return self.Inner.held",
     "property": "@property\n    def found(self): return VALUE\n    def value(self): return self.found",
     "cached property": "@functools.cached_property\n    def found(self): return VALUE\n"
     "    def value(self): return self.found",
-    "method": "def value(self): return VALUE",
-    "default of a method": "def value(self, value=[VALUE]): return value[0]",
     "global of a method": "def value(self): return TABLE['a']",
     "base": "def value(self): return super().held_value()",
 }
 BEFORE = {
     "object": "class Held:\n    def __init__(self, held):\n        self.held = held",
-    "class": "class Outer:\n    held = VALUE",
     "global of a method": "TABLE = {'a': VALUE}",
     "base": "class Parent:\n    TABLE = {1: VALUE}\n    def held_value(self): return self.TABLE[1]",
 }
 ESTIMATOR = """
 import functools
 import numpy as np
-from sklearn.linear_model import RidgeClassifier
 from margins.algorithms.pam import PerceptronWithMargin
 {before}
-class Own({base}):
+class Own({bases}):
     '''Own. **Source**: this test.'''
     {body}
 estimator = Own()
 def scorer(estimator, X, y):
     return estimator.value()
 """
-BASES = {"of scikit-learn": "RidgeClassifier", "of this library": "PerceptronWithMargin"}
 SOURCES = {name: textwrap.dedent(text) for name, text in SCORERS.items()} | {
-    f"{name} of an estimator {of}": ESTIMATOR.format(
-        before=BEFORE.get(name, ""), base=f"Parent, {base}" if name == "base" else base, body=body
+    f"{name} of an estimator": ESTIMATOR.format(
+        before=BEFORE.get(name, ""),
+        bases="Parent, PerceptronWithMargin" if name == "base" else "PerceptronWithMargin",
+        body=body,
     )
     for name, body in ESTIMATORS.items()
-    for of, base in BASES.items()
 }
 
 

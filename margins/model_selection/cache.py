@@ -13,7 +13,7 @@ ABANDONED = 3600  # seconds after which a temporary file is taken for one withou
 
 
 class Cache:
-    """A folder with one file for every finished task, each named by the digest of its task.
+    """A folder with one file for every finished task, each named by the key of its task.
 
     A file gets its name only when it is complete (`os.replace`), and its first line is the checksum of
     the rest: what a crash, a full disk or a power cut leaves is detected, and computed again. So no

@@ -9,8 +9,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from margins.data.structure import checked_csr
 from margins.data.validation import check_labels
-from margins.model_selection.digests import digest
 from margins.model_selection.folds import part_of, rows_of
+from margins.model_selection.keys import digest
 from margins.parameters import BOOLEAN, Interval, check, optional
 
 SEEDS = Interval(0, 2**32 - 1, integer=True)
@@ -30,7 +30,7 @@ class Data:
     Attributes
     ----------
     digest : str
-        Of all of them.
+        A hash of all of them.
 
     Raises
     ------

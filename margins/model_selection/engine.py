@@ -1,30 +1,20 @@
 """A study, step by step: all splits and settings are determined first, then run round by round."""
 
 import platform
-from types import FunctionType
+import sys
 from typing import Any
 
 import joblib
 import numpy as np
 import scipy
 import sklearn
-from sklearn import get_config
 from sklearn.base import clone
 
 import margins
 from margins.estimators.names import display_name
 from margins.model_selection import lockstep, study_paths
-from margins.model_selection.builds import (
-    ChangedCode,
-    build_of,
-    check_unchanged,
-    is_users,
-    version_of,
-)
 from margins.model_selection.cache import Cache
 from margins.model_selection.checks import Data, check_estimator, seed_of
-from margins.model_selection.code import Undigestible
-from margins.model_selection.digests import digest
 from margins.model_selection.folds import Splits, folds_of, listed, splitter_of
 from margins.model_selection.grids import (
     check_settings,
@@ -32,6 +22,7 @@ from margins.model_selection.grids import (
     seeded_settings,
     stages_of,
 )
+from margins.model_selection.keys import code_of, digest
 from margins.model_selection.records import decoded, encoded
 from margins.model_selection.rounds import rounds_of
 from margins.model_selection.running import Bar, run_all
@@ -39,7 +30,7 @@ from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
 from margins.model_selection.tasks import Shared, Task, chunks
 
-FORMAT = 2  # of the cached content; part of every key
+FORMAT = 3  # of the cached content and of keys; part of every key
 
 
 class Engine:
@@ -95,34 +86,28 @@ class Engine:
             self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
         )
         if self.cache:
+            metrics = self.scoring.metrics
+            settings = clone(self.stages, safe=False)
             study = self._key(
                 FORMAT,
                 data.digest,
                 self.estimator,
-                self.scoring.metrics,
+                metrics,
                 self.versions(),
-                build_of("margins"),
-                get_config(),
+                self._named(code_of, self.estimator, metrics, settings),
             )
             self._keys = [digest(study, train, test) for train, test in self.splits]
-            self._key(clone(self.stages, safe=False))  # raises before any work
-            self._check_unchanged()
 
     def _key(self, *values):
-        """The digest of values that decide a result: str."""
-        try:
-            return digest(*values)
-        except Undigestible as error:
-            raise TypeError(
-                f"cache of {self.caller} must be None if the study uses a value that no digest "
-                f"identifies. {error}"
-            ) from error
+        """The hash of values that decide a result: str."""
+        return self._named(digest, *values)
 
-    def _check_unchanged(self):
+    def _named(self, function, *values):
+        """Call a function of `keys`; its errors name the parameter `cache`."""
         try:
-            check_unchanged()
-        except ChangedCode as error:
-            raise ChangedCode(f"cache of {self.caller} must be None: {error}.") from error
+            return function(*values)
+        except (TypeError, RuntimeError) as error:
+            raise type(error)(f"cache of {self.caller} must be None: {error}.") from error
 
     def _seed(self, random_state, estimator, cvs):
         """The seed of all random numbers of the study: int."""
@@ -178,7 +163,7 @@ class Engine:
         kind = type(self.estimator)
         package = kind.__module__.partition(".")[0]
         return {
-            package: version_of(package) or _digest_of_methods(kind),
+            package: str(getattr(sys.modules.get(package), "__version__", "")),  # empty if it has none
             "python": platform.python_version(),
             "numpy": np.__version__,
             "scipy": scipy.__version__,
@@ -316,16 +301,6 @@ class Engine:
         if not self.outer:
             return f"{what}, fold {split},"
         return f"{what}, outer fold {search}, inner fold {split},"
-
-
-def _digest_of_methods(cls):
-    """A name for a class of a package without a version, by the bytecode of its methods: str."""
-    users = [each for each in cls.__mro__ if is_users(each.__module__)]
-    functions = [
-        {name: each for name, each in vars(base).items() if isinstance(each, FunctionType)}
-        for base in users
-    ]
-    return digest([{name: each.__code__ for name, each in own.items()} for own in functions])
 
 
 def _folds_of_table(table):

@@ -31,14 +31,15 @@ n_jobs : int, optional
 cache : path-like, optional
     A folder where every finished task is stored. An interrupted study that is run again repeats no
     finished task, and its result is the same (seconds of finished tasks included). Several processes
-    may share the folder. A task is identified by all that decides its result: data, rows, settings,
-    estimator, metrics, seed, and the code. Of this library and of other packages that are used, the
-    code is the contents of their files and the versions of what they require; of Python, NumPy, SciPy,
-    scikit-learn and joblib, the version. Of your own functions and classes it is their bytecode with
-    the values of all variables, functions, classes and modules that they use; a value that cannot be
-    identified, such as a lock, is refused. Files, environment variables and the clock are not
-    recorded: pass what code reads there as a parameter. Results that cannot be written (a full disk)
-    are not kept, and a RuntimeWarning states why.
+    may share the folder. A task is found again if everything that decides its result is the same:
+    data, rows, settings, estimator, metrics and seed; scikit-learn's configuration; the versions of
+    Python and of all installed packages; the files of this library and of all local modules that are
+    loaded. Your functions and classes count with their code and all variables that they read, also
+    those of `__main__` and of a notebook. If in doubt, a task is computed again. A value that pickle
+    cannot identify, such as a lock, raises a TypeError. The cache does not notice edits of
+    installed packages, of files that code reads, of environment variables, or of local modules while
+    worker processes run a study. If results cannot be written (a full disk), they are not kept, and a
+    RuntimeWarning states why.
 random_state : int, RandomState or None, default=None
     One seed: of folds that `cv` does not fix, of splitters and estimators whose `random_state` is
     None. None: another one each time; with a cache, the one that the same study drew there first.
@@ -52,7 +53,7 @@ Raises
 TypeError, ValueError
     If an argument is not allowed; before any work.
 RuntimeError
-    With a cache, if a file of a package was changed after this process began; before any work.
+    With a cache, if a file of this library was changed after this process started; before any work.
 FitFailed
     If a fit or a score raises an exception; the message names it. With a cache, all finished
     tasks are kept. Tasks of workers that were killed are run again, unless workers are lost three

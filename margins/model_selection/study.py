@@ -159,7 +159,7 @@ class Study:
         True if one pass over each training set trained the models of all settings; else the reason
         why not.
     data : str
-        Digest of X, y, weights and groups.
+        Hash of X, y, weights and groups.
     versions : dict of str
     path : bool or str
         True if the fits of each search, which differ in C alone, were made along C, each from where the

@@ -1,8 +1,6 @@
 """Unusual input of studies and of their displays."""
 
 import itertools
-import sys
-import types
 
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 
 import margins
 from margins.model_selection import Stages, Study, compare, double_cross_validation, parameter_search
-from margins.model_selection.digests import digest
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(size=(60, 4))
@@ -49,40 +46,6 @@ def test_later_stage_is_checked_on_top_of_the_earlier_one():
     assert study.best_params["tau"] == 0
     with pytest.raises(ValueError, match=r"param_grid of parameter_search must hold.*tau"):
         search(pam(), Stages({"tau": [1.0]}, {"theta_init": [0, 1]}))
-
-
-def source(threshold, sign):
-    return f"""
-from margins.algorithms.pam import PerceptronWithMargin
-
-LIMIT = {threshold}
-
-def helper(right):
-    return right > LIMIT
-
-def scorer(estimator, X, y):
-    return float(helper((estimator.predict(X) == y).mean()))
-
-class Own(PerceptronWithMargin):
-    '''Own. **Source**: this test.'''
-    SIGN = {sign}
-
-    @staticmethod
-    def turned(scores):
-        return {sign} * scores
-"""
-
-
-def test_digest_of_users_code_holds_what_the_code_uses():
-    names = {"scorer": set(), "Own": set()}
-    for threshold, sign in itertools.product((0.5, 0.6), (1, -1)):
-        module = types.ModuleType("users_module")
-        sys.modules["users_module"] = module
-        exec(compile(source(threshold, sign), "users_module.py", "exec"), module.__dict__)
-        names["scorer"].add(digest(module.scorer))
-        names["Own"].add(digest(module.Own))
-    del sys.modules["users_module"]
-    assert {name: len(found) for name, found in names.items()} == {"scorer": 2, "Own": 2}
 
 
 def test_settings_of_scikit_learn_reach_every_thread():
