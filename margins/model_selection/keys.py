@@ -26,7 +26,7 @@ from sklearn import get_config
 
 STARTED = time.time()
 LIBRARY = Path(__file__).parents[1]
-BY_NAME = {"joblib", "margins", "numpy", "scipy", "sklearn"}  # even from a checkout
+BY_NAME = {"cloudpickle", "joblib", "margins", "numpy", "scipy", "sklearn"}  # even from a checkout
 COMPILED = tuple(EXTENSION_SUFFIXES)
 STANDARD = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
 HIDING = {"__import__", "eval", "exec", "globals"}  # functions that may read any variable
@@ -228,14 +228,14 @@ def _local_files(names: set[str]) -> list[tuple[str, str]]:
     """Return (name, hash) of the files of this library, of loaded local modules, and of modules that
     they or code with these names may import later. Definitions in `__main__` are pickled instead.
     """
-    modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
+    modules = [each for each in list(sys.modules.values()) if each is not sys.modules.get("__main__")]
     loaded = [getattr(module, "__file__", None) for module in modules]
     pending = {Path(file).absolute() for file in loaded if file and _is_local(file)}
     pending |= {LIBRARY / "__init__.py", *map(_importable, names)}
     hashes: dict[Path, str] = {}
     while pending:
         path = pending.pop()
-        if path in hashes or not path.name.endswith((".py", *COMPILED)) or not path.is_file():
+        if path in hashes or not path.name.endswith((".py", ".pyc", *COMPILED)) or not path.is_file():
             continue
         stat = path.stat()
         hashes[path], imported = _read(path, stat.st_mtime_ns, stat.st_size)
@@ -255,11 +255,8 @@ def _importable(name: str) -> Path:
     """Return the file of a local module that is not loaded, or an empty path."""
     top = name.partition(".")[0]
     spec = importlib.util.find_spec(top) if top and top not in sys.modules else None
-    return (
-        Path(spec.origin or "")
-        if spec and spec.has_location and _is_local(spec.origin or "")
-        else Path()
-    )
+    file = spec.origin if spec and spec.has_location else None
+    return Path(file) if file and _is_local(file) else Path()
 
 
 @functools.lru_cache(maxsize=10_000)

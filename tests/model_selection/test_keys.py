@@ -294,11 +294,41 @@ def test_code_without_a_key_is_rejected_only_with_a_cache(name, tmp_path, calls)
 def test_names_of_files_are_not_part_of_code():
     """Cells of notebooks are compiled under another name in every process."""
     found = set()
-    for name in ("/tmp/ipykernel_1/5.py", "/tmp/ipykernel_2/5.py"):
+    for name in ("/tmp/ipykernel_1/5.py", "/tmp/ipykernel_2/6.py"):
         module = types.ModuleType(MODULE)
         exec(compile("def scorer(*_): return [x for x in [1.0]][0]", name, "exec"), module.__dict__)
         found.add(digest(module.scorer))
     assert len(found) == 1
+
+
+def test_main_is_local_code_even_if_its_file_is_installed(monkeypatch):
+    """The file of a notebook's `__main__` is the launcher."""
+    main = sys.modules["__main__"]
+    monkeypatch.setattr(main, "__file__", "site-packages/launcher.py", raising=False)
+    one = module_from(REJECTED["name alone"]).ONE
+    type(one).__module__ = "__main__"
+    monkeypatch.setattr(main, "ONE", one, raising=False)
+    with pytest.raises(TypeError, match="is pickled by the name 'ONE' alone"):
+        digest(one)
+
+
+def test_lines_and_orders_of_registration_are_not_part_of_a_class():
+    found = set()
+    for line, kinds in enumerate([(int, str, list), (list, str, int)]):
+        Base = module_from("import abc\nclass Base(abc.ABC): pass").Base
+        Base.__firstlineno__ = line  # as Python 3.13 sets it
+        for kind in kinds:
+            Base.register(kind)
+        found.add(digest(Base))
+    assert len(found) == 1
+
+
+def test_modules_that_are_loaded_meanwhile_change_nothing(monkeypatch):
+    monkeypatch.delitem(sys.modules, "wsgiref.headers", raising=False)
+    scorer = module_from("import wsgiref\ndef scorer(*_): return wsgiref.headers").scorer
+    before = digest(scorer)
+    importlib.import_module("wsgiref.headers")
+    assert digest(scorer) == before
 
 
 def test_methods_named_as_functions_that_hide_names_are_allowed():
