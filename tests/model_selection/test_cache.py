@@ -1,5 +1,6 @@
 """Killed studies are resumed, damaged files are detected, and processes may share a folder."""
 
+import itertools
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
@@ -294,3 +296,32 @@ def test_digests_differ_for_different_objects():
     for value in ((x for x in []), loop):
         with pytest.raises(TypeError, match=r"a value must have a pickle that identifies it\. Got"):
             digest(value)
+
+
+def test_long_doubles_count_by_value():
+    values = [np.longdouble(1) / 3, np.longdouble(2) / 3]
+    assert digest(values[0]) == digest(values[0] * 1) != digest(values[1])
+    assert digest(np.array(values)) == digest(np.array(values) * 1) != digest(np.array(values[::-1]))
+
+
+def test_frames_differ_by_their_index_and_categories():
+    pandas = pytest.importorskip("pandas")
+    frames = [
+        pandas.DataFrame({"a": ["x", "y"]}, dtype=pandas.CategoricalDtype(categories), index=index)
+        for categories in (["x", "y"], ["y", "x"])
+        for index in ([0, 1], [1, 0])
+    ]
+    assert len({digest(frame) for frame in frames}) == 4
+    for one, other in itertools.pairwise(frames):
+        assert digest(one["a"]) != digest(other["a"])
+
+
+def test_frames_and_matrices_count_by_content():
+    pandas = pytest.importorskip("pandas")
+    whole = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    joined = whole[["a"]].assign(b=[3.0, 4.0])  # stored in other blocks
+    assert digest(whole) == digest(joined) != digest(whole.rename(columns={"a": "c"}))
+    matrix = sparse.csr_matrix(np.eye(3))
+    before = digest(matrix)
+    matrix.sum_duplicates()  # sets flags
+    assert digest(matrix) == before != digest(2 * matrix)
