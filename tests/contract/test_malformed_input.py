@@ -409,7 +409,7 @@ def test_kernels_get_arrays_that_they_can_read(change):
         if sparse.issparse(given):
             given.data, given.indices = CHANGES[change](given.data), CHANGES[change](given.indices)
         for y_given in (y, y.tolist()):
-            Z, _, _ = validation.validate_samples(classifier, given, y_given)
+            Z = validation.validate_samples(classifier, given, y_given, "fit").X
             parts = (Z.data, Z.indices, Z.indptr) if sparse.issparse(Z) else (Z,)
             assert all(array.flags.aligned and array.dtype.isnative for array in parts)
     assert_array_equal(rows_of(malformed.unaligned(X)).sqnorms(), rows_of(X).sqnorms())
