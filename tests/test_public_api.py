@@ -34,9 +34,10 @@ OF_OTHERS = {
         "parameter",
     ],
     "margins.solvers.base": ["Phase", "Solver"],
+    "margins.solvers.ending": ["Ending"],
     "margins.solvers.explanation": ["Explanation"],
-    "margins.solvers.screening": ["screened"],
     "margins.solvers.schedules": ["DEEP", "SHALLOW", "UNLEARNING", "UNLEARNING_BOUNDED"],
+    "margins.training.specification": ["Specification"],
 }
 
 
