@@ -7,7 +7,7 @@ between them, so their difference bounds the error, at any time of any fit.
 Bounds are computed in double arithmetic. Those of a fit that has ended are off by at most 1e-9 of
 themselves: where rounding could make a larger difference, as with a large C |x|^2, the primal value is
 computed from the coefficients as they are rounded, in twice the working precision
-(`margins.losses.rounding`). With a kernel they are those of the kernel matrix as it was computed.
+(`margins.solvers.certification`). With a kernel they are those of the kernel matrix as it was computed.
 
 Where the problem is that of a maximum margin gamma, the optimum is 1 / (2 gamma^2): a primal value is a
 margin achieved, 1 / sqrt(2 primal), and a dual value bounds the maximum margin from above by

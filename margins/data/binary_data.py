@@ -7,10 +7,10 @@ classes; a binary problem adds labels -1/+1, the constant feature of the interce
 import functools
 
 import numpy as np
+from scipy import sparse
 
 from margins._sparse import Rows, all_ones, stores_twice
 from margins.data._binary_data import LARGEST_SQNORM, SMALLEST_SQNORM, BinaryData
-from margins.linalg.sparse import is_sparse
 
 MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 
@@ -34,7 +34,7 @@ def rows_of(X):
     Rows
     """
     m, d = X.shape
-    if is_sparse(X):
+    if sparse.issparse(X):
         data, columns, starts = csr_arrays(X)
         # Any order of columns is allowed, but duplicates would falsify the squared norms.
         if not X.has_canonical_format and stores_twice(columns, starts, d):
@@ -194,8 +194,6 @@ def _same_for_all(value, m):
 
 def stack_rows(above, below):
     """Rows above rows, both CSR or both dense."""
-    if is_sparse(above) or is_sparse(below):
-        from scipy import sparse
-
+    if sparse.issparse(above) or sparse.issparse(below):
         return sparse.vstack([above, below], format="csr")
     return np.vstack([above, below])

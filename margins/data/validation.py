@@ -19,6 +19,7 @@ from margins.data.chunks import check_in_memory
 from margins.data.structure import checked
 
 DTYPES = (np.float64, np.float32)
+PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
 
 
 class ValidSamples(NamedTuple):
@@ -39,6 +40,11 @@ class ValidSamples(NamedTuple):
     codes: np.ndarray
     classes: np.ndarray
     feature_names: np.ndarray | None
+
+
+def is_plain(X):
+    """True if X is an array or CSR matrix in memory, and not of a subclass such as a memory map."""
+    return type(X) in PLAIN
 
 
 def validate_samples(estimator, X, y, name):
@@ -247,7 +253,8 @@ def check_labels(y, name):
 
 
 def _checked(X, name):
-    check_in_memory(X, name)
+    if not is_plain(X):
+        check_in_memory(X, name)
     return checked(X, name) if sparse.issparse(X) else X
 
 

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from margins.data.binary_data import rows_of
 from margins.data.chunks import Chunks
 from margins.data.samples import Samples, weighted_samples
 from margins.data.types import LazyMatrix, MatrixLike
-from margins.data.validation import validate_samples
+from margins.data.validation import is_plain, validate_samples
 from margins.estimators._typed import BaseEstimator
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, FitTask, with_callbacks
 from margins.estimators.exclusive import exclusive, restored_on_error
@@ -31,12 +32,13 @@ from margins.estimators.fitted import (
     run_attributes,
     sample_attributes,
 )
-from margins.estimators.messages import not_converged, rule_errors_named
+from margins.estimators.messages import name_rule_error, not_converged
 from margins.estimators.names import Caller
 from margins.estimators.notebook import fitted_block
 from margins.estimators.partitioned import is_streamed, read_samples, why_not_streamed
 from margins.estimators.predictions import PredictionsMixin
 from margins.estimators.progress import reporter_of
+from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
 from margins.parameters import (
@@ -53,6 +55,7 @@ from margins.parameters import (
 )
 from margins.partitions.run import StreamedRun
 from margins.partitions.streamed import StreamedMatrix
+from margins.rules.errors import RuleError
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
 from margins.training.fit import Fit, Training
@@ -193,29 +196,34 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             self.set_fitted(fit)
             if fit.task is not None:
                 fit.task.end()
-            if fit.specification.warns:
+            if fit.specification.warns and not self.converged_:
                 for text in not_converged(self, fit):
                     warnings.warn(text, ConvergenceWarning, stacklevel=2 + FRAMES)
         return self
 
     def _fit(self, X, y, sample_weight):
         """Train, and leave the estimator as it was: Fit."""
-        continuation = self._continuation()
+        continuation = self._continuation() if getattr(self, "warm_start", False) else None
         training_set = self.training_set(X, y, sample_weight)
         specification = self.specification(training_set.sqnorms, continuation is not None)
         if continuation is not None:
             continuation.check(Caller(self, "fit"), training_set, specification)
-        task = FitTask(self, X, y, sample_weight, training_set, specification, continuation)
+        task = None
+        if self._has_callbacks:
+            task = FitTask(self, X, y, sample_weight, training_set, specification, continuation)
         training = Training(
             training_set,
             specification,
             self.n_jobs,
             run_type=StreamedRun if training_set.is_in_parts else Run,
-            watch=task.watch,
+            watch=None if task is None else task.watch,
             continuation=continuation,
         )
-        with rule_errors_named(self, training_set.samples.kept):
+        try:
             runs = self._train(training)
+        except RuleError as error:
+            name_rule_error(error, self, training_set.samples.kept)
+            raise
         n_seen = 0 if continuation is None else continuation.n_seen
         return Fit(training_set, specification, runs, continuation, n_seen, task)
 
@@ -231,7 +239,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         -------
         margins.training.training_set.TrainingSet
         """
-        if is_streamed(self, X):
+        if not is_plain(X) and is_streamed(self, X):
             samples = read_samples(self, X, y, sample_weight)
         else:
             samples = self._weighted(validate_samples(self, X, y, Caller(self, "fit")), sample_weight)
@@ -239,7 +247,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
 
     def training_set_of(self, samples: Samples) -> TrainingSet:
         """Return samples that are validated and weighted, with the rows that solvers read."""
-        kernel, X = kernel_of(self, samples.X), samples.X
+        X, is_linear = samples.X, isinstance(self.kernel, str) and self.kernel == LINEAR.name
+        kernel = LINEAR if is_linear else kernel_of(self, X)
         if isinstance(X, StreamedMatrix):
             return TrainingSet(samples, kernel, X.rows, is_in_parts=True)
         return TrainingSet(samples, kernel, lambda: self._rows(X, kernel, samples.n_problems))
@@ -257,7 +266,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
 
     def _rows(self, X, kernel, n_problems):
         """The rows that a run accesses: of X, or of its kernel matrix."""
-        return kernel.rows(X, self.cache_size)
+        return rows_of(X) if kernel == LINEAR else kernel.rows(X, self.cache_size)
 
     def specification(self, sqnorms: NDArray[np.float64], continues: bool = False) -> Specification:
         """Return what a fit solves, when it ends, and what it keeps.
@@ -290,6 +299,11 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     def _continuation(self):
         """What a fit continues from; None: nothing. See `margins.estimators.continuation`."""
         return None
+
+    @property
+    def _has_callbacks(self):
+        """True if callbacks are set on this estimator, or on one that contains it."""
+        return bool(getattr(self, "_skl_callbacks", None)) or hasattr(self, "_parent_callback_ctx")
 
     def _train(self, training):
         """Train all binary problems: list of Run."""

@@ -116,7 +116,7 @@ class Watch:
 
 
 class FitTask:
-    """Calls the callbacks for one fit, if the estimator has any.
+    """Calls the callbacks for one fit of an estimator that has some.
 
     Parameters
     ----------
@@ -132,20 +132,16 @@ class FitTask:
     def __init__(self, estimator, X, y, sample_weight, training_set, specification, continuation):
         self._estimator, self._continuation = estimator, continuation
         self._training_set, self._specification = training_set, specification
-        self._context = None
-        if has_callbacks(estimator):
-            n_classes = len(training_set.classes)
-            self._context = estimator._init_callback_context(
-                max_subtasks=None if n_classes == 2 else n_classes, sequential_subtasks=n_classes == 2
-            )
-            metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self._data = {"X": X, "y": y, "metadata": metadata}
-            self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+        n_classes = len(training_set.classes)
+        self._context = estimator._init_callback_context(
+            max_subtasks=None if n_classes == 2 else n_classes, sequential_subtasks=n_classes == 2
+        )
+        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self._data = {"X": X, "y": y, "metadata": metadata}
+        self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def watch(self, index):
-        """The observer of binary problem `index`: Watch, or None without callbacks."""
-        if self._context is None:
-            return None
+        """The observer of binary problem `index`: Watch."""
         classes = self._training_set.classes.tolist()
         if len(classes) == 2:
             task = (0, classes[1], "")
@@ -175,10 +171,9 @@ class FitTask:
 
     def end(self):
         """Call the callbacks at the end of the fit."""
-        if self._context is not None:
-            self._context.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes={}, **self._data
-            )
+        self._context.call_on_fit_task_end(
+            estimator=self._estimator, reconstruction_attributes={}, **self._data
+        )
 
     def _fitted(self, run):
         return vars(self._model(run, self._training_set))

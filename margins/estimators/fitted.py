@@ -3,7 +3,7 @@
 import numpy as np
 
 from margins.solvers.base import solver_path
-from margins.training.model import LinearModel, model_of
+from margins.training.fit import LinearModel, model_of
 
 # Attributes that some fits set and others do not.
 FITTED = (
@@ -62,6 +62,7 @@ def model_attributes(fit):
     if not isinstance(model, LinearModel):
         attributes["dual_coef_"] = model.dual_coef
         attributes["support_"], attributes["support_vectors_"] = model.support, model.support_vectors
+        attributes["_n_samples"] = fit.training_set.samples.n_samples  # for a warm start
         return attributes
     attributes["coef_"] = model.coef
     if fit.specification.keep_dual:

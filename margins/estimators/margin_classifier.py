@@ -3,6 +3,7 @@
 import math
 from typing import Literal
 
+from margins.data.validation import is_plain
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.partitioned import fit_in_partitions, takes_partitions
 from margins.estimators.warm_start import DualWarmStartMixin
@@ -140,7 +141,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         return plan(problem, specification, self.solver, is_warm=is_warm, start=start)
 
     def _fit(self, X, y, sample_weight):
-        if takes_partitions(self, X):
+        if not is_plain(X) and takes_partitions(self, X):
             return fit_in_partitions(self, X, y, sample_weight)
         return super()._fit(X, y, sample_weight)
 

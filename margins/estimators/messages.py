@@ -6,7 +6,6 @@ import numpy as np
 
 from margins.estimators.names import display_name
 from margins.registry import name_of
-from margins.rules.errors import RuleError
 
 # Of C |x|^2: where features have values up to 1, and C is at most 1000, it is below this.
 MAX_USUAL_RATIO = 1e6
@@ -17,26 +16,18 @@ def short_name(estimator):
     return name_of(type(estimator)) or type(estimator).__name__
 
 
-class rule_errors_named:
-    """A context that adds to a RuleError of its body the algorithm and the index of the sample in X.
+def name_rule_error(error, estimator, kept):
+    """Add to the error of a rule the algorithm, and the index in X of the sample.
 
     Parameters
     ----------
+    error : margins.rules.RuleError
     estimator : estimator instance
     kept : ndarray of int
         Indices in X of the samples trained on.
     """
-
-    def __init__(self, estimator, kept):
-        self._estimator, self._kept = estimator, kept
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if kind is not None and issubclass(kind, RuleError):
-            error.algorithm = short_name(self._estimator)
-            error.sample = int(self._kept[error.sample])
+    error.algorithm = short_name(estimator)
+    error.sample = int(kept[error.sample])
 
 
 def not_converged(estimator, fit):

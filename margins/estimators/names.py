@@ -1,6 +1,6 @@
 """Names of estimators in messages."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from margins.registry import name_of, name_of_path
 
@@ -39,17 +39,18 @@ def display_name_of_path(path: str) -> str:
     return f"{name} ({kind})" if name else kind
 
 
-class Caller:
-    """A method of an estimator, which a message names: looked up only then, for small fits are faster.
+class Caller(NamedTuple):
+    """A method of an estimator, which a message names: looked up only if there is a message.
 
-    Parameters
+    Attributes
     ----------
     estimator : instance of a subclass of Declared
-    method : str, optional
+    method : str or None
+        None: the estimator itself.
     """
 
-    def __init__(self, estimator: Any, method: str | None = None) -> None:
-        self._estimator, self._method = estimator, method
+    estimator: Any
+    method: str | None = None
 
     def __str__(self) -> str:
-        return str(self._estimator._display_name(self._method))
+        return str(self.estimator._display_name(self.method))

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from margins._update import Averaging, Rules, WeightVector
 from margins.certificate import Certificate
 from margins.data._binary_data import SMALLEST_SQNORM
+from margins.data.binary_data import rows_of
 from margins.data.types import MatrixLike
 from margins.data.validation import validate_chunk
 from margins.estimators._typed import available_if
@@ -22,7 +23,7 @@ from margins.estimators.continuation import StreamContinuation, digest_of
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import sample_attributes
-from margins.estimators.messages import rule_errors_named
+from margins.estimators.messages import name_rule_error
 from margins.estimators.names import Caller
 from margins.estimators.stream import Stream, segments_of
 from margins.kernels import LINEAR
@@ -151,7 +152,7 @@ class OnlineMixin(Declared):
         samples = self._weighted(valid, sample_weight, all_classes=False)
         if len(samples.kept) == 0:
             raise ValueError("X of partial_fit must have a sample of positive weight. Got none.")
-        training_set = TrainingSet(samples, LINEAR, lambda: LINEAR.rows(samples.X, self.cache_size))
+        training_set = TrainingSet(samples, LINEAR, lambda: rows_of(samples.X))
         # No chunk decides the units.
         specification = self.specification(np.ones(1), continues=not is_first).for_stream()
         problems = [training_set.problem(code, specification) for code in training_set.positive_codes]
@@ -169,8 +170,11 @@ class OnlineMixin(Declared):
         in_stream = samples._replace(kept=samples.kept + n_seen)
         with self._model_restored_on_error(streams):
             for stream, problem in zip(streams, problems, strict=True):
-                with rule_errors_named(self, samples.kept):
+                try:
                     self._process_chunk(stream, problem.data, segments, in_stream)
+                except RuleError as error:
+                    name_rule_error(error, self, samples.kept)
+                    raise
             training_set = training_set.with_samples(in_stream)
             fit = Fit(training_set, specification, streams, n_seen=n_seen)
             state = {
@@ -216,8 +220,6 @@ class OnlineMixin(Declared):
     # What a fit leaves, and what a warm start continues from.
 
     def _continuation(self):
-        if not self.warm_start:
-            return None
         streams = getattr(self, "_streams", None)
         self._check_warm_start(streams)
         if streams is None:

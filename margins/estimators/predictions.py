@@ -15,7 +15,7 @@ from margins.estimators.declared import Declared
 from margins.kernels import LINEAR
 from margins.partitions.samples import n_rows_of, named, read_labels
 from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
-from margins.training.model import KernelModel, LinearModel
+from margins.training.fit import KernelModel, LinearModel
 from margins.training.one_vs_rest import labels_of_scores, positive_codes
 
 

@@ -32,9 +32,6 @@ class DualWarmStartMixin(Declared):
         """The dual variables of the last fit, of all samples: ndarray of float64."""
         if self.kernel_ == LINEAR:
             return self.dual_coef_
-        dual = np.zeros((len(self.dual_coef_), self._n_samples))
+        dual = np.zeros((len(self.dual_coef_), self._n_samples))  # of all samples
         dual[:, self.support_] = np.abs(self.dual_coef_)
         return dual
-
-    def _attributes_of(self, fit):
-        return {**super()._attributes_of(fit), "_n_samples": fit.training_set.samples.n_samples}

@@ -13,8 +13,7 @@ from margins.estimators.names import Caller
 from margins.kernels._columns import inner_products
 from margins.model_selection.scoring import Decided
 from margins.training.along_c import AlongC, moments_of, shares_moments
-from margins.training.fit import Fit
-from margins.training.model import intercept_of, scale_of
+from margins.training.fit import Fit, intercept_of, scale_of
 from margins.training.one_vs_rest import one_vs_rest, seeds_of
 
 

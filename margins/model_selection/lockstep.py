@@ -24,7 +24,7 @@ from margins.estimators.noise_tolerance import VOTING, AveragingClassifier
 from margins.model_selection._lockstep import Lockstep
 from margins.model_selection.shared_votes import votes_of_all
 from margins.model_selection.training_sets import StudyData
-from margins.training.model import model_of
+from margins.training.fit import model_of
 from margins.training.one_vs_rest import seeds_of
 
 # The weight matrix should stay in the second-level cache (bytes), but a traversal of a row should serve

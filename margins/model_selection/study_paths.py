@@ -18,7 +18,7 @@ from margins.estimators.messages import run_not_converged
 from margins.estimators.names import display_name
 from margins.model_selection.lockstep import Trained
 from margins.training.along_c import paths_of
-from margins.training.model import model_of
+from margins.training.fit import model_of
 
 # Types of values that are compared by value; others must be one object.
 PLAIN = (bool, int, float, str)

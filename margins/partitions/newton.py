@@ -24,12 +24,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from margins.certificate import Certificate
 from margins.losses._smoothed import next_length
-from margins.losses.rounding import NEGLIGIBLE, unit_of
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero
-from margins.solvers.base import PhaseRecord, PrimalPoint
-from margins.solvers.ending import Ending
+from margins.solvers.base import Ending, PhaseRecord, PrimalPoint
+from margins.solvers.certification import NEGLIGIBLE, unit_of
 from margins.solvers.history import Epoch
 from margins.tuning import TUNING
 
@@ -67,7 +66,7 @@ class NewtonRun:
         How it ended; None: it has not.
     """
 
-    # As `margins.training.model` reads a run of samples in memory.
+    # As `margins.training.fit` reads a run of samples in memory.
     primal_scale, theta = 1.0, 0.0
 
     def __init__(

@@ -203,11 +203,11 @@ class _Planner:
     def _cold_choice(self):
         """The same, for a run that starts at zero."""
         problem, costs = self.problem, self.costs
-        if DecompositionSolver.why_not(problem) is None:
+        if problem.is_kernel and DecompositionSolver.why_not(problem) is None:
             return "decomposition", "a row of the kernel matrix serves hundreds of updates"
         if not problem.loss.is_finite:
             return "unlearning", "a hard margin has neither a finite objective nor slacks"
-        if ConjugateSolver.why_not(problem) is not None:
+        if problem.loss.is_smooth and problem.loss.has_upper_bounds:  # no conjugate passes
             if NewtonSolver.why_not(problem) is None:
                 return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
             return "dcd", "dual coordinate descent serves any loss over any kernel"

@@ -1,8 +1,26 @@
-"""What the model and the dual variables of a run prove, as they are."""
+"""What the model and the dual variables of a run prove: as they are, and as they are returned.
+
+The slack 1 - p of a sample on the margin is a difference of nearly equal numbers. If C |x|^2 is large, or
+rows are long relative to the margin, rounding of p by a unit in the last place changes the objective.
+Then it is computed from the rounded coefficients, with products in twice the working precision.
+"""
 
 import math
+from typing import NamedTuple
 
+import numpy as np
+
+from margins.losses._accurate import kernel_scores, scores
 from margins.losses.base import NOTHING
+
+# Relative change of the primal value that rounding may make without being looked into, if it changes the
+# loss of every sample in the same direction. The documentation of certificates says 1e-9.
+NEGLIGIBLE = 1e-10
+# Of sums that were just computed from the dual variables, whose roundings are independent: the same, for
+# one sample.
+NEGLIGIBLE_OF_ONE = 5e-10
+
+UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=None):
@@ -64,3 +82,205 @@ def _bounded_by_intercept(bounds, weights, data):
         return bounds._replace(dual=0.0)
     largest = 1 + math.sqrt(float(data.ordinary_sqnorms.max()) * 2 * bounds.primal)
     return bounds._replace(dual=bounds.dual - bounds.dual_scale * abs(label_sum) * largest)
+
+
+class ReturnedPoint(NamedTuple):
+    """The objective of rounded coefficients.
+
+    Attributes
+    ----------
+    primal : float
+    scale : float
+        The multiple of the weight vector whose rounded coefficients attain it.
+    margin : float or None
+        Directional margin; None: 1 / sqrt(2 primal).
+    """
+
+    primal: float
+    scale: float
+    margin: float | None
+
+
+def returned_point(
+    loss, data, hypothesis, *, scale, theta, products, primal, n_accesses, negligible=NEGLIGIBLE
+):
+    """The objective of the coefficients as they are returned, where rounding may have changed it.
+
+    Parameters
+    ----------
+    loss : margins.losses.Loss
+    data : BinaryData
+    hypothesis : object
+        With `weights` and `label_sum`; over the rows of a kernel, with `dual`.
+    scale : float
+        From the hypothesis to the coefficients.
+    theta : float
+        Threshold of the hypothesis.
+    products : ndarray of float64, shape (m,)
+        Of the hypothesis, theta subtracted.
+    primal : float
+        The primal value in ordinary precision.
+    n_accesses : int
+        Since the weight vector was last summed: each may have rounded its products with a kernel.
+    negligible : float
+        Relative change of the primal value that is not looked into.
+
+    Returns
+    -------
+    ReturnedPoint or None
+        None: rounding is negligible, or nothing is stated. Of `scale` and of a multiple that exceeds it
+        by the rounding of the products, so that slacks which should vanish do, the better one.
+    """
+    if _is_negligible(loss, data, primal):
+        return None
+    model = _Model(data, hypothesis, theta)
+    error = model.relative_error(loss, scale, products, primal, n_accesses, negligible)
+    if error == 0:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        scales = [scale] if not error < 0.1 else [scale, scale * (1 + 2 * error)]
+        points = [_point(loss, model, factor) for factor in scales]
+        best = min(points, key=lambda point: point.primal)
+        if best.scale not in scales:  # other roundings than those just tried
+            best = _point(loss, model, best.scale)._replace(scale=best.scale)
+    return best
+
+
+def proven_bounds(bounds, data, weights, n_accesses):
+    """Bounds whose dual value holds whatever has been rounded off.
+
+    Over the rows of a kernel the squared norm |a|^2 is a sum over the products of all pairs of dual
+    variables. Where large ones of contrary labels cancel, as of duplicates, its rounding may exceed it.
+
+    Parameters
+    ----------
+    bounds : margins.losses.base.Bounds
+    data : BinaryData
+    weights : WeightVector
+        With the dual variables.
+    n_accesses : int
+        Since the weight vector was last summed.
+
+    Returns
+    -------
+    margins.losses.base.Bounds
+        As given, or with a smaller dual value.
+    """
+    if not data.rows.is_kernel or not bounds.dual > 0:
+        return bounds
+    dual = weights.dual
+    size = float(bounds.dual_scale) * float(dual @ np.sqrt(data.ordinary_sqnorms))
+    error = 0.5 * unit_of(np.count_nonzero(dual) + n_accesses) * size * size
+    if not error > NEGLIGIBLE * bounds.dual:
+        return bounds
+    return bounds._replace(dual=max(bounds.dual - error, 0.0))
+
+
+def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, primals, n_accesses):
+    """The bounds of coefficients whose length is not that of the least objective.
+
+    Parameters
+    ----------
+    loss, data, hypothesis, theta, products, n_accesses
+        As of `returned_point`.
+    weights : WeightVector
+        With the dual variables.
+    scale : float
+        From the hypothesis to the coefficients.
+    primals : list of (float, float)
+        Multiples of the hypothesis, and their primal values in ordinary precision.
+
+    Returns
+    -------
+    margins.losses.base.Bounds or None
+        None: rounding is negligible.
+    """
+    model = _Model(data, hypothesis, theta)
+    if not any(
+        model.relative_error(loss, multiple, products, primal, n_accesses) > 0
+        for multiple, primal in primals
+    ):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        high, low, sqnorm = model.scores(scale)
+        bounds = loss.bounds(data.signs * (high + low), sqnorm, weights)
+        return bounds.with_primal(0.5 * sqnorm + loss.value_of_slacks(_slacks(data, high, low)))
+
+
+def _is_negligible(loss, data, primal):
+    """True if rounding cannot matter, by what is known without a look at the weight vector."""
+    if data.rows.is_kernel or not 0 < primal < math.inf:
+        return False
+    # Twice the primal value is at least |w|^2, so |w| + |bias| / rho is at most twice its root.
+    size = 2 * math.sqrt(primal)
+    largest = unit_of(data.rows.n_features) * size * math.sqrt(data.max_sqnorm)
+    return not loss.max_sensitivity(len(data), largest, primal) > NEGLIGIBLE
+
+
+def unit_of(n_terms):
+    """The rounding of a sum of products, relative to the lengths of the two vectors."""
+    return (math.sqrt(n_terms) + 8) * UNIT
+
+
+class _Model:
+    """The coefficients and the intercept of a hypothesis, not yet scaled."""
+
+    def __init__(self, data, hypothesis, theta):
+        self.data = data
+        is_kernel = data.rows.is_kernel
+        self.coefficients = data.signs * hypothesis.dual if is_kernel else hypothesis.weights
+        self.bias = data.sqrho * hypothesis.label_sum - theta
+
+    def relative_error(self, loss, scale, products, primal, n_accesses, negligible=NEGLIGIBLE):
+        """How much of functional margin 1 may be rounding, if that matters to the objective; else 0.
+
+        Parameters as of `returned_point`.
+        """
+        if not 0 < primal < math.inf or not 0 < scale < math.inf:
+            return 0.0
+        sqnorms = self.data.ordinary_sqnorms
+        relative = scale * _rounding(self.data, self.coefficients, self.bias, n_accesses)
+        largest = relative * math.sqrt(float(sqnorms.max()))
+        if not loss.max_sensitivity(len(self.data), largest, primal) > negligible:
+            return 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            errors = relative * np.sqrt(sqnorms)
+            matters = loss.sensitivity(scale * products, errors, primal) > negligible
+        return largest if matters else 0.0
+
+    def scores(self, scale):
+        """Scores in twice the working precision, and |w|^2 with the bias, of rounded coefficients."""
+        data, coefficients, bias = self.data, scale * self.coefficients, scale * self.bias
+        if data.rows.is_kernel:
+            high, low, sqnorm = kernel_scores(data.rows, coefficients, bias)
+        else:
+            high, low = scores(data.rows, coefficients, bias)
+            sqnorm = float(coefficients @ coefficients)
+        return high, low, sqnorm + bias * bias / data.sqrho if data.sqrho > 0 else sqnorm
+
+
+def _rounding(data, coefficients, bias, n_accesses):
+    """By how much the product with a sample of length 1 may have been rounded, as rounding is random."""
+    if data.rows.is_kernel:
+        size = float(np.abs(coefficients) @ np.sqrt(data.ordinary_sqnorms))
+        n_terms = np.count_nonzero(coefficients) + n_accesses
+    else:
+        size = math.sqrt(float(coefficients @ coefficients))
+        n_terms = data.rows.n_features
+    if data.sqrho > 0:
+        size += abs(bias) / math.sqrt(data.sqrho)
+    elif data.has_free_intercept:
+        size += abs(bias) / math.sqrt(float(np.mean(data.ordinary_sqnorms)) or 1.0)
+    return unit_of(n_terms) * size
+
+
+def _point(loss, model, scale):
+    """The objective of rounded coefficients, in twice the working precision."""
+    high, low, sqnorm = model.scores(scale)
+    primal, margin, multiple = loss.objective(_slacks(model.data, high, low), sqnorm)
+    return ReturnedPoint(primal, scale * multiple, margin)
+
+
+def _slacks(data, high, low):
+    """1 - w.y_k, from scores in twice the working precision: 1 - high is exact where it cancels."""
+    return (1 - data.signs * high) - data.signs * low

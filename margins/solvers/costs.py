@@ -5,7 +5,8 @@ Costs are in passes over the stored elements of X, so that none depends on a mac
 
 import math
 
-from margins.linalg.sparse import is_sparse
+from scipy import sparse
+
 from margins.tuning import TUNING
 
 # The size of data is that of CSR with float64 and int32, whatever their storage: orders, and so results,
@@ -131,7 +132,10 @@ class Costs:
     def multiplies_densely(self):
         """True if rows of X are made dense to compute kernel values: matrix products then cost less."""
         X = self.problem.data.rows.blocks.X
-        return is_sparse(X) and X.shape[0] * X.shape[1] <= self.tuning.decomposition.dense_ratio * X.nnz
+        return (
+            sparse.issparse(X)
+            and X.shape[0] * X.shape[1] <= self.tuning.decomposition.dense_ratio * X.nnz
+        )
 
     def predicted_passes(self, solver, eps):
         """Passes that a solver is expected to need: float.
@@ -204,6 +208,6 @@ def gram_pays(X, tuning=TUNING):
     tuning : margins.tuning.Tuning, optional
     """
     m, d = X.shape
-    n_stored = X.nnz if is_sparse(X) else m * d
+    n_stored = X.nnz if sparse.issparse(X) else m * d
     gram = tuning.gram
     return gram.min_ratio * m * m <= n_stored and gram.min_density * m * d <= n_stored

@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterable
 
 from margins.linalg.time_limits import TimeLimitReached, time_limit
-from margins.solvers.base import EpochReport, Phase, PhaseRecord
-from margins.solvers.ending import Ending
+from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
 from margins.solvers.rounding import Rounding

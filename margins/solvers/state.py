@@ -12,17 +12,16 @@ from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.losses._scaling import largest_factor
-from margins.losses.rounding import (
+from margins.solvers.base import Ending, EpochReport, PhaseRecord, Problem, Solver, solver_path
+from margins.solvers.certification import (
     NEGLIGIBLE,
     NEGLIGIBLE_OF_ONE,
+    bounds_of,
     proven_bounds,
     returned_bounds,
     returned_point,
 )
-from margins.solvers.base import EpochReport, PhaseRecord, Problem, Solver, solver_path
-from margins.solvers.certification import bounds_of
 from margins.solvers.costs import rows_per_chunk
-from margins.solvers.ending import Ending
 from margins.solvers.history import Epoch
 from margins.solvers.rounding import Rounding
 from margins.training.specification import Specification

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.losses import HardMargin, Loss, loss_of
+from margins.losses import LOSSES, HardMargin, Loss
 
 # Between these, adding 1 / (2 C) to a squared norm within double range keeps precision.
 SMALLEST_C = 1e-100
@@ -145,4 +145,6 @@ class Specification(NamedTuple):
 
     def loss_of(self, penalties: Any) -> Loss:
         """Return the loss with these penalties."""
-        return HardMargin() if self.is_hard_margin else loss_of(self.loss, penalties)
+        if self.is_hard_margin:
+            return HardMargin()
+        return (LOSSES[self.loss] if isinstance(self.loss, str) else self.loss)(penalties)

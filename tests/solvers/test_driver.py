@@ -17,6 +17,7 @@ from margins.kernels.gram import gram_rows
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.rules import Additive, Average, FixedThreshold, Mistake, NoShrink, Rules
 from margins.solvers.base import (
+    Ending,
     EpochReport,
     EpochSolver,
     Phase,
@@ -28,7 +29,6 @@ from margins.solvers.base import (
 )
 from margins.solvers.driver import Run
 from margins.solvers.dual_cd import dual_coordinate_descent
-from margins.solvers.ending import Ending
 from margins.training.specification import Specification
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -11,7 +11,7 @@ import margins
 from margins.data.binary_data import rows_of
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.losses._accurate import kernel_scores, scores
-from margins.losses.rounding import NEGLIGIBLE
+from margins.solvers.certification import NEGLIGIBLE
 
 LOSSES = (SquaredHinge(3.0), Hinge(np.full(12, 3.0)), HardMargin())
 
@@ -118,7 +118,7 @@ def test_objective_of_the_hard_margin_is_that_of_the_best_multiple():
 
 @pytest.mark.parametrize("name", ["auto", "pdm"])
 def test_ordinary_fits_state_what_they_always_stated(monkeypatch, name):
-    monkeypatch.setattr("margins.losses.rounding._point", None)  # what would round differently
+    monkeypatch.setattr("margins.solvers.certification._point", None)  # what would round differently
     X, y = integers(m=40, d=5)
     assert margins.get(name)(C=1.0, eps=0.1, random_state=0).fit(X, y).converged_
     assert 0 < NEGLIGIBLE < 1e-9
