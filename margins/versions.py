@@ -15,12 +15,11 @@ NOT_INSTALLED = "not installed"
 
 def versions() -> dict[str, str]:
     """Versions of this package, of Python, of the system and of the packages used: dict of str."""
-    import margins
-    from margins import _update
+    from margins._update import abi
 
     found = {
-        "margins": margins.__version__,
-        "binary interface": str(_update.abi),
+        "margins": sys.modules["margins"].__version__,
+        "binary interface": str(abi),
         "Python": sys.version.replace("\n", " "),
         "system": platform.platform(),
         "processor": platform.machine(),

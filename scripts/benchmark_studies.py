@@ -79,7 +79,7 @@ def ours(X, y, arguments):
             pam, grid, X, y, **folds, n_jobs=arguments.n_jobs, random_state=0, progress=False
         )
         seconds.append(time.perf_counter() - begin)
-    return float(np.median(seconds)), study.mean(), study.lockstep
+    return float(np.median(seconds)), study.mean(), study.lockstep_reason
 
 
 def theirs(X, y, arguments, place):
@@ -110,7 +110,7 @@ def main(argv=None):
     places = ("inner", "outer") if arguments.n_jobs_at == "both" else (arguments.n_jobs_at,)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        seconds, accuracy, lockstep = ours(X, y, arguments)
+        seconds, accuracy, reason = ours(X, y, arguments)
         rows = [{"name": "margins", "seconds": seconds, "accuracy": accuracy}]
         for place in places:
             seconds, accuracy = theirs(X, y, arguments, place)
@@ -129,9 +129,9 @@ def main(argv=None):
         for row in rows
     ]
     print(reporting.table(TITLES, lines))
-    print(f"\nlockstep: {'yes' if lockstep is True else lockstep}")
+    print(f"\nlockstep: {reason or 'yes'}")
     print(f"ratio: {ratio:.1f} (scikit-learn's seconds in units of ours)")
-    report = {"data": name, "rows": rows, "ratio": ratio, "lockstep": lockstep}
+    report = {"data": name, "rows": rows, "ratio": ratio, "lockstep": reason is None}
     if arguments.json:
         options = {key: value for key, value in vars(arguments).items() if key != "json"}
         report |= {"environment": reporting.environment(), "arguments": options}

@@ -34,12 +34,12 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
     def phases(self, run):
         accuracy = self.eps
         while not run.finished:
-            yield Phase(self._rules(accuracy), DEEP)
+            yield Phase(_rules(accuracy), DEEP)
             accuracy /= 2  # rounding has kept eps from being proven
 
     def online_rules(self, sqradius):
-        return self._rules(self.eps)
+        return _rules(self.eps)
 
-    @staticmethod
-    def _rules(accuracy):
-        return Rules(FixedThreshold(1 - accuracy), RelaxedMargin(), NoShrink())
+
+def _rules(accuracy):
+    return Rules(FixedThreshold(1 - accuracy), RelaxedMargin(), NoShrink())

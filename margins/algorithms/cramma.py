@@ -61,11 +61,11 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     )
 
     # Decay exponent of the learning rate.
-    _falling_rate = 0.0
+    falling_rate = 0.0
 
     def phases(self, run):
-        beta, eta, exponent = self._start(run.sqradius)
-        yield self._phase(beta, exponent, eta)
+        beta, eta, exponent = self._first_values(run.sqradius)
+        yield self._phase_of(beta, exponent, eta)
         while not run.finished:
             run.certify()
             bound = min(run.certificate.upper_bound, math.sqrt(run.sqradius))
@@ -77,21 +77,21 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
                 exponent = min(FALL * unproven, 0.5)
             beta = threshold * t**exponent
             # eta is the learning rate at the first update of the phase.
-            yield self._phase(beta, exponent, eta * t**self._falling_rate)
+            yield self._phase_of(beta, exponent, eta * t**self.falling_rate)
 
-    def _start(self, sqradius):
+    def _first_values(self, sqradius):
         """The initial beta, eta and exponent, the first two in the units of X."""
         radius = math.sqrt(sqradius) if self.radius is None else self.radius
         exponent = 0.5 if self.exponent is None else float(self.exponent)
         return self.beta * radius, self.eta / radius, exponent
 
-    def _phase(self, beta, exponent, eta):
-        return Phase(self._rules(beta, exponent, eta), DEEP, epochs=EPOCHS)
+    def _phase_of(self, beta, exponent, eta):
+        return Phase(self._rules_of(beta, exponent, eta), DEEP, epochs=EPOCHS)
 
-    def _rules(self, beta, exponent, eta):
-        step = NormalisedStep(eta, self._falling_rate)
+    def _rules_of(self, beta, exponent, eta):
+        step = NormalisedStep(eta, self.falling_rate)
         return Rules(FallingMargin(beta, exponent), step, NoShrink())
 
     def online_rules(self, sqradius):
-        beta, eta, exponent = self._start(sqradius)
-        return self._rules(beta, exponent, eta)
+        beta, eta, exponent = self._first_values(sqradius)
+        return self._rules_of(beta, exponent, eta)

@@ -83,9 +83,9 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
             initial = Rules(FixedThreshold(radius**2), Additive(), NoShrink())
             yield Phase(initial, SHALLOWER, epochs=INITIAL_EPOCHS)
         else:
-            yield Phase(self._rules(radius, Additive()), SHALLOWER, epochs=EASY_EPOCHS)
+            yield Phase(self._rules_of(radius, Additive()), SHALLOWER, epochs=EASY_EPOCHS)
             if not run.finished:
-                yield Phase(self._rules(radius, Additive()), DEEP)
+                yield Phase(self._rules_of(radius, Additive()), DEEP)
         while not run.finished:
             run.certify()
             yield Phase(Rules(self._raised(run), Additive(), NoShrink()), DEEP)
@@ -109,7 +109,7 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
         """The condition for b in the units of X."""
         return (UpdatePower if self.threshold == "t" else LengthPower)(b, exponent)
 
-    def _rules(self, radius, update):
+    def _rules_of(self, radius, update):
         """The rules of the given b."""
         exponent = max(self.eps, 0.5) if self.exponent is None else float(self.exponent)
         unit = radius**2 if self.threshold == "t" else radius ** (1 + exponent)
@@ -117,4 +117,4 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
 
     def online_rules(self, sqradius):
         radius = math.sqrt(sqradius) if self.radius is None else self.radius
-        return self._rules(radius, Additive(most=1))
+        return self._rules_of(radius, Additive(most=1))

@@ -31,5 +31,5 @@ class MistakeControlledRule(ConstantRateMargin):
     )
 
     @property
-    def _falling_rate(self):
+    def falling_rate(self):
         return float(self.zeta)

@@ -51,10 +51,10 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     def phases(self, run):
         b = (0.1 / self.eps if self.b is None else self.b) * run.sqradius
         if self.lam is None:
-            yield self._phase(b, 0.0, SHALLOW, epochs=1)
-        yield self._phase(b, self._rate(b, run), SHALLOW, epochs=EASY_EPOCHS)
+            yield _phase(b, 0.0, SHALLOW, epochs=1)
+        yield _phase(b, self._rate(b, run), SHALLOW, epochs=EASY_EPOCHS)
         while not run.finished:
-            yield self._phase(b, self._rate(b, run), DEEP)
+            yield _phase(b, self._rate(b, run), DEEP)
             b = max(2 * b, run.sqradius)
 
     def _rate(self, b, run):
@@ -64,7 +64,7 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
         square = self.kappa * max(run.certificate.margin, 0.0) ** 2
         return 2 * square / (run.sqradius + 2 * b + square)
 
-    @staticmethod
-    def _phase(b, lam, levels, epochs=None):
-        shrink = ConstantShrink(lam)
-        return Phase(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)
+
+def _phase(b, lam, levels, epochs=None):
+    shrink = ConstantShrink(lam)
+    return Phase(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)

@@ -57,16 +57,16 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     )
 
     def phases(self, run):
-        n, b = self._start(run.sqradius)
-        yield self._phase(n, b, SHALLOWER, epochs=EASY_EPOCHS)
+        n, b = self._first_values(run.sqradius)
+        yield _phase(n, b, SHALLOWER, epochs=EASY_EPOCHS)
         while not run.finished:
-            yield self._phase(n, b, DEEP)
+            yield _phase(n, b, DEEP)
             # Samples misclassified with the old b also are with the new one: past updates stay valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:
                 n = min(n + 1, MAX_N)
 
-    def _start(self, sqradius):
+    def _first_values(self, sqradius):
         """The initial n and b."""
         if self.radius is not None:
             sqradius = self.radius**2
@@ -74,11 +74,11 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
         return n, (0.02 / self.eps if self.b is None else self.b) * sqradius
 
     def online_rules(self, sqradius):
-        n, b = self._start(sqradius)
+        n, b = self._first_values(sqradius)
         shrink = VariableShrink(n)
         return Rules(ShrunkThreshold(b, shrink), Additive(most=1), shrink)
 
-    @staticmethod
-    def _phase(n, b, levels, epochs=None):
-        shrink = VariableShrink(n)
-        return Phase(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)
+
+def _phase(n, b, levels, epochs=None):
+    shrink = VariableShrink(n)
+    return Phase(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)

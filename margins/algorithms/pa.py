@@ -47,11 +47,11 @@ class PassiveAggressiveClassifier(StepClassifier):
     )
 
     def online_rules(self, sqradius):
-        return Rules(MarginError(1 - self.tol), self._update(sqradius), NoShrink())
+        return Rules(MarginError(1 - self.tol), self.update_rule(sqradius), NoShrink())
 
     def online_averaging(self, weights):
         return Average(weights, "accesses") if self.averaging == "averaged" else None
 
-    def _update(self, sqradius):
+    def update_rule(self, sqradius):
         """The update, given R^2."""
         return PassiveAggressive()

@@ -37,5 +37,5 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     )
     radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
 
-    def _update(self, sqradius):
+    def update_rule(self, sqradius):
         return PassiveAggressive(most=self.aggressiveness / self._square(sqradius))

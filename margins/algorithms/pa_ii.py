@@ -39,5 +39,5 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     )
     radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
 
-    def _update(self, sqradius):
+    def update_rule(self, sqradius):
         return PassiveAggressive(slack=self._square(sqradius) / 2 / self.aggressiveness)

@@ -46,9 +46,9 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
         if self.successive and self.eps < 0.5:
             accuracy = 0.5
             while accuracy > self.eps:
-                yield self._phase(accuracy)
+                yield _phase(accuracy)
                 accuracy = max(accuracy / self.eta, self.eps)
-            yield self._phase(self.eps)
+            yield _phase(self.eps)
         else:
             # No multiple updates in the first pass: those of similar samples would inflate |a| / t.
             single = Rules(DynamicMargin(self.eps), Additive(most=1), NoShrink())
@@ -62,10 +62,6 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     def online_rules(self, sqradius):
         return Rules(DynamicMargin(self.eps), Additive(most=1), NoShrink())
-
-    @staticmethod
-    def _phase(accuracy):
-        return Phase(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), DEEP)
 
 
 class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
@@ -97,3 +93,7 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
         "as soon as the certificate proves eps, which an earlier accuracy often does.",
         default="clean-pass",
     )
+
+
+def _phase(accuracy):
+    return Phase(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), DEEP)

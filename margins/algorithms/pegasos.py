@@ -107,13 +107,13 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         return IN_MEMORY  # samples are drawn independently of each other
 
     def phases(self, run):
-        rules = self._rules(run)
+        rules = self._rules_of(run)
         if self.batch_size > 1:
             yield Phase(solver=EpochSolver(rules, MiniBatches(self.batch_size), "rules"))
         else:
             yield Phase(rules)
 
-    def _rules(self, run):
+    def _rules_of(self, run):
         if not run.loss.is_finite:
             # As lam -> 0, lam a has a limit, and a.y < 1 becomes a.y <= 0. With batch_size=1, t times
             # the limit is a plain sum, so ties are exact.

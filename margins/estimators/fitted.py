@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from margins.kernels import LINEAR
 from margins.solvers.base import solver_path
-from margins.training.fit import LinearModel, model_of
+from margins.training.fit import KernelModel, LinearModel, model_of
 
 # Attributes that some fits set and others do not.
 FITTED = (
@@ -69,6 +70,19 @@ def model_attributes(fit):
         dual = np.array([run.dual_scale * run.hypothesis.dual for run in fit.runs])
         attributes["dual_coef_"] = _of_all_samples(dual, fit.training_set.samples)
     return attributes
+
+
+def fitted_model(classifier):
+    """The model of a fitted classifier: LinearModel or KernelModel."""
+    if classifier.kernel_ == LINEAR:
+        return LinearModel(classifier.coef_, classifier.intercept_)
+    return KernelModel(
+        classifier.kernel_,
+        classifier.support_vectors_,
+        classifier.support_,
+        classifier.dual_coef_,
+        classifier.intercept_,
+    )
 
 
 def _of_all_samples(dual, samples):

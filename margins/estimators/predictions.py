@@ -12,10 +12,9 @@ from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import check_labels, validate_points
 from margins.estimators._typed import ClassifierMixin
 from margins.estimators.declared import Declared
-from margins.kernels import LINEAR
+from margins.estimators.fitted import fitted_model
 from margins.partitions.samples import n_rows_of, named, read_labels
 from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
-from margins.training.fit import KernelModel, LinearModel
 from margins.training.one_vs_rest import labels_of_scores, positive_codes
 
 
@@ -121,11 +120,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
 
     def _scores(self, X):
         """The scores of validated X: ndarray of float64, shape (n_samples, n_problems)."""
-        if self.kernel_ == LINEAR:
-            return LinearModel(self.coef_, self.intercept_).scores(X)
-        return KernelModel(
-            self.kernel_, self.support_vectors_, self.support_, self.dual_coef_, self.intercept_
-        ).scores(X)
+        return fitted_model(self).scores(X)
 
     @overload
     def predict(self, X: LazyMatrix) -> Any: ...

@@ -18,6 +18,7 @@ from margins.data.validation import validate_points, validate_samples
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive, restored_on_error
+from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.names import Caller
 from margins.estimators.path import grid_of
@@ -311,7 +312,7 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
         check_is_fitted(self, "estimator_")
-        scores: NDArray[np.float64] = self.estimator_._scores(validate_points(self, X))
+        scores: NDArray[np.float64] = fitted_model(self.estimator_).scores(validate_points(self, X))
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:

@@ -28,7 +28,7 @@ from margins.model_selection.rounds import rounds_of
 from margins.model_selection.running import Bar, run_all
 from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
-from margins.model_selection.tasks import Shared, Task, chunks
+from margins.model_selection.tasks import Shared, Task, shares
 
 FORMAT = 3  # of the cached content and of keys; part of every key
 
@@ -80,8 +80,8 @@ class Engine:
         searches = self._searches(cvs)
         self.rounds = rounds_of(param_grid, self.stages, searches, data.y, self.seed)
         self.splits = self.rounds.splits + self.outer
-        # True: every fit of a search was in lockstep, or along a path; else the reason.
-        self.lockstep = self.path = True
+        # Why not every fit of a search was in lockstep, or along a path; None: every fit was.
+        self.lockstep_reason = self.path_reason = None
         self.shared = Shared(
             self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
         )
@@ -150,10 +150,8 @@ class Engine:
         reason = self.scoring.reason_against_lockstep
         against_lockstep = reason or lockstep.reason_against(self.estimator, settings)
         against_path = reason or study_paths.reason_against(self.estimator, searches)
-        if self.lockstep is True and against_lockstep is not None:
-            self.lockstep = against_lockstep
-        if self.path is True and against_path is not None:
-            self.path = against_path
+        self.lockstep_reason = self.lockstep_reason or against_lockstep
+        self.path_reason = self.path_reason or against_path
         if against_lockstep is None:
             return "lockstep"
         return "path" if against_path is None else "alone"
@@ -197,8 +195,8 @@ class Engine:
             tables=tables,
             refit=self.scoring.refit,
             seed=self.seed,
-            lockstep=self.lockstep,
-            path=self.path,
+            lockstep_reason=self.lockstep_reason,
+            path_reason=self.path_reason,
             data=self.data.digest,
             versions=self.versions(),
         )
@@ -213,7 +211,7 @@ class Engine:
         n_splits = sum(map(len, searches))
         tasks, split = [], first
         for search, settings_of_search in zip(searches, seeded, strict=True):
-            parts = chunks(settings_of_search, n_splits, route)
+            parts = shares(settings_of_search, n_splits, route)
             for _ in search:
                 tasks += [Task(split, part, route) for part in parts]
                 split += 1
@@ -251,7 +249,7 @@ class Engine:
     def _outer_folds(self, chosen, bar):
         """Train on whole outer training sets with what the searches chose: list of Fold."""
         first = len(self.splits) - len(self.outer)
-        route = "lockstep" if self.lockstep is True else "alone"  # there is nothing along C
+        route = "lockstep" if self.lockstep_reason is None else "alone"  # there is nothing along C
         tasks = [
             Task(first + number, seeded_settings([setting], self.seed), route)
             for number, setting in enumerate(chosen)

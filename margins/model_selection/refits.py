@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -12,9 +12,6 @@ from margins.model_selection.checks import Data
 from margins.model_selection.folds import part_of
 from margins.model_selection.grids import seeded_estimator, seeded_settings
 from margins.model_selection.records import decoded, encoded
-
-if TYPE_CHECKING:
-    from margins.model_selection.study import Study
 
 
 class Refits:
@@ -34,7 +31,7 @@ class Refits:
     """
 
     def __init__(
-        self, study: Study, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+        self, study: Any, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> None:
         self._study = study
         self._data = data = Data(X, y, sample_weight, groups, "Study")

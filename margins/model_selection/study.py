@@ -19,6 +19,9 @@ from margins.model_selection.records import encoded, from_text, record, timeless
 from margins.model_selection.refits import Refits
 from margins.model_selection.tables import ROWS, frame, latex, markdown, summary
 
+# Fields of a Study in the records of version 0.2, which held True or the reason.
+UNTIL_0_2 = {"lockstep": "lockstep_reason", "path": "path_reason"}
+
 
 @record
 class Fold:
@@ -155,16 +158,11 @@ class Study:
         The metric that decides.
     seed : int
         Of the folds, and of the classifier if its `random_state` was None.
-    lockstep : bool or str
-        True if one pass over each training set trained the models of all settings; else the reason
-        why not.
+    lockstep_reason, path_reason : str or None
+        Why `lockstep` or `path` is False; None: it is True.
     data : str
         Hash of X, y, weights and groups.
     versions : dict of str
-    path : bool or str
-        True if the fits of each search, which differ in C alone, were made along C, each from where the
-        one before had ended, as `margins.svm_path` makes them: scores are those of separate fits up to
-        `eps`. Else the reason why not.
 
     See Also
     --------
@@ -190,10 +188,23 @@ class Study:
     tables: list[Table]
     refit: str
     seed: int
-    lockstep: bool | str
+    lockstep_reason: str | None
     data: str
     versions: dict[str, str]
-    path: bool | str = "not recorded"
+    path_reason: str | None = "not recorded"
+
+    @property
+    def lockstep(self) -> bool:
+        """True if one pass over each training set trained the models of all settings."""
+        return self.lockstep_reason is None
+
+    @property
+    def path(self) -> bool:
+        """True if the fits of each search differ in C alone, and each started from the previous one.
+
+        As `margins.svm_path` makes them: the scores are those of separate fits up to `eps`.
+        """
+        return self.path_reason is None
 
     @property
     def metrics(self) -> list[str]:
@@ -371,7 +382,7 @@ class Study:
         """
         message = "text of Study.from_json must come from Study.to_json. Got something else."
         try:
-            study = from_text(text)
+            study = from_text(text, UNTIL_0_2)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(message) from error
         if not isinstance(study, cls):

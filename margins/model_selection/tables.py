@@ -1,17 +1,14 @@
 """A study as rows: for data frames, and as readable tables."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import mean
 from margins.text import aligned
 
-if TYPE_CHECKING:
-    from margins.model_selection.study import Study
 
-
-def fold_rows(study: "Study") -> Iterator[dict[str, Any]]:
+def fold_rows(study: Any) -> Iterator[dict[str, Any]]:
     """One row for each fold: dicts."""
     for number, fold in enumerate(study.folds):
         yield {
@@ -25,7 +22,7 @@ def fold_rows(study: "Study") -> Iterator[dict[str, Any]]:
         }
 
 
-def setting_rows(study: "Study") -> Iterator[dict[str, Any]]:
+def setting_rows(study: Any) -> Iterator[dict[str, Any]]:
     """One row for each setting of each table, with means over the folds: dicts."""
     for table in study.tables:
         means = {metric: table.mean_scores(metric) for metric in table.scores}
@@ -41,7 +38,7 @@ def setting_rows(study: "Study") -> Iterator[dict[str, Any]]:
             }
 
 
-def fit_rows(study: "Study") -> Iterator[dict[str, Any]]:
+def fit_rows(study: Any) -> Iterator[dict[str, Any]]:
     """One row for each fit of each table: dicts."""
     for table in study.tables:
         for index, setting in enumerate(table.settings):
@@ -103,7 +100,7 @@ def text_of(setting):
     return " ".join(f"{name}={value!r}" for name, value in setting.items()) or "(as it is)"
 
 
-def summary(study: "Study") -> str:
+def summary(study: Any) -> str:
     """A study as readable text: str."""
     metrics = study.metrics
     rows = [["fold", *metrics, "fit s", "chosen"]]
@@ -118,12 +115,12 @@ def summary(study: "Study") -> str:
     frequencies = [
         f"  {share:4.0%}  {text_of(setting)}" for setting, share in study.selection_frequencies
     ]
-    how = "yes" if study.lockstep is True else f"no: {study.lockstep}"
+    how = "yes" if study.lockstep else f"no: {study.lockstep_reason}"
     name = display_name_of_path(study.estimator)
     head = f"{study.protocol} of {name}, {study.refit} decides, seed {study.seed}"
     lines = [head, f"lockstep: {how}"]
-    if study.path is True:
-        lines.append("path: yes, each fit began from the one of the next smaller C")
+    if study.path:
+        lines.append("path: yes, each fit started from the fit of the next smaller C")
     return "\n".join(
         [*lines, "", aligned(rows, left=(0, len(rows[0]) - 1)), "", "chosen by", *frequencies]
     )

@@ -103,13 +103,13 @@ class Shared:
         return int(size) + self.y.nbytes + self.splits.nbytes
 
 
-def chunks(settings, n_splits, route):
+def shares(settings, n_splits, route):
     """Settings divided into parts, so that there are enough tasks: list of list. A path is one task."""
     if route == "path":
         return [settings]
     enough = MIN_TASKS_IN_LOCKSTEP if route == "lockstep" else MIN_TASKS
-    n_chunks = min(len(settings), -(-enough // n_splits))
-    ends = [len(settings) * index // n_chunks for index in range(n_chunks + 1)]
+    n_shares = min(len(settings), -(-enough // n_splits))
+    ends = [len(settings) * index // n_shares for index in range(n_shares + 1)]
     return [settings[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
 
 

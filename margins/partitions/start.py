@@ -14,17 +14,19 @@ from scipy import sparse
 
 from margins.data.binary_data import (
     array_of_each,
-    augmented_sqnorms,
-    make_binary_data,
     rows_of,
     stack_rows,
 )
+from margins.data.samples import Samples
+from margins.kernels import LINEAR
 from margins.linalg.threads import one_thread
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.partitions.samples import codes_of
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import Objective
+from margins.training.specification import Specification
+from margins.training.training_set import TrainingSet
 from margins.tuning import TUNING
 
 
@@ -112,8 +114,12 @@ def start_of(subsample, positive, setting, required_gap):
     """
     tuning, m = TUNING.subsample, len(subsample.codes)
     loss, rows = loss_of(setting.loss, subsample.C), rows_of(subsample.X)
-    sqnorms = augmented_sqnorms(rows.sqnorms(), setting.sqrho, False)
-    data = make_binary_data(rows, sqnorms, subsample.codes == positive, setting.sqrho, 0.0, 0.0)
+    samples = Samples(
+        subsample.X, subsample.codes, setting.classes, 1.0, np.arange(m), m, rows.n_features
+    )
+    training_set = TrainingSet(samples, LINEAR, lambda: rows)
+    data = training_set.problem(positive, Specification(C=1.0, sqrho=setting.sqrho), loss).data
+    sqnorms = data.ordinary_sqnorms
     upper = array_of_each(loss.upper, m)
     is_smoothed = not loss.is_smooth
     curvature = smoothing_curvature(upper, sqnorms) if is_smoothed else array_of_each(1 / loss.diag, m)

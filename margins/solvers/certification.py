@@ -1,7 +1,7 @@
 """What the model and the dual variables of a run prove: as they are, and as they are returned.
 
-The slack 1 - p of a sample on the margin is a difference of nearly equal numbers. If C |x|^2 is large, or
-rows are long relative to the margin, rounding of p by a unit in the last place changes the objective.
+The slack 1 - p of a sample on the margin is a difference of nearly equal numbers. If C |x|^2 is large,
+or rows are long relative to the margin, rounding of p by a unit in the last place changes the objective.
 Then it is computed from the rounded coefficients, with products in twice the working precision.
 """
 

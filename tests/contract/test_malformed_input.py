@@ -285,7 +285,7 @@ def test_a_study_checks_once_for_all_folds_and_settings(lockstep, passes):
     name, parameter = ("perceptron", "eta") if lockstep else ("mpu", "eps")
     grid = {parameter: [0.1, 0.2, 0.3]}
     study = parameter_search(make(name), grid, sparse.csr_array(X), y, cv=3, random_state=0)
-    assert (study.lockstep is True) == lockstep
+    assert study.lockstep == lockstep
     assert len(passes) == 1
 
 

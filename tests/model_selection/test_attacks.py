@@ -35,7 +35,7 @@ def search(estimator, grid, **params):
 )
 def test_settings_of_an_earlier_stage_determine_lockstep(first, reason):
     study = search(pam(), Stages(first, {"tau": [0, 0.5]}))
-    assert reason in study.lockstep
+    assert reason in study.lockstep_reason
     ((name, (value,)),) = first.items()
     together = search(pam(**{name: value}), {"tau": [0, 0.5]})
     assert study.tables[1].scores["accuracy"].tolist() == together.tables[0].scores["accuracy"].tolist()
@@ -83,6 +83,16 @@ def test_values_that_are_not_equal_to_themselves_are_counted_together():
         fold.best_params["gamma"] = float("nan")
     assert len(study.selection_frequencies) == 1
     assert Study.from_json(study.to_json()) == study
+
+
+@pytest.mark.parametrize("reason", [None, "callbacks are set"])
+def test_a_record_of_version_0_2_says_why_it_was_not_in_lockstep(reason):
+    study = search(pam(), {"tau": [0]})
+    text = study.to_json().replace('"lockstep_reason": null', '"lockstep": OLD')
+    assert "OLD" in text
+    old = Study.from_json(text.replace("OLD", "true" if reason is None else f'"{reason}"'))
+    assert old.lockstep is (reason is None) and old.lockstep_reason == reason
+    assert old.path is False and old.path_reason == study.path_reason
 
 
 def test_metrics_have_names():

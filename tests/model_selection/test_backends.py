@@ -12,7 +12,7 @@ from sklearn.linear_model import SGDClassifier
 
 import margins
 from margins.model_selection import Stages, double_cross_validation, engine, running
-from margins.model_selection.tasks import MIN_TASKS, MIN_TASKS_IN_LOCKSTEP, chunks
+from margins.model_selection.tasks import MIN_TASKS, MIN_TASKS_IN_LOCKSTEP, shares
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = X[:200] / X.max(axis=0), y[:200]
@@ -111,7 +111,7 @@ def test_a_task_without_its_data_is_small(monkeypatch):
     run_all = engine.run_all
     monkeypatch.setattr(engine, "run_all", measured)
     study_of()
-    assert len(sizes) == 9 * 2 + 9 * 2 + 3  # in lockstep: two chunks of settings to a fold
+    assert len(sizes) == 9 * 2 + 9 * 2 + 3  # in lockstep: two shares of settings to a fold
     assert max(task for task, _ in sizes) < 500 < min(whole for _, whole in sizes) / 50
 
 
@@ -132,11 +132,11 @@ def test_arrays_reach_processes_by_memory_map(monkeypatch):
 def test_chunks_keep_the_order_and_are_many_enough(n_settings, n_splits):
     settings = list(range(n_settings))
     for route, enough in (("alone", MIN_TASKS), ("lockstep", MIN_TASKS_IN_LOCKSTEP)):
-        parts = chunks(settings, n_splits, route)
+        parts = shares(settings, n_splits, route)
         assert [each for part in parts for each in part] == settings and all(parts)
         assert len(parts) * n_splits >= min(enough, n_settings * n_splits)
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
-    assert chunks(settings, n_splits, "path") == [settings]
+    assert shares(settings, n_splits, "path") == [settings]
 
 
 class Terminal(io.StringIO):

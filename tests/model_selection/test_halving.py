@@ -90,7 +90,7 @@ def test_rounds_are_those_of_a_plain_loop(estimator, grid, route, factor, n_roun
     rounds = recomputed(estimator, grid, X, NAMES, splits, factor, n_rounds)
     assert_rounds(study.tables, rounds)
     assert study.best_params == study.tables[-1].best_params
-    assert (study.lockstep is True) == (route == "lockstep")
+    assert study.lockstep == (route == "lockstep")
     for fold, (train, test) in zip(study.folds, splits, strict=True):
         assert_array_equal(fold.train, train)
         assert_array_equal(fold.test, test)

@@ -291,7 +291,7 @@ def test_lockstep_changes_only_the_record_of_it(data, scoring, monkeypatch):
         lambda *args, **kw: calls.append(1) or one_by_one(*args, **kw),
     )
     together = parameter_search(pam(), GRID, *samples, **options)
-    assert apart.lockstep == "forbidden" and together.lockstep is True and calls
+    assert apart.lockstep_reason == "forbidden" and together.lockstep is True and calls
     for metric in apart.metrics:
         assert_array_equal(apart.tables[0].scores[metric], together.tables[0].scores[metric])
 
@@ -305,13 +305,13 @@ def test_lockstep_excludes_metrics_that_read_the_estimator(monkeypatch):
         return np.abs(estimator.coef_).sum()
 
     study = parameter_search(pam(), GRID, X, y, cv=2, scoring=size)
-    assert study.lockstep == "the metric 'size' may need more of a classifier than its scores"
+    assert study.lockstep_reason == "the metric 'size' may need more of a classifier than its scores"
 
 
 def test_the_kernel_for_lockstep_gives_what_fits_give(monkeypatch):
     study = double_cross_validation(pam(), GRID, X, y, outer=3, inner=3, random_state=0)
-    if study.lockstep is not True:
-        pytest.skip(study.lockstep)
+    if not study.lockstep:
+        pytest.skip(study.lockstep_reason)
     monkeypatch.setattr(
         "margins.model_selection.lockstep.reason_against", lambda estimator, settings: "forbidden"
     )

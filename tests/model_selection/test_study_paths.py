@@ -51,7 +51,7 @@ def test_scores_are_those_of_fits_alone(load, scoring, params, monkeypatch):
     along = parameter_search(classifier(**params), {"C": CS}, X, y, **options)
     monkeypatch.setattr(study_paths, "reason_against", lambda estimator, searches: "forbidden")
     alone = parameter_search(classifier(**params), {"C": CS}, X, y, **options)
-    assert along.path is True and alone.path == "forbidden"
+    assert along.path is True and not alone.path and alone.path_reason == "forbidden"
     assert along.tables[0].settings == alone.tables[0].settings == [{"C": C} for C in CS]
     for metric in along.metrics:
         one, other = (study.tables[0].scores[metric] for study in (along, alone))
@@ -65,7 +65,7 @@ def test_double_cross_validation_searches_along_paths(monkeypatch):
     options = {"outer": 3, "inner": 3, "random_state": 0, "sample_weight": weight}
     along = double_cross_validation(classifier(), {"C": CS}, sparse.csr_matrix(X), y, **options)
     assert along.path is True
-    assert "path: yes, each fit began from the one of the next smaller C" in along.summary()
+    assert "path: yes, each fit started from the fit of the next smaller C" in along.summary()
     assert Study.from_json(along.to_json()) == along
     monkeypatch.setattr(study_paths, "reason_against", lambda estimator, searches: "forbidden")
     alone = double_cross_validation(classifier(), {"C": CS}, sparse.csr_matrix(X), y, **options)
@@ -78,7 +78,7 @@ def test_stages_that_vary_C_go_along_it_and_others_do_not():
     X, y = tumours()
     stages = Stages({"fit_intercept": [True, False]}, {"C": CS})
     study = parameter_search(classifier(), stages, X, y, cv=3, random_state=0)
-    assert study.path == "C does not vary"
+    assert study.path_reason == "C does not vary"
     assert len(study.tables) == 2
 
 
@@ -156,7 +156,7 @@ def test_metrics_that_read_the_classifier_are_not_along_C():
         return float(np.abs(estimator.coef_).sum())
 
     study = parameter_search(classifier(), {"C": CS}, *tumours(), cv=2, scoring=size)
-    assert study.path == "the metric 'size' may need more of a classifier than its scores"
+    assert study.path_reason == "the metric 'size' may need more of a classifier than its scores"
     assert study.best_params == {"C": 100.0}
 
 
