@@ -8,7 +8,7 @@ import pytest
 from certified_problems import assert_true, examples, problems
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
@@ -53,6 +53,64 @@ def test_every_fit_of_a_path_is_one_of_its_own_problem(load, params):
         assert_agree(fitted, alone)
         assert all(each.gap <= 2.1e-3 for each in fitted.certificates_)
         assert np.mean(fitted.predict(X) == alone.predict(X)) > 0.98
+
+
+def n_accesses_along(X, y, Cs, **params):
+    """Accesses of a path, and of separate fits: (int, int)."""
+    params = {"random_state": 0, "max_iter": 3000, **params}
+    path = margins.svm_path(X, y, Cs, **params)
+    alone = [margins.MarginClassifier(C=C, **params).fit(X, y) for C in Cs]
+    assert path.converged.all() and all(fitted.converged_ for fitted in alone)
+    return tuple(sum(fitted.n_accesses_ for fitted in fits) for fits in (path.classifiers, alone))
+
+
+def scaled(X, y):
+    return X / np.abs(X).max(axis=0).clip(1e-9), y
+
+
+DATA = {
+    "breast cancer": lambda: scaled(*load_breast_cancer(return_X_y=True)),
+    "wine": lambda: scaled(*load_wine(return_X_y=True)),
+    "digits": lambda: scaled(*load_digits(return_X_y=True)),
+    "odd digits": lambda: (load_digits().data / 16, load_digits().target % 2),
+    "noisy": lambda: scaled(*make_classification(5000, 20, flip_y=0.1, random_state=0)),
+    "many features": lambda: scaled(*make_classification(300, 500, flip_y=0.1, random_state=1)),
+}
+
+
+@pytest.mark.parametrize("Cs", [np.logspace(-2, 2, 5), np.logspace(-4, 4, 10)], ids=["5 C", "10 C"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("name", DATA)
+def test_a_path_accesses_no_more_samples_than_separate_fits(name, loss, Cs):
+    X, y = DATA[name]()
+    along, alone = n_accesses_along(X, y, Cs, loss=loss, eps=1e-3)
+    assert along <= 1.05 * alone
+
+
+@examples(30)
+@given(
+    seed=st.integers(0, 2**16),
+    n_samples=st.integers(150, 400),
+    n_features=st.integers(2, 12),
+    noise=st.sampled_from([0.0, 0.05, 0.2]),
+    loss=st.sampled_from(["hinge", "squared_hinge"]),
+    ends=st.sampled_from([(-2, 2, 5), (-3, 3, 10)]),
+)
+def test_on_generated_data_a_path_accesses_no_more_samples_either(
+    seed, n_samples, n_features, noise, loss, ends
+):
+    n_informative = max(2, n_features // 2)
+    X, y = make_classification(
+        n_samples,
+        n_features,
+        n_informative=n_informative,
+        n_redundant=0,
+        n_clusters_per_class=1,
+        flip_y=noise,
+        random_state=seed,
+    )
+    along, alone = n_accesses_along(*scaled(X, y), np.logspace(*ends), loss=loss)
+    assert along <= 1.05 * alone
 
 
 @examples(60)
