@@ -13,7 +13,7 @@ from margins.estimators.names import Caller
 from margins.kernels._columns import inner_products
 from margins.model_selection.scoring import Decided
 from margins.training.along_c import AlongC, moments_of, shares_moments
-from margins.training.fit import Fit, intercept_of, scale_of
+from margins.training.fit import Fit, model_of, scale_of
 from margins.training.one_vs_rest import one_vs_rest, seeds_of
 
 
@@ -51,12 +51,13 @@ class _FoldPath:
         coefs = None if is_kernel else np.empty((len(self.Cs), test_rows.n_features))
 
         def visit(i, run):
-            scale = scale_of(run, run.specification)
-            self.scores[i, :, problem] = intercept_of(run, run.specification)
             if is_kernel:  # training has summed over the support vectors, for all samples
-                self.scores[i, :, problem] += scale * run.weights.weights[self.test]
+                scale, model = scale_of(run, run.specification), run.hypothesis
+                intercept = scale * (run.data.sqrho * model.label_sum - run.theta)
+                self.scores[i, :, problem] = intercept + scale * run.weights.weights[self.test]
             else:
-                np.multiply(run.hypothesis.weights, scale, out=coefs[i])
+                model = model_of([run], run.specification, self.training_set)
+                self.scores[i, :, problem], coefs[i] = model.intercept, model.coef
             self.fits[i][problem] = FoldFit(
                 run.certificate, run.converged, run.n_epochs, run.solver_path
             )

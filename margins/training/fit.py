@@ -167,12 +167,6 @@ def scale_of(run: Any, specification: Any) -> float:
     return run.primal_scale if fixed is None else fixed
 
 
-def intercept_of(run: Any, specification: Any) -> float:
-    """Return the intercept of the model of a run."""
-    scale = scale_of(run, specification)
-    return scale * (run.data.sqrho * run.hypothesis.label_sum - run.theta)
-
-
 def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     """Return the model of runs that have ended.
 
@@ -190,7 +184,9 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     LinearModel or KernelModel
     """
     models = [(run, run.hypothesis, scale_of(run, specification)) for run in runs]
-    intercept = np.array([intercept_of(run, specification) for run in runs])
+    intercept = np.array(
+        [scale * (run.data.sqrho * model.label_sum - run.theta) for run, model, scale in models]
+    )
     if not training_set.is_kernel:
         return LinearModel(np.array([scale * model.weights for _, model, scale in models]), intercept)
     signed = np.stack([scale * run.data.signs * model.dual for run, model, scale in models])

@@ -46,7 +46,7 @@ class TrainingSet:
         self.sqnorms = rows.sqnorms()
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(samples.X) if is_gram else None
-        self._augmented = {}
+        self._augmented, self._last_loss = {}, (None, None)
 
     @property
     def classes(self):
@@ -104,7 +104,7 @@ class TrainingSet:
             If a penalty or the length of a sample is not allowed.
         """
         if loss is None:
-            loss = specification.loss_of(self.penalties(specification))
+            loss = self._loss_of(specification)
         codes = self.samples.codes
         data = make_binary_data(
             self.rows,
@@ -118,6 +118,14 @@ class TrainingSet:
         if specification.offset_ratio > 0:
             data = data.with_limits(offset=specification.offset_ratio * self.sqnorms)
         return Problem(data, loss)
+
+    def _loss_of(self, specification):
+        """The loss of a specification, which the problems of all classes share: Loss."""
+        key = specification.C, specification.loss
+        if self._last_loss[0] != key:
+            loss = specification.loss_of(self.penalties(specification))
+            self._last_loss = key, loss
+        return self._last_loss[1]
 
     def augmented_sqnorms(self, specification):
         """K(x_k, x_k) + rho^2, checked for what the problem allows: ndarray of float64, shape (m,)."""
@@ -168,6 +176,7 @@ class TrainingSet:
         whole = self.samples
         codes = whole.codes[indices] if codes is None else codes
         other, classes = copy.copy(self), self.classes if classes is None else classes
+        other._last_loss = None, None
         if self.is_kernel:
             n_samples = len(whole.codes)
             all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
