@@ -10,7 +10,10 @@ b       Threshold of the condition a.y_k <= b under which y_k is added. A length
 delta_b Distance from b to the threshold from which on y_k is unlearned. A length squared.
 eps     Accuracy: the required fraction of the maximum margin is 1 - eps. Dimensionless.
 lam, n  Amount and power of the shrinking at each update. Dimensionless.
+C       Cost of slack in the objective. One over a length squared.
 ======= ==========================================================================================
+
+The docstring of a bound gives the formula, the range of each argument, other symbols and the source.
 
 Functions named ``..._updates`` bound the updates until convergence from above. They fall with
 gamma, so they hold with a lower bound on gamma in its place. Functions named ``..._fraction`` bound

@@ -2,33 +2,16 @@
 
 import math
 
-from margins.bounds._arguments import requires
+from margins.bounds._theorem import MARGITRON, theorem
 
 
-@requires(R="(0, inf)", gamma="(0, R]", b="[0, inf)", exponent="(0, 1]")
+@theorem(f"{MARGITRON}; our derivation", exponent="(0, 1]")
 def margitron_updates(R: float, gamma: float, b: float, exponent: float) -> float:
     """Bound the updates of the margitron, condition a.y_k <= b t**(1 - exponent).
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    b : float in [0, inf)
-    exponent : float in (0, 1]
+    The largest root t of gamma**2 t = R**2 + 2 b t**(1 - exponent) / (2 - exponent), from
+    gamma t <= |a_t| and |a_(t+1)|**2 <= |a_t|**2 + R**2 + 2 b t**(1 - exponent).
 
-    Returns
-    -------
-    float
-        Updates until convergence, at most: the largest root t of
-        gamma**2 t = R**2 + 2 b t**(1 - exponent) / (2 - exponent).
-
-    Notes
-    -----
-    From gamma t <= |a_t| and |a_(t+1)|**2 <= |a_t|**2 + R**2 + 2 b t**(1 - exponent).
-    Source: Panagiotakopoulos & Tsampouka (2008), The Margitron; our derivation.
-
-    Examples
-    --------
     >>> margitron_updates(R=10.0, gamma=0.5, b=50.0, exponent=1.0)
     800.0
     """
@@ -51,28 +34,13 @@ def margitron_updates(R: float, gamma: float, b: float, exponent: float) -> floa
     return t
 
 
-@requires(R="(0, inf)", gamma="(0, R]", b="[0, inf)", exponent="(0, 1]")
+@theorem(f"{MARGITRON}; our derivation", exponent="(0, 1]")
 def margitron_fraction(R: float, gamma: float, b: float, exponent: float) -> float:
     """Bound the fraction of the margitron, condition a.y_k <= b t**(1 - exponent).
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-        Or an upper bound of it.
-    b : float in [0, inf)
-    exponent : float in (0, 1]
-
-    Returns
-    -------
-    float
-        Fraction of the maximum margin that every solution reaches; it tends to 1 - exponent / 2 as b
-        grows: 1 / (2 / (2 - exponent) + R**2 / (b t**(1 - exponent))) at the least number t of
-        updates, (b / (R gamma))**(1 / exponent).
-
-    Notes
-    -----
-    Source: Panagiotakopoulos & Tsampouka (2008), The Margitron; our derivation.
+    1 / (2 / (2 - exponent) + R**2 / (b t**(1 - exponent))) at the least number t of updates,
+    (b / (R gamma))**(1 / exponent). It tends to 1 - exponent / 2 as b grows. It also holds with an upper
+    bound on gamma.
     """
     if b == 0:
         return 0.0
@@ -82,27 +50,12 @@ def margitron_fraction(R: float, gamma: float, b: float, exponent: float) -> flo
     return 1 / (2 / (2 - exponent) + rest)
 
 
-@requires(R="(0, inf)", gamma="(0, R]", eps="(0, 1]")
+@theorem("Li & Long (2002), The relaxed online maximum margin algorithm")
 def aggressive_romma_updates(R: float, gamma: float, eps: float) -> float:
-    """Bound the updates of aggressive ROMMA, condition a.y_k <= 1 - eps; with eps = 1 those of ROMMA.
+    """Bound the updates of aggressive ROMMA, condition a.y_k <= 1 - eps: (R / (eps gamma))**2.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    eps : float in (0, 1]
+    A solution has 1 - eps of gamma. eps = 1 is ROMMA.
 
-    Returns
-    -------
-    float
-        Updates until convergence, at most: (R / (eps gamma))**2. A solution has 1 - eps of gamma.
-
-    Notes
-    -----
-    Source: Li & Long (2002), The relaxed online maximum margin algorithm.
-
-    Examples
-    --------
     >>> aggressive_romma_updates(R=10.0, gamma=0.5, eps=0.5)
     1600.0
     """
@@ -110,27 +63,12 @@ def aggressive_romma_updates(R: float, gamma: float, eps: float) -> float:
     return r * r
 
 
-@requires(R="(0, inf)", gamma="(0, R]", radius="[0, gamma)")
+@theorem("Shalev-Shwartz & Singer (2005), the Ballseptron; our derivation", radius="[0, gamma)")
 def ballseptron_updates(R: float, gamma: float, radius: float) -> float:
     """Bound the updates of the Ballseptron: (R**2 + radius**2) / (gamma - radius)**2.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    radius : float in [0, gamma)
+    A solution has a margin above `radius`.
 
-    Returns
-    -------
-    float
-        Updates until convergence, at most. A solution has a margin above `radius`.
-
-    Notes
-    -----
-    Source: Shalev-Shwartz & Singer (2005), the Ballseptron; our derivation.
-
-    Examples
-    --------
     >>> ballseptron_updates(R=10.0, gamma=1.0, radius=0.0)
     100.0
     """
@@ -138,29 +76,13 @@ def ballseptron_updates(R: float, gamma: float, radius: float) -> float:
     return r * r + s * s
 
 
-@requires(R="(0, inf)", gamma="(0, R]", shift="(0.5, inf)")
+@theorem("Cavallanti, Cesa-Bianchi & Gentile (2007); our derivation", shift="(0.5, inf)")
 def shifting_updates(R: float, gamma: float, shift: float) -> float:
-    """Bound the updates of the shifting perceptron with lam = `shift`.
+    """Bound the updates of the shifting perceptron: shift**2 / (2 shift - 1) * (R / gamma)**2.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    shift : float in (0.5, inf)
-
-    Returns
-    -------
-    float
-        Updates until convergence, at most: shift**2 / (2 shift - 1) * (R / gamma)**2.
-
-    Notes
-    -----
-    The weight vector is a convex combination of the y_k, so |a| >= gamma, and
+    `shift` is its lam. The weight vector is a convex combination of the y_k, so |a| >= gamma, and
     |a_(t+1)|**2 (shift + t)**2 <= t**2 |a_t|**2 + shift**2 R**2 at a mistake.
-    Source: Cavallanti, Cesa-Bianchi & Gentile (2007); our derivation.
 
-    Examples
-    --------
     >>> shifting_updates(R=10.0, gamma=0.5, shift=1.0)
     400.0
     """

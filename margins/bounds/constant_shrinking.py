@@ -7,81 +7,34 @@ is sure to end unless kappa < 1.
 import math
 from collections.abc import Callable
 
-from margins.bounds._arguments import message, requires, squared_ratio
+from margins.bounds._theorem import SHRINKING, message, squared_ratio, theorem
 
 
-@requires(R="(0, inf)", gamma="(0, R]", b="[0, inf)", lam="[0, 1)")
+@theorem(f"{SHRINKING}, constraint of Theorem 3.1")
 def constant_shrinking_kappa(R: float, gamma: float, b: float, lam: float) -> float:
     """Return kappa = lam (R**2 + 2 b) / ((2 - lam) gamma**2), the shrinking on a relative scale.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    b : float in [0, inf)
-    lam : float in [0, 1)
-
-    Returns
-    -------
-    float
-        kappa; below 1 the run converges.
-
-    Notes
-    -----
-    Source: Panagiotakopoulos & Tsampouka (2012), The Role of Weight Shrinking in Large Margin
-    Perceptron Learning, constraint of Theorem 3.1.
+    Below 1 the run converges.
     """
     return lam / (2 - lam) * squared_ratio(R, gamma, b)
 
 
-@requires(R="(0, inf)", gamma="(0, R]", b="[0, inf)", kappa="[0, 1]")
+@theorem(f"{SHRINKING}, constraint of Theorem 3.1, Remark 3", kappa="[0, 1]")
 def constant_shrinking_lambda(R: float, gamma: float, b: float, kappa: float) -> float:
     """Choose lam for kappa: 2 kappa gamma**2 / (R**2 + 2 b + kappa gamma**2).
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    b : float in [0, inf)
-    kappa : float in [0, 1]
-        At 1 the result is the limit that lam has to stay below.
-
-    Returns
-    -------
-    float
-        lam.
-
-    Notes
-    -----
-    A lower bound on gamma gives a lam whose true kappa is smaller by the square of their ratio.
-    Source: Panagiotakopoulos & Tsampouka (2012), The Role of Weight Shrinking in Large Margin
-    Perceptron Learning, constraint of Theorem 3.1, Remark 3.
+    At kappa = 1 the result is the limit that lam has to stay below. A lower bound on gamma gives a lam
+    whose true kappa is smaller by the square of their ratio.
     """
     return 2 * kappa / (squared_ratio(R, gamma, b) + kappa)
 
 
-@requires(R="(0, inf)", gamma="(0, R]", b="[0, inf)", lam="[0, 1)")
+@theorem(f"{SHRINKING}, Theorem 3.1")
 def constant_shrinking_updates(R: float, gamma: float, b: float, lam: float) -> float:
-    """Bound the updates of the margin perceptron with constant shrinking.
+    """Bound the updates of the margin perceptron with constant shrinking, kappa < 1.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    b : float in [0, inf)
-    lam : float in [0, 1)
-        Small enough for kappa < 1.
-
-    Returns
-    -------
-    float
-        Updates until convergence, at most: log((1 + kappa) / (1 - kappa)) / -log(1 - lam), which
-        never exceeds (R**2 + 2 b) / gamma**2 atanh(kappa) / kappa.
-
-    Notes
-    -----
-    Source: Panagiotakopoulos & Tsampouka (2012), The Role of Weight Shrinking in Large Margin
-    Perceptron Learning, Theorem 3.1.
+    log((1 + kappa) / (1 - kappa)) / -log(1 - lam), which never exceeds
+    (R**2 + 2 b) / gamma**2 atanh(kappa) / kappa.
     """
     kappa = _convergent_kappa(constant_shrinking_updates, R, gamma, b, lam)
     if kappa == 0:
@@ -89,58 +42,25 @@ def constant_shrinking_updates(R: float, gamma: float, b: float, lam: float) -> 
     return 2 * math.atanh(kappa) / -math.log1p(-lam)
 
 
-@requires(R="(0, inf)", gamma="(0, R]", b="[0, inf)", lam="[0, 1)")
+@theorem(f"{SHRINKING}, Theorem 3.1, Remark 1")
 def constant_shrinking_fraction(R: float, gamma: float, b: float, lam: float) -> float:
-    """Bound the fraction of the margin perceptron with constant shrinking.
+    """Bound the fraction of the margin perceptron with constant shrinking, kappa < 1.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    b : float in [0, inf)
-    lam : float in [0, 1)
-        Small enough for kappa < 1.
-
-    Returns
-    -------
-    float
-        Fraction of the maximum margin that every solution exceeds:
-        (1 + kappa) b / (R**2 + 2 b) (2 - lam) / (2 (1 - lam)).
-
-    Notes
-    -----
-    It tends to (1 + kappa) / 2 as b grows at constant kappa. Too small a gamma overstates it.
-    Source: Panagiotakopoulos & Tsampouka (2012), The Role of Weight Shrinking in Large Margin
-    Perceptron Learning, Theorem 3.1, Remark 1.
+    (1 + kappa) b / (R**2 + 2 b) (2 - lam) / (2 (1 - lam)), which tends to (1 + kappa) / 2 as b grows at
+    constant kappa. Too small a gamma overstates it.
     """
     kappa = _convergent_kappa(constant_shrinking_fraction, R, gamma, b, lam)
     return (1 + kappa) * b / (R * R + 2 * b) * (2 - lam) / (2 * (1 - lam))
 
 
-@requires(R="(0, inf)", gamma="(0, R]", eps="(0, 1]")
+@theorem(f"{SHRINKING}, Remark 2")
 def constant_shrinking_parameters(R: float, gamma: float, eps: float) -> tuple[float, float]:
     """Choose lam and b for the accuracy eps of constant shrinking.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    eps : float in (0, 1]
-
-    Returns
-    -------
-    lam : float
-        The one with kappa = 1 - eps.
-    b : float
-        R**2 (1 / eps - 1 / 2) (length squared).
-
-    Notes
-    -----
-    The fraction exceeds (1 - eps / 2)**2 > 1 - eps. The updates are at most
+    lam has kappa = 1 - eps; b is R**2 (1 / eps - 1 / 2) (length squared). The fraction exceeds
+    (1 - eps / 2)**2 > 1 - eps. The updates are at most
     (R / gamma)**2 log((2 - eps) / eps) / (eps (1 - eps)), with no R / gamma in the logarithm.
     With a lower bound on gamma in gamma's place the run ends, but may fall short of the accuracy.
-    Source: Panagiotakopoulos & Tsampouka (2012), The Role of Weight Shrinking in Large Margin
-    Perceptron Learning, Remark 2.
     """
     b = R * R * (1 / eps - 0.5)
     return constant_shrinking_lambda(R, gamma, b, 1 - eps), b

@@ -3,32 +3,17 @@
 import math
 import sys
 
-from margins.bounds._arguments import requires, squared_ratio
+from margins.bounds._theorem import DYNAMIC_MARGIN, squared_ratio, theorem
 
 
-@requires(R="(0, inf)", gamma="(0, R]", eps="(0, 1]")
+@theorem(f"{DYNAMIC_MARGIN}, Theorem 3.2")
 def dynamic_margin_updates(R: float, gamma: float, eps: float) -> float:
     """Bound the updates of the perceptron with dynamic margin.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    eps : float in (0, 1]
+    With r = R / gamma, it grows as r**(1 / eps) below eps = 1/2, as r**2 log(r) there and as r**2 above;
+    eps = 1 is the perceptron. As eps approaches 1/2 from either side the formulas exceed the one for
+    eps = 1/2 itself.
 
-    Returns
-    -------
-    float
-        Updates until convergence, at most. With r = R / gamma, it grows as r**(1 / eps) below
-        eps = 1/2, as r**2 log(r) there and as r**2 above; eps = 1 is the perceptron.
-
-    Notes
-    -----
-    As eps approaches 1/2 from either side the formulas exceed the one for eps = 1/2 itself.
-    Source: Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, Theorem 3.2.
-
-    Examples
-    --------
     >>> dynamic_margin_updates(R=10.0, gamma=1.0, eps=1.0)
     100.0
     >>> round(dynamic_margin_updates(R=10.0, gamma=1.0, eps=0.5), 1)
@@ -49,40 +34,24 @@ def dynamic_margin_updates(R: float, gamma: float, eps: float) -> float:
     return t0 * (power * math.exp(exponent) - math.expm1(exponent))
 
 
-@requires(R="(0, inf)", gamma="(0, R]", eps="(0, 0.5)", n_updates="[1, inf)", norm="(0, inf)")
+@theorem(
+    f"{DYNAMIC_MARGIN}, Theorem 3.2 with (15)", eps="(0, 0.5)", n_updates="[1, inf)", norm="(0, inf)"
+)
 def dynamic_margin_updates_after(
     R: float, gamma: float, eps: float, n_updates: int, norm: float
 ) -> float:
     """Bound the updates of the perceptron with dynamic margin from what a run has reached.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    eps : float in (0, 0.5)
-        Accuracy from now on; it may have been another before.
-    n_updates : int in [1, inf)
-        Updates so far, N.
-    norm : float in (0, inf)
-        |a| after them, or an upper bound on it (length). It is between gamma N and R N.
-
-    Returns
-    -------
-    float
-        Updates until convergence, those so far included, at most.
-
-    Notes
-    -----
-    Source: Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, Theorem 3.2
-    with (15).
+    Updates so far are included: `n_updates`, N. `eps` is the accuracy from now on; it may have been
+    another before. `norm` is |a| after the N updates, or an upper bound on it (length); |a| is between
+    gamma N and R N.
     """
     norm = min(max(norm, gamma * n_updates), R * n_updates)
     return _dynamic_margin_updates(R / gamma, eps, n_updates, norm / R / n_updates)
 
 
-@requires(
-    R="(0, inf)",
-    gamma="(0, R]",
+@theorem(
+    f"{DYNAMIC_MARGIN}, relation between successive runs, with Theorem 3.2's last factor",
     eps="(0, 0.5)",
     previous_eps="(eps, 1)",
     previous_updates="[1, inf)",
@@ -92,27 +61,8 @@ def successive_dynamic_margin_updates(
 ) -> float:
     """Bound the updates of one of PDM's successive runs from those of the run before.
 
-    Parameters
-    ----------
-    R : float in (0, inf)
-    gamma : float in (0, R]
-    eps : float in (0, 0.5)
-        Accuracy of this run.
-    previous_eps : float in (eps, 1)
-        Accuracy of the run before, which converged.
-    previous_updates : int in [1, inf)
-        Updates at its convergence, all earlier runs included.
-
-    Returns
-    -------
-    float
-        Updates until this run converges, all earlier runs included, at most.
-
-    Notes
-    -----
-    Convergence of the run before implies |a| < gamma previous_updates / (1 - previous_eps).
-    Source: Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, relation
-    between successive runs, with Theorem 3.2's last factor.
+    The updates of all earlier runs are included. The run before converged with accuracy `previous_eps`
+    at `previous_updates` updates, which implies |a| < gamma previous_updates / (1 - previous_eps).
     """
     norm = gamma * previous_updates / (1 - previous_eps)
     return dynamic_margin_updates_after(R, gamma, eps, previous_updates, norm)
