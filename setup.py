@@ -1,4 +1,4 @@
-"""Compile the kernels; everything else about the package is in pyproject.toml.
+"""Write the type stubs and compile the kernels; everything else about the package is in pyproject.toml.
 
 MARGINS_BOUNDSCHECK=1 at build time makes every array access of the kernels check its bounds
 (slow; the tests run once on such a build). MARGINS_SANITIZE is a regular expression: modules whose names
@@ -13,6 +13,7 @@ import gc
 import hashlib
 import os
 import re
+import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ DIRECTIVES = {
     "wraparound": False,
     "cdivision": True,
     "embedsignature": True,
+    "annotation_typing": False,  # annotations are for the stubs only
 }
 MACROS = [("MARGINS_BOUNDSCHECK", "1")] if BOUNDSCHECK else []
 # Without contractions two kernels round the same sum in the same way on every processor.
@@ -121,4 +123,5 @@ def kernels():
 
 
 if __name__ == "__main__":  # the processes of cythonize import this file again
+    runpy.run_path("scripts/stubs.py", run_name="__main__")  # before setuptools collects them
     setuptools.setup(ext_modules=kernels(), cmdclass={"build_ext": BuildKernels})

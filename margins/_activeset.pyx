@@ -58,7 +58,7 @@ cdef class ActiveSets(SampleLoop):
         How many samples an order may hold.
     """
 
-    def __cinit__(self, levels, Py_ssize_t n_samples):
+    def __cinit__(self, levels: Sequence[Level], Py_ssize_t n_samples):
         self.levels = tuple(levels)
         self.n_levels = len(self.levels)
         self.memberships = <Membership*> calloc(max(self.n_levels, 1), sizeof(Membership))
@@ -78,7 +78,7 @@ cdef class ActiveSets(SampleLoop):
         free(self.passes)
 
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
-                   const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None):
+                   const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None) -> int:
         """Process every sample of `order`, then the active sets.
 
         Parameters
@@ -111,7 +111,7 @@ cdef class ActiveSets(SampleLoop):
         return n_changed
 
     def full_pass(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
-                  const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None):
+                  const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None) -> int:
         """The first part of `full_epoch`: process every sample of `order`, keeping the first active set.
 
         Parameters, results and errors are those of `full_epoch`.
@@ -142,12 +142,12 @@ cdef class ActiveSets(SampleLoop):
         return tally.n_changed
 
     @property
-    def kept(self):
+    def kept(self) -> NDArray[np.int32]:
         """The first active set, as the last full pass has kept it: ndarray of int32."""
         return np.array(self.members[0, :self.n_kept]) if self.n_kept else np.zeros(0, dtype=np.int32)
 
     def nested_passes(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
-                      Averaging averaging=None, const int32_t[::1] members=None):
+                      Averaging averaging=None, const int32_t[::1] members=None) -> None:
         """The second part of `full_epoch`: the active sets, after a full pass.
 
         Parameters

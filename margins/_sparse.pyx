@@ -44,8 +44,12 @@ cdef class Rows:
         is not aligned.
     """
 
-    def __init__(self, values, Py_ssize_t n_rows, Py_ssize_t n_features, columns=None, starts=None,
-                 Py_ssize_t row_step=0, Py_ssize_t column_step=1):
+    def __init__(
+        self, values: NDArray[np.float64] | NDArray[np.float32] | None, Py_ssize_t n_rows, Py_ssize_t n_features,
+        columns: NDArray[np.int32] | NDArray[np.int64] | None = None,
+        starts: NDArray[np.int32] | NDArray[np.int64] | None = None,
+        Py_ssize_t row_step=0, Py_ssize_t column_step=1,
+    ):
         # A memoryview attribute that was never assigned is neither an array nor None.
         self.values64 = self.values32 = None
         self.columns32 = self.columns64 = None
@@ -74,7 +78,7 @@ cdef class Rows:
         self.prefetch_step = CACHE_LINE if self.nbytes > LARGE else LARGE
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of the numbers that are read row by row; 0 for a kernel."""
         cdef Py_ssize_t total = 0
         if self.values64 is not None:
@@ -88,7 +92,7 @@ cdef class Rows:
         return total
 
     @property
-    def n_stored(self):
+    def n_stored(self) -> int:
         """How many numbers are stored, zeros among them."""
         if self.n_of_part >= 0:
             return self.n_of_part
@@ -98,7 +102,7 @@ cdef class Rows:
             return self.columns64.shape[0]
         return self.n_rows * self.n_features
 
-    def longest(self):
+    def longest(self) -> int:
         """The most elements that a row stores: more than there are features if some are stored twice."""
         cdef Py_ssize_t k, most = 0
         if self.columns32 is None and self.columns64 is None:
@@ -111,11 +115,11 @@ cdef class Rows:
                     most = max(most, self.ends64[k] - self.starts64[k])
         return most
 
-    def has_nonzeros(self, Py_ssize_t least):
+    def has_nonzeros(self, Py_ssize_t least) -> bool:
         """True if so many numbers are not 0; counts no further, and none twice. Not for kernels."""
         return self.n_stored >= least and self._count(least) >= least
 
-    def mean_nonzeros(self, Py_ssize_t n_sampled):
+    def mean_nonzeros(self, Py_ssize_t n_sampled) -> float:
         """The mean number of non-zeros of so many rows, spread evenly, or of all: float. Not for kernels.
 
         The same in every storage.
@@ -137,7 +141,7 @@ cdef class Rows:
         self.nonzero_count = k, total   # one object: threads that count at the same time leave one of their counts
         return total
 
-    def part(self, indices not None):
+    def part(self, indices not None) -> Rows:
         """Some rows of this matrix, which share its arrays: Rows. Not of a kernel.
 
         Parameters
@@ -180,11 +184,11 @@ cdef class Rows:
         result.prefetch_step = self.prefetch_step
         return result
 
-    def parts(self):
+    def parts(self) -> Iterable[tuple[int, int]]:
         """Ranges [begin, end) of rows, in order, each in memory until the next is computed: of a matrix, one."""
         return ((0, self.n_rows),)
 
-    def sqnorms(self):
+    def sqnorms(self) -> NDArray[np.float64]:
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""
         result = np.empty(self.n_rows)
         cdef double[::1] out = result
@@ -194,7 +198,7 @@ cdef class Rows:
                 out[k] = sqnorm(self, k)
         return result
 
-    def pnorms(self, double p):
+    def pnorms(self, double p) -> NDArray[np.float64]:
         """p-norm of every row, p >= 1: ndarray of float64, shape (n_rows,). Not for kernels."""
         result = np.empty(self.n_rows)
         cdef double[::1] out = result
@@ -204,7 +208,7 @@ cdef class Rows:
                 out[k] = pnorm(self, k, p)
         return result
 
-    def products(self, const double[::1] v):
+    def products(self, const double[::1] v) -> NDArray[np.float64]:
         """Inner product of every row with v: ndarray of float64, shape (n_rows,)."""
         _check_length(self, v)
         result = np.empty(self.n_rows)
@@ -240,11 +244,11 @@ cdef class Rows:
         return 0
 
     # Python access, for tests; the loops call the C functions.
-    def py_dot(self, Py_ssize_t k, const double[::1] v):
+    def py_dot(self, Py_ssize_t k, const double[::1] v) -> float:
         _check_length(self, v)
         return dot(self, k, &v[0])
 
-    def py_axpy(self, Py_ssize_t k, double c, double[::1] v):
+    def py_axpy(self, Py_ssize_t k, double c, double[::1] v) -> None:
         _check_length(self, v)
         axpy(self, k, c, &v[0])
 
@@ -293,7 +297,7 @@ def _decreases(const index_t[::1] starts):
     return found
 
 
-def all_ones(values):
+def all_ones(values: NDArray[np.float64] | NDArray[np.float32]) -> bool:
     """True if every value, contiguous and of float64 or float32, is exactly 1.
 
     Stops soon after the first that is not.
@@ -315,7 +319,7 @@ cdef bint _all_are(const index_t[::1] bits, index_t one) noexcept:
     return differences == 0
 
 
-def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
+def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features) -> bool:
     """True if some row of a CSR matrix stores `n_features` numbers, and all such rows in their order."""
     cdef Py_ssize_t j, k, begin
     cdef index_t differences = 0   # of a column's own type: many are compared at a time
@@ -332,7 +336,7 @@ def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssi
     return found and differences == 0
 
 
-def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features):
+def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features) -> bool:
     """True if some row of a CSR matrix, sorted or not, stores an element more than once."""
     cdef int64_t[::1] last_row = np.full(n_features, -1, dtype=np.int64)
     cdef Py_ssize_t i, k

@@ -42,7 +42,7 @@ from margins.rules.errors import RuleError
 cdef enum:
     MAX_NEAREST = 32   # rows of a kernel that are computed because they may soon be read, at most
 
-abi = ABI
+abi: int = ABI
 # What is cimported is no attribute of the module: these are, for `from margins._update import NAME`.
 globals().update(
     {kind.__name__: kind for kind in (Condition, BinaryData, Averaging, Rules, Shrink, Update, WeightVector)}

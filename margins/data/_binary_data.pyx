@@ -12,7 +12,8 @@ import numpy as np
 from margins._limits cimport MAX_SQNORM, MIN_SQNORM
 
 # For the validation of data.
-SMALLEST_SQNORM, LARGEST_SQNORM = MIN_SQNORM, MAX_SQNORM
+SMALLEST_SQNORM: float = MIN_SQNORM
+LARGEST_SQNORM: float = MAX_SQNORM
 
 
 cdef class BinaryData:
@@ -39,8 +40,11 @@ cdef class BinaryData:
         True: the intercept is not penalised, so that sum_k alpha_k l_k = 0; rho is then 0.
     """
 
-    def __init__(self, Rows rows not None, labels, sqnorms, double sqrho, diag, upper, offset=None,
-                 bint has_free_intercept=False):
+    def __init__(
+        self, Rows rows not None, labels: NDArray[np.int8], sqnorms: NDArray[np.float64], double sqrho,
+        diag: NDArray[np.float64], upper: NDArray[np.float64], offset: NDArray[np.float64] | None = None,
+        bint has_free_intercept=False,
+    ):
         self.rows = rows
         self.labels = labels
         self.sqnorms = sqnorms
@@ -50,7 +54,9 @@ cdef class BinaryData:
         self.offset = offset
         self.has_free_intercept = has_free_intercept
 
-    def with_limits(self, upper=None, offset=None):
+    def with_limits(
+        self, upper: NDArray[np.float64] | None = None, offset: NDArray[np.float64] | None = None
+    ) -> BinaryData:
         """The same samples with other upper bounds of the dual variables, or another offset."""
         cdef BinaryData result = BinaryData.__new__(BinaryData)
         result.rows, result.labels, result.sqnorms = self.rows, self.labels, self.sqnorms
@@ -64,14 +70,14 @@ cdef class BinaryData:
             result.offset = offset
         return result
 
-    def over(self, Rows rows not None):
+    def over(self, Rows rows not None) -> BinaryData:
         """The same samples as rows of another matrix with the same inner products."""
         cdef BinaryData result = self.with_limits()
         result.rows = rows
         return result
 
     @property
-    def signs(self):
+    def signs(self) -> NDArray[np.int8]:
         """The labels -1 and +1, int8, shape (m,)."""
         return np.asarray(self.labels)
 
@@ -79,17 +85,17 @@ cdef class BinaryData:
         return self.labels.shape[0]
 
     @property
-    def ordinary_sqnorms(self):
+    def ordinary_sqnorms(self) -> NDArray[np.float64]:
         """|x_k|^2 + rho^2, shape (m,)."""
         return np.asarray(self.sqnorms)
 
     @property
-    def diagonal(self):
+    def diagonal(self) -> NDArray[np.float64]:
         """D_k, shape (m,)."""
         return np.asarray(self.diag)
 
     @property
-    def max_upper(self):
+    def max_upper(self) -> float:
         """The largest upper bound of a dual variable; inf: no bound."""
         cdef double largest = 0
         cdef Py_ssize_t k
@@ -99,7 +105,7 @@ cdef class BinaryData:
         return largest
 
     @property
-    def min_diagonal(self):
+    def min_diagonal(self) -> float:
         """The smallest D_k."""
         cdef double smallest = INFINITY
         cdef Py_ssize_t k
@@ -109,7 +115,7 @@ cdef class BinaryData:
         return smallest
 
     @property
-    def max_sqnorm(self):
+    def max_sqnorm(self) -> float:
         """R^2, the largest squared norm of a sample, bias and slack term included."""
         cdef double largest = 0
         cdef Py_ssize_t k

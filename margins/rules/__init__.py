@@ -4,8 +4,8 @@ from margins.deprecation import renamed
 from margins.rules import _help
 from margins.rules._averaging import Averaging
 from margins.rules._base import Condition, Rules, Shrink, Update
+from margins.rules.adapters import Native, Python, condition, shrink, update
 from margins.rules.averaging import Average, LongestSurvivor, MistakeHistory, Pocket, SuffixAverage
-from margins.rules.c_functions import Native
 from margins.rules.combinations import BallStep, NormalisedStep, RelaxedMargin, Shifting
 from margins.rules.conditions import (
     DynamicMargin,
@@ -20,7 +20,6 @@ from margins.rules.decays import ConstantDecay, HarmonicDecay
 from margins.rules.errors import RuleError
 from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
 from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
-from margins.rules.python_functions import Python, condition, shrink, update
 from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
 from margins.rules.unlearning import Unlearning
 from margins.rules.updates import Additive

@@ -29,16 +29,16 @@ cdef class Averaging:
     ) noexcept nogil:
         """The hypothesis `a`, still unchanged, is about to be updated by `step`."""
 
-    def reserve(self, Py_ssize_t n_updates):
+    def reserve(self, Py_ssize_t n_updates) -> None:
         """Allocate memory for the mistakes of `n_updates` updates: a pass cannot allocate."""
 
-    def for_stream(self):
+    def for_stream(self) -> Averaging:
         """The averaging to continue with over other samples, each accessed once: Averaging.
 
         Subclasses that keep dual variables, or indices of samples, return a copy without these.
         """
         return self
 
-    def hypothesis(self, WeightVector a, BinaryData data):
+    def hypothesis(self, WeightVector a, BinaryData data) -> WeightVector:
         """The weight vector of the model, given the current one, `a`: WeightVector."""
         return a

@@ -87,22 +87,22 @@ cdef class Condition:
         return NULL
 
     @property
-    def unlearns(self):
+    def unlearns(self) -> bool:
         """True if samples may be unlearned, which needs their dual variables."""
         return False
 
-    def repeats_with(self, Shrink shrink):
+    def repeats_with(self, Shrink shrink) -> bool:
         """True if `repetitions` holds when updates also shrink by `shrink`."""
         return shrink.is_identity
 
     # Wrappers of the C methods, for checks and tests.
-    def _py_threshold(self, dict state=None, positive=True):
+    def _py_threshold(self, dict state=None, positive: bool = True) -> float:
         cdef State s = _state_of(state)
         cdef Thresholds out
         self.thresholds(&s, &out)
         return out.learn[bool(positive)]
 
-    def _py_ceiling(self, dict state=None, positive=True):
+    def _py_ceiling(self, dict state=None, positive: bool = True) -> float:
         cdef State s = _state_of(state)
         cdef Thresholds out
         self.thresholds(&s, &out)
@@ -128,12 +128,12 @@ cdef class Shrink:
     """
 
     @property
-    def is_identity(self):
+    def is_identity(self) -> bool:
         """True if nothing ever shrinks."""
         return False
 
     @property
-    def decays(self):
+    def decays(self) -> bool:
         """True if every sample shrinks the weight vector; `State.t` then counts samples."""
         return False
 
@@ -169,11 +169,11 @@ cdef class Shrink:
         return NAN
 
     # Wrappers of the C methods, for checks and tests.
-    def _py_factor(self, dict state=None):
+    def _py_factor(self, dict state=None) -> float:
         cdef State s = _state_of(state)
         return self.factor(&s)
 
-    def _py_repeat(self, double repetitions, dict state=None):
+    def _py_repeat(self, double repetitions, dict state=None) -> tuple[float, float]:
         cdef State s = _state_of(state)
         cdef Step out
         self.repeat(&s, repetitions, &out)
@@ -200,7 +200,7 @@ cdef class Update:
     """
 
     @property
-    def needs_dual(self):
+    def needs_dual(self) -> bool:
         """True if it reads dual variables, which not every run keeps."""
         return False
 
@@ -215,7 +215,7 @@ cdef class Update:
         out.shrink, out.add, out.repetitions = 1, 0, 0
 
 
-abi = ABI
+abi: int = ABI
 cdef unsigned long HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement in Python
 
 
@@ -290,7 +290,10 @@ cdef class Rules:
     Rules(DynamicMargin(eps=0.25), Additive(eta=1, most=inf), NoShrink())
     """
 
-    def __init__(self, condition, update, shrink):
+    def __init__(
+        self, condition: Condition | Callable[..., float], update: Update | Callable[..., float],
+        shrink: Shrink | Callable[..., float],
+    ):
         self.condition = _rule_of(condition, Condition, "condition")
         self.update = _rule_of(update, Update, "update")
         self.shrink = _rule_of(shrink, Shrink, "shrink")
@@ -358,8 +361,8 @@ cdef class Rules:
         return high
 
     # Wrapper of the C method, for checks and tests.
-    def _py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1,
-                        double most=INFINITY, bint positive=True):
+    def _py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1.0,
+                        double most=INFINITY, bint positive=True) -> float:
         cdef State s = _state_of(state)
         cdef Sample sample
         sample.k, sample.positive, sample.product, sample.sqnorm = 0, positive, product, sqnorm

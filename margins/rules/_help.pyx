@@ -13,7 +13,7 @@ cdef extern from "Python.h":
         PyObject* tp_dict
     void PyType_Modified(PyTypeObject* type)
 
-INTERNAL = (
+INTERNAL: tuple[str, ...] = (
     "__pyx_vtable__",
     "__reduce_cython__",
     "__setstate_cython__",

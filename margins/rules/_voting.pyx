@@ -21,7 +21,7 @@ cdef inline double _sign(double s) noexcept nogil:
 
 
 def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
-                const int64_t[::1] votes, double theta, double sqrho):
+                const int64_t[::1] votes, double theta, double sqrho) -> NDArray[np.float64]:
     """The votes of all hypotheses on some points.
 
     Parameters
@@ -61,8 +61,10 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
     return result
 
 
-def tail_errors(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
-                const int64_t[::1] votes, double theta, double sqrho, const signed char[::1] truth):
+def tail_errors(
+    const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels, const int64_t[::1] votes,
+    double theta, double sqrho, const signed char[::1] truth,
+) -> NDArray[np.int64]:
     """The errors of voting by the hypotheses from the i-th on, for every i, on labelled points.
 
     Parameters

@@ -45,21 +45,21 @@ cdef class WeightVector:
             "written otherwise. margins.persistence.dump leaves it out."
         )
 
-    def copy(self):
+    def copy(self) -> WeightVector:
         """An equal weight vector that shares no array with this one."""
         return _restore(np.array(self.v), None if self.beta is None else np.array(self.beta), self.state)
 
-    def without_dual(self):
+    def without_dual(self) -> WeightVector:
         """A copy that keeps no dual variables, for samples of which each is accessed once."""
         return _restore(np.array(self.v), None, self.state)
 
-    def over(self, BinaryData data not None):
+    def over(self, BinaryData data not None) -> WeightVector:
         """A new weight vector with the same dual variables, for these samples as rows of another matrix."""
         result = _restore(np.zeros(data.rows.n_features), np.array(self.beta), self.state)
         result.recompute_sum(data)
         return result
 
-    def clear(self):
+    def clear(self) -> None:
         """Make it 0, and reset the update counter t; `n_updates` stays."""
         cdef State start
         self.v[:] = 0
@@ -71,7 +71,7 @@ cdef class WeightVector:
         self.state = start
 
     def assign(self, BinaryData data not None, const double[::1] dual not None,
-               const double[::1] combination=None):
+               const double[::1] combination=None) -> None:
         """Set the dual variables, and a to their sum: one update of all samples at once.
 
         Parameters
@@ -93,7 +93,7 @@ cdef class WeightVector:
         self.state.label_sum = combination[d] / sqrt(data.sqrho) if data.sqrho > 0 else 0
         self.recompute(data)
 
-    def recompute_sum(self, BinaryData data not None):
+    def recompute_sum(self, BinaryData data not None) -> None:
         """Recompute a = sum_k alpha_k y_k, without the rounding errors of the updates that led to it.
 
         Over the rows of a kernel this needs those of all samples whose dual variable is not 0.
@@ -112,7 +112,7 @@ cdef class WeightVector:
         data.rows.check()
         self.recompute(data)
 
-    def for_new_samples(self, Py_ssize_t n_samples):
+    def for_new_samples(self, Py_ssize_t n_samples) -> WeightVector:
         """The same weight vector for other samples, whose dual variables are 0.
 
         It shares the array of weights with this one, which must not be used afterwards.
@@ -121,7 +121,7 @@ cdef class WeightVector:
             np.asarray(self.v), None if self.beta is None else np.zeros(n_samples), self.state
         )
 
-    def check_fit(self, BinaryData data not None):
+    def check_fit(self, BinaryData data not None) -> None:
         """Raise ValueError unless the numbers of features and of dual variables fit these samples."""
         if self.v.shape[0] != data.rows.n_features or (
             self.beta is not None and self.beta.shape[0] != data.labels.shape[0]
@@ -133,46 +133,46 @@ cdef class WeightVector:
             )
 
     @property
-    def keeps_dual(self):
+    def keeps_dual(self) -> bool:
         """True if the dual variables are kept."""
         return self.beta is not None
 
     @property
-    def weights(self):
+    def weights(self) -> NDArray[np.float64]:
         """The weights of the features: ndarray of float64, shape (n_features,)."""
         return self.state.scale * np.asarray(self.v)
 
     @property
-    def label_sum(self):
+    def label_sum(self) -> float:
         """sum_k alpha_k l_k: the bias is rho^2 times it."""
         return self.state.scale * self.state.label_sum
 
     @property
-    def dual(self):
+    def dual(self) -> NDArray[np.float64] | None:
         """The dual variables alpha, shape (m,), or None where they are not kept."""
         return None if self.beta is None else self.state.scale * np.asarray(self.beta)
 
     @property
-    def sqnorm(self):
+    def sqnorm(self) -> float:
         """|a|^2 over features, bias and slack terms."""
         return self.state.sqnorm
 
     @property
-    def dual_sum(self):
+    def dual_sum(self) -> float:
         """S, the sum of the dual variables."""
         return self.state.dual_sum
 
     @property
-    def t(self):
+    def t(self) -> float:
         """Updates since the last restart, multiplicities counted."""
         return self.state.t
 
     @property
-    def n_updates(self):
+    def n_updates(self) -> int:
         """Updates since the start, multiplicities counted."""
         return int(self.state.n_updates)
 
-    def rescale(self, double factor):
+    def rescale(self, double factor) -> None:
         """Multiply a, and every dual variable with it, by `factor` > 0."""
         cdef Py_ssize_t j
         for j in range(self.v.shape[0]):
@@ -184,7 +184,7 @@ cdef class WeightVector:
         self.state.sqnorm *= factor * factor
         self.state.dual_sum *= factor
 
-    def recompute(self, BinaryData data not None):
+    def recompute(self, BinaryData data not None) -> None:
         """Recompute |a|^2 (and S, where the dual variables are kept): their recursions accumulate rounding."""
         cdef double total = _ordinary_sqnorm(data, self), dual_sum = 0, sqscale
         cdef Py_ssize_t j
@@ -197,11 +197,11 @@ cdef class WeightVector:
             sqscale = self.state.scale * self.state.scale
             self.state.sqnorm = max(sqscale * total, 0)
 
-    def ordinary_sqnorm(self, BinaryData data not None):
+    def ordinary_sqnorm(self, BinaryData data not None) -> float:
         """|a|^2 over features and bias, without the slack terms."""
         return self.state.scale * self.state.scale * max(_ordinary_sqnorm(data, self), 0)
 
-    def products(self, BinaryData data not None):
+    def products(self, BinaryData data not None) -> NDArray[np.float64]:
         """Every a.y_k without its slack term: ndarray of float64, shape (m,)."""
         cdef Py_ssize_t k, begin, end
         result = np.empty(len(data))

@@ -1,17 +1,198 @@
 """Rules that are functions: any C function at native speed, or Python's for trying ideas."""
 
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
 # Compiled modules look up the classes here, and pickles of decorated functions `_named`.
 from margins.rules.c_functions import Native, NativeCondition, NativeShrink, NativeUpdate  # noqa: F401
+from margins.rules.functions import needs_of
 from margins.rules.python_functions import (  # noqa: F401
     Function,
-    Python,
     PythonCondition,
     PythonShrink,
     PythonUpdate,
     _named,
-    condition,
-    shrink,
-    update,
 )
 
 __all__ = ["Native", "Python", "condition", "shrink", "update"]
+
+_Function = Callable[..., float]
+_Compile = Literal["numba"] | None
+
+KINDS = {"condition": PythonCondition, "shrink": PythonShrink, "update": PythonUpdate}
+
+
+@overload
+def Python(
+    function: _Function, kind: Literal["condition"] = "condition", compile: _Compile = None
+) -> PythonCondition: ...
+@overload
+def Python(function: _Function, kind: Literal["shrink"], compile: _Compile = None) -> PythonShrink: ...
+@overload
+def Python(function: _Function, kind: Literal["update"], compile: _Compile = None) -> PythonUpdate: ...
+def Python(function: _Function, kind: str = "condition", compile: _Compile = None) -> Any:
+    """A condition, an update or a shrink that is a Python function, for trying ideas.
+
+    The names of its parameters say what it is called with; each is a float. Every update, and nothing
+    else, takes the GIL for it, unless it is compiled. `condition`, `update` and `shrink` do the same as
+    decorators, and `Rules` wraps a plain function given in the place of a rule.
+
+    Parameters
+    ----------
+    function : callable
+        A condition returns the threshold: a sample is misclassified if ``product <= threshold``. An
+        update returns how much of the sample is added, within the bounds of its dual variable. A shrink
+        returns the factor by which the weight vector is multiplied before that. Parameters, in any
+        order, of all three kinds:
+
+        - ``sqnorm``: the squared length of the weight vector, bias and slacks included;
+        - ``t``: the number of updates, multiplicities counted;
+        - ``n_updates``: all updates, unlearning included;
+        - ``dual_sum``: the sum of the dual variables. ``sqrt(sqnorm) / dual_sum`` bounds the maximum
+          margin from above;
+
+        of conditions and updates:
+
+        - ``label``: -1 or 1;
+
+        of updates:
+
+        - ``product``: the signed score, ``label * (w.x + b)``, slack included;
+        - ``threshold``: what the condition has returned, so that it need not be computed again;
+        - ``sample_sqnorm``: the squared length of the sample, bias feature and slack included;
+        - ``dual``, ``upper``: its dual variable, and the most that may become (inf: unbounded);
+        - ``factor``: what the shrink of the same rules returns;
+        - ``index``: of the sample, among those of positive weight.
+
+        A parameter of another name keeps its default, and must have one.
+    kind : "condition", "update" or "shrink"
+    compile : "numba", optional
+        Compile it, by numba's ``cfunc``: it then runs without the GIL. A division by 0 gives inf or NaN.
+
+    Returns
+    -------
+    Condition, Update or Shrink
+        To be called as the function is.
+
+    Raises
+    ------
+    TypeError
+        If `function` is not a function.
+    ValueError
+        If a parameter has a name that is not known for this kind, or numba cannot compile the function.
+    ImportError
+        If `compile` is "numba" and numba is not installed.
+
+    Examples
+    --------
+    >>> rule = Python(lambda sqnorm, t: 0.5 * sqnorm / t if t else 0.0)
+    >>> rule(sqnorm=4.0, t=2.0)
+    1.0
+    >>> Python(lambda squared: 0.5 * squared)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: Parameters of <lambda>, a condition, must be among sqnorm, t, ... Got squared.
+    """
+    needs_of(function, kind)
+    if compile not in (None, "numba"):
+        raise ValueError(f"compile of Python must be 'numba' or None. Got {compile!r}.")
+    return KINDS[kind](function, compile)
+
+
+@overload
+def condition(function: _Function, *, compile: _Compile = None) -> PythonCondition: ...
+@overload
+def condition(
+    function: None = None, *, compile: _Compile = None
+) -> Callable[[_Function], PythonCondition]: ...
+def condition(function: _Function | None = None, *, compile: _Compile = None) -> Any:
+    """Make a Python function a condition; a decorator, see `Python`.
+
+    Parameters
+    ----------
+    function : callable
+        Returns the threshold. Parameters: ``sqnorm``, ``t``, ``n_updates``, ``dual_sum``, ``label``.
+    compile : "numba", optional
+
+    Returns
+    -------
+    Condition
+
+    Examples
+    --------
+    >>> @condition
+    ... def half_of_the_best(sqnorm, t):
+    ...     return 0.5 * sqnorm / t if t else 0.0
+    >>> half_of_the_best
+    Python(half_of_the_best, 'condition')
+    """
+    return _decorated(function, "condition", compile)
+
+
+@overload
+def update(function: _Function, *, compile: _Compile = None) -> PythonUpdate: ...
+@overload
+def update(
+    function: None = None, *, compile: _Compile = None
+) -> Callable[[_Function], PythonUpdate]: ...
+def update(function: _Function | None = None, *, compile: _Compile = None) -> Any:
+    """Make a Python function an update; a decorator, see `Python`.
+
+    Parameters
+    ----------
+    function : callable
+        Returns how much of a misclassified sample is added; not 0, and finite. Parameters: those of a
+        condition, ``product``, ``threshold``, ``sample_sqnorm``, ``dual``, ``upper``, ``factor``,
+        ``index``.
+    compile : "numba", optional
+
+    Returns
+    -------
+    Update
+
+    Examples
+    --------
+    >>> @update
+    ... def to_the_threshold(product, threshold, sample_sqnorm):
+    ...     return (threshold - product) / sample_sqnorm + 1e-6
+    >>> to_the_threshold(product=-1.0, threshold=1.0, sample_sqnorm=4.0)
+    0.500001
+    """
+    return _decorated(function, "update", compile)
+
+
+@overload
+def shrink(function: _Function, *, compile: _Compile = None) -> PythonShrink: ...
+@overload
+def shrink(
+    function: None = None, *, compile: _Compile = None
+) -> Callable[[_Function], PythonShrink]: ...
+def shrink(function: _Function | None = None, *, compile: _Compile = None) -> Any:
+    """Make a Python function a shrink; a decorator, see `Python`.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a factor in (0, 1]. Parameters: ``sqnorm``, ``t``, ``n_updates``, ``dual_sum``. Where an
+        update has a multiplicity, only ``t`` advances within it.
+    compile : "numba", optional
+
+    Returns
+    -------
+    Shrink
+
+    Examples
+    --------
+    >>> @shrink
+    ... def forgetful(t):
+    ...     return t / (t + 1) if t else 1.0
+    >>> forgetful(3.0)
+    0.75
+    """
+    return _decorated(function, "shrink", compile)
+
+
+def _decorated(function: _Function | None, kind: Any, compile: _Compile) -> Any:
+    if function is None:  # @condition(compile=...)
+        return lambda function: Python(function, kind, compile)
+    return Python(function, kind, compile)

@@ -57,7 +57,7 @@ cdef class LongestSurvivor(Averaging):
     def __setstate__(self, state):
         self.longest, self.n_right, self.n_accesses = state
 
-    def for_stream(self):
+    def for_stream(self) -> LongestSurvivor:
         cdef LongestSurvivor result = LongestSurvivor(self.kept.without_dual())
         result.longest, result.n_right, result.n_accesses = self.longest, self.n_right, self.n_accesses
         return result
@@ -75,7 +75,7 @@ cdef class LongestSurvivor(Averaging):
         if self._prefers(data, a):
             _copy(a, self.kept)
 
-    def hypothesis(self, WeightVector a not None, BinaryData data not None):
+    def hypothesis(self, WeightVector a not None, BinaryData data not None) -> WeightVector:
         cdef double longest = self.longest
         cdef bint better = self._prefers(data, a)
         self.longest = longest  # not recorded: the current hypothesis has not ended
@@ -139,7 +139,7 @@ cdef class Pocket(LongestSurvivor):
                 return True
         return False
 
-    def hypothesis(self, WeightVector a not None, BinaryData data not None):
+    def hypothesis(self, WeightVector a not None, BinaryData data not None) -> WeightVector:
         cdef Py_ssize_t most_right = self.most_right
         result = LongestSurvivor.hypothesis(self, a, data)
         self.most_right = most_right
@@ -190,7 +190,7 @@ cdef class Average(Averaging):
     def __setstate__(self, state):
         self.lag, self.total, self.n_right, self.n_accesses = state
 
-    def for_stream(self):
+    def for_stream(self) -> Average:
         cdef Average result = Average(self.lag.without_dual(), self.weighting)
         result.lag, result.total = self.lag.without_dual(), self.total
         result.n_right, result.n_accesses = self.n_right, self.n_accesses
@@ -211,7 +211,7 @@ cdef class Average(Averaging):
         axpy(data.rows, sample.k, c, &self.lag.v[0])
         self.lag.state.label_sum += c
 
-    def hypothesis(self, WeightVector a not None, BinaryData data not None):
+    def hypothesis(self, WeightVector a not None, BinaryData data not None) -> WeightVector:
         cdef double total = self.total + self._weight()
         cdef WeightVector mean
         cdef Py_ssize_t j
@@ -293,7 +293,7 @@ cdef class SuffixAverage(Averaging):
             self.n_taken += due
         self.n_past_accesses += self.n_accesses
 
-    def hypothesis(self, WeightVector a not None, BinaryData data not None):
+    def hypothesis(self, WeightVector a not None, BinaryData data not None) -> WeightVector:
         cdef double due = self._due(), n = self.n_taken + due
         cdef WeightVector mean
         cdef Py_ssize_t j
@@ -337,7 +337,7 @@ cdef class MistakeHistory(Averaging):
         self._samples = np.empty(0, dtype=np.int32)
         self._votes = np.empty(0, dtype=np.int64)
 
-    def reserve(self, Py_ssize_t n_updates):
+    def reserve(self, Py_ssize_t n_updates) -> None:
         cdef Py_ssize_t needed = self.n_mistakes + n_updates
         if needed > self._samples.shape[0]:
             needed += needed // 2
@@ -354,18 +354,18 @@ cdef class MistakeHistory(Averaging):
         self.n_mistakes += 1
 
     @property
-    def mistakes(self):
+    def mistakes(self) -> NDArray[np.int32]:
         return np.array(self._samples[:self.n_mistakes])
 
     @property
-    def votes(self):
+    def votes(self) -> NDArray[np.int64]:
         return np.append(np.asarray(self._votes)[:self.n_mistakes], np.int64(self.n_right))
 
-    def forget(self):
+    def forget(self) -> None:
         """Start a new list with the current hypothesis, which keeps its vote."""
         self.n_mistakes = 0
 
-    def for_stream(self):
+    def for_stream(self) -> MistakeHistory:
         result = MistakeHistory()
         result.n_right, result.n_accesses = self.n_right, self.n_accesses
         return result

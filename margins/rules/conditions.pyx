@@ -137,7 +137,7 @@ cdef class ShrunkThreshold(Condition):
     def __repr__(self):
         return f"ShrunkThreshold(b={self.b:g}, {self.shrink!r})"
 
-    def repeats_with(self, Shrink shrink):
+    def repeats_with(self, Shrink shrink) -> bool:
         return shrink is self.shrink
 
     cdef double threshold(self, const State* state) noexcept nogil:

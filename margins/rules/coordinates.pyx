@@ -47,7 +47,7 @@ cdef class UnitMargin(Condition):
         return f"UnitMargin(tolerance={self.tolerance:g})"
 
     @property
-    def unlearns(self):
+    def unlearns(self) -> bool:
         return True
 
     cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:

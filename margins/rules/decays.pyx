@@ -29,7 +29,7 @@ cdef class ConstantDecay(Shrink):
         return f"ConstantDecay(lam={self.lam:g})"
 
     @property
-    def decays(self):
+    def decays(self) -> bool:
         return True
 
     cdef double factor(self, const State* state) noexcept nogil:
@@ -59,7 +59,7 @@ cdef class HarmonicDecay(Shrink):
         return "HarmonicDecay()"
 
     @property
-    def decays(self):
+    def decays(self) -> bool:
         return True
 
     cdef double factor(self, const State* state) noexcept nogil:

@@ -106,7 +106,7 @@ cdef class SubgradientStep(Update):
     Rules(MarginError(b=1), SubgradientStep(lam=0.5, project=True), HarmonicDecay())
     """
 
-    def __init__(self, double lam, bint project=False, weight=None):
+    def __init__(self, double lam, bint project=False, weight: ArrayLike | None = None):
         if not 0 < lam < INFINITY:
             raise ValueError(f"lam of SubgradientStep must be in (0, inf). Got {lam}.")
         self.lam = lam

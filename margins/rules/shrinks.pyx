@@ -23,7 +23,7 @@ cdef class NoShrink(Shrink):
         return "NoShrink()"
 
     @property
-    def is_identity(self):
+    def is_identity(self) -> bool:
         return True
 
     cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:

@@ -58,7 +58,7 @@ cdef class Unlearning(FixedThreshold):
         return f"Unlearning(b={self.b:g}, delta_b={self.delta_b:g})"
 
     @property
-    def unlearns(self):
+    def unlearns(self) -> bool:
         return True
 
     cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,9 @@ PLUGINS = ROOT / "tests/plugins"
 PACKAGES = sorted(path.parent.name for path in PLUGINS.glob("*/pyproject.toml"))
 HEADERS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "margins").rglob("*.pxd"))
 # Of the checkout, without its kernels compiled in place, and what else a build may have left.
-LITTER = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "build", "*.egg-info")
+STUBS = runpy.run_path(str(ROOT / "scripts/stubs.py"))["stubs"]()
+MADE = [Path(stub).name for stub in STUBS]
+LITTER = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "build", "*.egg-info", *MADE)
 
 # Takes the place of setup.py: the kernels under test are compiled already.
 SETUP = """
@@ -144,6 +147,8 @@ def write_checkout(source):
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     shutil.copy(ROOT / "setup.py", source / "real_setup.py")
+    (source / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts/stubs.py", source / "scripts")
     kernels = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx")]
     names = [*(".".join(kernel.parts) for kernel in kernels), "margins._memoryview"]
     binaries = {name: importlib.import_module(name).__file__ for name in names}
@@ -201,10 +206,12 @@ def test_missing_requirements_are_named(monkeypatch):
 # ------------------------------------------------------------------------------------ what is installed
 
 
-def test_headers_are_in_the_wheel_beside_the_kernels(wheel_and_environment):
+def test_headers_and_stubs_are_in_the_wheel_beside_the_kernels(wheel_and_environment):
     with zipfile.ZipFile(wheel_and_environment[0]) as wheel:
         held = wheel.namelist()
     assert HEADERS and set(HEADERS) <= set(held)
+    assert {"margins/rules/conditions.pyi", "margins/algorithms/_built_ins.pyi"} <= set(STUBS)
+    assert {*STUBS, "margins/estimators/_typed.pyi"} <= set(held)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     kernels = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx"))
     assert {kernel.as_posix() + suffix for kernel in kernels} <= set(held)

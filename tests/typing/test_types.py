@@ -1,6 +1,5 @@
 """Type annotations, checked with mypy: in a user's script, in a plug-in, in the package."""
 
-import ast
 import inspect
 import os
 import re
@@ -23,7 +22,13 @@ LINES = PROJECT["project"]["entry-points"][margins.registry.GROUP]
 STUBS = sorted(path.relative_to(ROOT) for path in (ROOT / "margins").rglob("*.pyi"))
 # What users of a classifier call; the rest is for authors of algorithms.
 USERS_CALL = {"fit", "partial_fit", "predict", "decision_function"}
-COMPILED = ["margins._activeset", "margins._sparse", "margins._update", "margins.rules"]
+COMPILED = [
+    "margins._activeset",
+    "margins._sparse",
+    "margins._update",
+    "margins.data._binary_data",
+    "margins.rules",
+]
 
 pytest.importorskip("mypy", reason="mypy is not installed: pip install scikit-margins[test]")
 
@@ -89,10 +94,11 @@ def test_stubs_match_the_compiled_modules(tmp_path):
     config = tmp_path / "mypy.ini"
     config.write_text("[mypy]\nfollow_imports = silent\n[mypy-*]\nignore_missing_imports = True\n")
     allowed = tmp_path / "allowed"
-    # What Cython adds; the modules that margins.rules gathers; constructors without arguments.
+    # What Cython adds; constructors without arguments; an import.
     allowed.write_text(
-        r".*\.__(reduce|setstate)_cython__|.*\.__(test|pyx_capi)__|margins\.rules\.[a-z_]+"
-        r"|margins\.rules\.(Mistake|MistakeHistory)\.__init__"
+        r".*\.__(reduce|setstate)_cython__|.*\.__(test|pyx_capi)__"
+        r"|margins\.rules\.(averaging\.MistakeHistory|conditions\.Mistake)\.__init__"
+        r"|margins\.rules\.python_functions\.NAMES"
     )
     lines = checker(
         "mypy.stubtest",
@@ -105,26 +111,6 @@ def test_stubs_match_the_compiled_modules(tmp_path):
         folder=tmp_path,
     )
     assert not lines, "\n".join(lines)
-
-
-def test_get_has_an_overload_for_every_built_in_name():
-    tree = ast.parse((ROOT / "margins/algorithms/_built_ins.pyi").read_text(encoding="utf-8"))
-    modules = {
-        alias.name: node.module
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    overloads = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            name, result = node.args.args[0].annotation, ast.unparse(node.returns)
-            cls = re.fullmatch(r"type\[(\w+)\]", result)[1]
-            if isinstance(name, ast.Subscript):  # Literal["name"]
-                overloads[name.slice.value] = f"{modules[cls]}:{cls}"
-            else:
-                assert (ast.unparse(name), cls) == ("str", "Classifier")
-    assert overloads == LINES
 
 
 @pytest.mark.parametrize("name", LINES)
