@@ -17,12 +17,13 @@ from scipy import sparse
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.data.structure import checked_csr
 from margins.data.validation import validate_matrix
 from margins.parameters import BOOLEAN, POSITIVE, Interval, check
 from margins.partitions.samples import named
 from margins.rules import Additive, Mistake, MistakeHistory, NoShrink, Rules
+from margins.training.specification import Specification
+from margins.training.training_set import binary_problem
 
 PROBABILITY = Interval(0, 1, "neither")
 MISTAKES = Interval(1, math.inf, "left")  # the zero vector is wrong on the first example
@@ -147,14 +148,13 @@ def online_to_pac(
         raise ValueError(f"stream of online_to_pac must be iterable. Got {type(stream).__name__}.")
 
     weights, history, n_examples, n_mistakes = None, MistakeHistory(), 0, 0
+    specification = Specification(sqrho=float(fit_intercept)).for_stream()
     for position, element in enumerate(stream):
         X, y = _chunk(element, f"element {position} of stream of online_to_pac", weights)
         if len(y) == 0:
             continue
         weights = WeightVector(X.shape[1]) if weights is None else weights
-        rows, sqrho, begin = rows_of(X), float(fit_intercept), 0
-        sqnorms = augmented_sqnorms(rows.sqnorms(), sqrho, hard_margin=False)
-        data = make_binary_data(rows, sqnorms, y > 0, sqrho, 0.0, math.inf)
+        data, begin = binary_problem(X, y > 0, specification).data, 0
         loop = ActiveSets((), len(y))
         while begin < len(y) and history.n_right < needed:
             end = min(begin + needed - int(history.n_right), len(y))  # none survives before

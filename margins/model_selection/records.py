@@ -7,7 +7,6 @@ import math
 import re
 import types
 import zlib
-from collections.abc import Mapping
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -113,21 +112,14 @@ def to_text(value: Any) -> str:
     return json.dumps(encoded(value), allow_nan=False)
 
 
-def from_text(text: str, reasons: Mapping[str, str]) -> Any:
-    """Return the record in a text.
-
-    Parameters
-    ----------
-    text : str
-    reasons : mapping of str to str
-        Fields of earlier versions that held True or a reason, and the field that now holds the reason or
-        None.
-    """
+def from_text(text: str) -> Any:
+    """Return the record in a text, also of version 0.2, where `lockstep` and `path` hold the reason."""
     content = json.loads(text)
     for fields in content.values():
-        for name in fields.keys() & reasons.keys():
-            value = fields.pop(name)
-            fields[reasons[name]] = None if value is True else value
+        for name in ("lockstep", "path"):
+            if name in fields:
+                value = fields.pop(name)
+                fields[f"{name}_reason"] = None if value is True else value
     return decoded(content)
 
 

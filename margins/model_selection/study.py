@@ -19,9 +19,6 @@ from margins.model_selection.records import encoded, from_text, record, timeless
 from margins.model_selection.refits import Refits
 from margins.model_selection.tables import ROWS, frame, latex, markdown, summary
 
-# Fields of a Study in the records of version 0.2, which held True or the reason.
-UNTIL_0_2 = {"lockstep": "lockstep_reason", "path": "path_reason"}
-
 
 @record
 class Fold:
@@ -200,10 +197,7 @@ class Study:
 
     @property
     def path(self) -> bool:
-        """True if the fits of each search differ in C alone, and each started from the previous one.
-
-        As `margins.svm_path` makes them: the scores are those of separate fits up to `eps`.
-        """
+        """True if the fits of each search were made along C, as `margins.svm_path` makes them."""
         return self.path_reason is None
 
     @property
@@ -364,11 +358,7 @@ class Study:
         return Refits(self, estimator, X, y, sample_weight, groups).predictions()
 
     def to_json(self) -> str:
-        """The study as text: str.
-
-        Of parameters, JSON keeps numbers, strings, None, tuples, lists and dicts; of others only
-        their name.
-        """
+        """The study as text: str. JSON keeps plain parameters, and of others the name."""
         return to_text(self)
 
     @classmethod
@@ -382,7 +372,7 @@ class Study:
         """
         message = "text of Study.from_json must come from Study.to_json. Got something else."
         try:
-            study = from_text(text, UNTIL_0_2)
+            study = from_text(text)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(message) from error
         if not isinstance(study, cls):

@@ -14,11 +14,8 @@ from scipy import sparse
 
 from margins.data.binary_data import (
     array_of_each,
-    rows_of,
     stack_rows,
 )
-from margins.data.samples import Samples
-from margins.kernels import LINEAR
 from margins.linalg.threads import one_thread
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
@@ -26,7 +23,7 @@ from margins.partitions.samples import codes_of
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import Objective
 from margins.training.specification import Specification
-from margins.training.training_set import TrainingSet
+from margins.training.training_set import binary_problem
 from margins.tuning import TUNING
 
 
@@ -113,12 +110,9 @@ def start_of(subsample, positive, setting, required_gap):
         At zero, if the steps over the subsample do not converge soon.
     """
     tuning, m = TUNING.subsample, len(subsample.codes)
-    loss, rows = loss_of(setting.loss, subsample.C), rows_of(subsample.X)
-    samples = Samples(
-        subsample.X, subsample.codes, setting.classes, 1.0, np.arange(m), m, rows.n_features
-    )
-    training_set = TrainingSet(samples, LINEAR, lambda: rows)
-    data = training_set.problem(positive, Specification(C=1.0, sqrho=setting.sqrho), loss).data
+    loss = loss_of(setting.loss, subsample.C)
+    specification = Specification(C=1.0, sqrho=setting.sqrho)
+    data = binary_problem(subsample.X, subsample.codes == positive, specification, loss).data
     sqnorms = data.ordinary_sqnorms
     upper = array_of_each(loss.upper, m)
     is_smoothed = not loss.is_smooth

@@ -80,8 +80,7 @@ class RunState:
     is_warm : bool
         True if the run began from the dual variables of an earlier fit.
     standstill : str or None
-        Why the last full epoch, which changed nothing, is no convergence: misclassified samples that the
-        update rule does not add.
+        Why the last full epoch is not convergence, though it changed nothing.
     """
 
     def __init__(
@@ -132,14 +131,11 @@ class RunState:
         self._stop: Ending | None = None  # why the last epoch ends the run, if it does
         self._why_infeasible: str | None = None
 
-    def __copy__(self):
-        """A run that may be certified and may leave its Gram matrix without a change of this one."""
+    def __copy__(self):  # may be certified, and may leave its Gram matrix, without a change of this one
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
         copied.orders = copy.copy(self.orders)
         return copied
-
-    # What is solved, and what has been reached.
 
     @property
     def converged(self):
@@ -279,11 +275,11 @@ class RunState:
             combination = np.append(combination, bias)
         self.weights.assign(self.data, np.minimum(factor * weights.dual, upper), combination)
         products = before.products + before.theta * before.data.signs  # without the threshold
-        self._certify(factor * products)
+        self.certify(factor * products)
         self.is_warm = self.weights.dual_sum > 0
 
     def release(self):
-        """Release what only a run that begins from this one reads: solver and products."""
+        """Release what only a run that starts from this one reads."""
         self.solver = self.products = None
 
     def set_threshold(self, theta):
@@ -318,12 +314,14 @@ class RunState:
         self._forget_dual_unless(before)
         return True
 
-    def certify(self):
-        """Compute the certificate of the hypothesis as it is: one pass over all samples."""
-        self._certify()
+    def certify(self, products=None):
+        """Compute the certificate of the hypothesis as it is.
 
-    def _certify(self, products=None):
-        """The same; no pass if the products of the hypothesis are known."""
+        Parameters
+        ----------
+        products : ndarray of float64, shape (m,), optional
+            Products of the hypothesis with all samples; None: a pass computes them.
+        """
         self.products = None  # so that memory holds only one such array at a time
         bounds, self.products = bounds_of(
             self.hypothesis,

@@ -11,6 +11,7 @@ import threading
 import numpy as np
 
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
+from margins.data.samples import Samples
 from margins.kernels import LINEAR, Precomputed
 from margins.solvers.base import Problem
 from margins.training.one_vs_rest import positive_codes
@@ -200,6 +201,21 @@ class TrainingSet:
         other = copy.copy(self)
         other.samples = samples
         return other
+
+
+def binary_problem(X, positive, specification, loss=None):
+    """The binary problem of samples that are validated, all of weight 1: Problem.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix, shape (m, d)
+    positive : ndarray of bool, shape (m,)
+    specification, loss
+        As for `TrainingSet.problem`.
+    """
+    codes, classes = positive.astype(np.intp), np.array([False, True])
+    samples = Samples(X, codes, classes, 1.0, np.arange(len(codes)), *X.shape)
+    return TrainingSet(samples, LINEAR, lambda: rows_of(X)).problem(1, specification, loss)
 
 
 class SharedRows:

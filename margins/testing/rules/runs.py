@@ -7,13 +7,10 @@ import numpy as np
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
-from margins.data.binary_data import rows_of
-from margins.data.samples import Samples
-from margins.kernels import LINEAR
 from margins.rules import Additive, Condition, Mistake, NoShrink, Rules, Shrink, Update
 from margins.testing.reports import check_of, require
 from margins.training.specification import Specification
-from margins.training.training_set import TrainingSet
+from margins.training.training_set import binary_problem
 
 SLACK = 1e-9  # relative
 
@@ -70,12 +67,8 @@ def samples(upper=math.inf, diag=0.0):
     X = generator.integers(-4, 5, size=(30, 4)).astype(float)
     positive = X @ [1, -2, 1, 1] + 0.5 > 0
     positive[::7] = ~positive[::7]  # so that no hyperplane separates them
-    codes, classes = positive.astype(np.intp), np.array([0, 1])
-    samples = Samples(X, codes, classes, 1.0, np.arange(len(X)), *X.shape)
-    problem = TrainingSet(samples, LINEAR, lambda: rows_of(X)).problem(
-        1, Specification(C=math.inf if diag == 0 else 0.5 / diag, sqrho=1.0, max_dual=upper)
-    )
-    return problem.data
+    C = math.inf if diag == 0 else 0.5 / diag
+    return binary_problem(X, positive, Specification(C=C, sqrho=1.0, max_dual=upper)).data
 
 
 def run(data, rules, n_epochs=5, make_averaging=None, keep_dual=True, between=None):
