@@ -75,21 +75,8 @@ cdef class Rows:
                 self.columns64, self.starts64, self.ends64 = columns, starts, starts[1:]
             if values is not None and has_whole_rows(columns, starts, n_features):
                 self.n_dense_row = n_features
-        self.prefetch_step = CACHE_LINE if self.nbytes > LARGE else LARGE
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the numbers that are read row by row; 0 for a kernel."""
-        cdef Py_ssize_t total = 0
-        if self.values64 is not None:
-            total += 8 * self.values64.shape[0]
-        if self.values32 is not None:
-            total += 4 * self.values32.shape[0]
-        if self.columns32 is not None:
-            total += 4 * self.columns32.shape[0]
-        if self.columns64 is not None:
-            total += 8 * self.columns64.shape[0]
-        return total
+        n_bytes = sum(array.nbytes for array in (values, columns) if array is not None)
+        self.prefetch_step = CACHE_LINE if n_bytes > LARGE else LARGE
 
     @property
     def n_stored(self) -> int:
@@ -269,7 +256,7 @@ def _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_
                 "columns and starts of Rows must both be of int32 or both of int64. "
                 f"Got {columns.dtype} and {starts.dtype}."
             )
-        if len(starts) != n_rows + 1 or starts[0] < 0 or _decreases(starts):
+        if len(starts) != n_rows + 1 or starts[0] < 0 or (starts[1:] < starts[:-1]).any():
             raise ValueError(
                 f"starts of Rows must be {n_rows + 1} numbers >= 0 that do not decrease. "
                 f"Got {len(starts)}, {starts!r}."
@@ -288,37 +275,6 @@ def _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_
         raise ValueError(f"values of Rows must reach to {what}. Got {len(values)}.")
 
 
-def _decreases(const index_t[::1] starts):
-    cdef Py_ssize_t k
-    cdef bint found = False
-    with nogil:
-        for k in range(starts.shape[0] - 1):
-            found |= starts[k + 1] < starts[k]
-    return found
-
-
-def all_ones(values: NDArray[np.float64] | NDArray[np.float32]) -> bool:
-    """True if every value, contiguous and of float64 or float32, is exactly 1.
-
-    Stops soon after the first that is not.
-    """
-    if values.dtype == np.float64:
-        return _all_are[int64_t](values.view(np.int64), 0x3FF0000000000000)
-    return _all_are[int32_t](values.view(np.int32), 0x3F800000)
-
-
-cdef bint _all_are(const index_t[::1] bits, index_t one) noexcept:
-    cdef Py_ssize_t i, end, begin = 0, n = bits.shape[0]
-    cdef index_t differences = 0   # whole numbers: many are compared at a time
-    with nogil:
-        while begin < n and differences == 0:
-            end = min(begin + 256, n)
-            for i in range(begin, end):
-                differences |= bits[i] ^ one
-            begin = end
-    return differences == 0
-
-
 def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features) -> bool:
     """True if some row of a CSR matrix stores `n_features` numbers, and all such rows in their order."""
     cdef Py_ssize_t j, k, begin
@@ -334,19 +290,6 @@ def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssi
                 if differences != 0:
                     break
     return found and differences == 0
-
-
-def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features) -> bool:
-    """True if some row of a CSR matrix, sorted or not, stores an element more than once."""
-    cdef int64_t[::1] last_row = np.full(n_features, -1, dtype=np.int64)
-    cdef Py_ssize_t i, k
-    cdef bint found = False
-    with nogil:
-        for k in range(starts.shape[0] - 1):
-            for i in range(starts[k], starts[k + 1]):
-                found = found or last_row[columns[i]] == k
-                last_row[columns[i]] = k
-    return found
 
 
 cdef int _check_length(Rows rows, const double[::1] v) except -1:

@@ -40,7 +40,7 @@ rows.py_dot(0, np.zeros(1))
 """,
     "an array that is not aligned": """
 import malformed, numpy as np
-from margins._sparse import all_ones
+from margins.data._structure import all_ones
 all_ones(malformed.unaligned(np.ones(9)))
 """,
 }

@@ -7,7 +7,8 @@ import sample_problems
 from hypothesis import given, settings
 from scipy import sparse
 
-from margins._sparse import Rows, all_ones
+from margins._sparse import Rows
+from margins.data._structure import all_ones
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF
 

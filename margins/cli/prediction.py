@@ -4,7 +4,7 @@ from margins.cli.errors import DONE, samples_of, unreadable
 from margins.cli.files import check_writable, write_whole
 from margins.cli.models import read_model
 from margins.cli.output import label_text, note, print_json, print_pairs, print_table
-from margins.cli.samples import Trained, read_points
+from margins.cli.samples import TrainingColumns, read_points
 
 
 def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, as_json=False):
@@ -23,7 +23,7 @@ def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, 
     """
     check_writable(path)
     model = read_model(model_path, trusted)
-    samples = read_points(source, Trained.of(model), needs_labels=False)
+    samples = read_points(source, TrainingColumns.of(model), needs_labels=False)
     _note_unknown(samples, quiet)
     with samples_of(source.path):
         labels = [label_text(label) for label in model.predict(samples.X).tolist()]
@@ -44,7 +44,7 @@ def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
     from sklearn import metrics
 
     model = read_model(model_path, trusted)
-    samples = read_points(source, Trained.of(model), needs_labels=True)
+    samples = read_points(source, TrainingColumns.of(model), needs_labels=True)
     _note_unknown(samples, quiet)
     classes, y = model.classes_.tolist(), samples.y
     if (samples.y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):

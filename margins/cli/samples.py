@@ -130,7 +130,7 @@ def matrix_of(arrays):
     return X, arrays.labels
 
 
-class Trained(NamedTuple):
+class TrainingColumns(NamedTuple):
     """What a model is trained on, as far as samples to predict must agree with it.
 
     Attributes
@@ -170,7 +170,7 @@ def read_points(source, trained, *, needs_labels):
     Parameters
     ----------
     source : Source
-    trained : Trained
+    trained : TrainingColumns
     needs_labels : bool
         False: labels are ignored, and a table may be without them.
 

@@ -7,7 +7,7 @@ from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_o
 from margins.cli.files import check_writable, write_whole
 from margins.cli.models import make_classifier, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
-from margins.cli.samples import Trained, read_points, read_samples
+from margins.cli.samples import TrainingColumns, read_points, read_samples
 
 
 def explain(source, parameters, *, scale=False, as_json=False):
@@ -75,7 +75,7 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
     samples = read_samples(source)
     points = None
     if test is not None:
-        points = read_points(test, Trained.on(source, samples), needs_labels=True)
+        points = read_points(test, TrainingColumns.on(source, samples), needs_labels=True)
     model = with_columns(classifier, source, samples.X, scale)
     with live_progress(not quiet) as show, samples_of(source.path):
         X = _prepared(model, samples)

@@ -1,4 +1,4 @@
-"""The index arrays of compressed sparse matrices, in one pass.
+"""The arrays of matrices, in one pass: are indices of sparse ones valid, and are all values 1?
 
 Given `starts` and `indices`, of a CSR matrix its `indptr` and `indices`: are the starts in order, and is
 every index in [0, n_minor)? Kernels read and write at these indices without a check of their own.
@@ -11,6 +11,9 @@ number is, is searched only if there is one.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from margins._sparse cimport index_t
 from margins.linalg._vectorised cimport scan_32, scan_64
+
+import numpy as np
+from numpy.typing import NDArray
 
 ctypedef fused unsigned_t:
     uint32_t
@@ -134,3 +137,38 @@ cdef Py_ssize_t _scan_bits(
         n_not_increasing[0] += <Py_ssize_t> count
         begin += n_pairs
     return -1
+
+
+def all_ones(values: NDArray[np.float64] | NDArray[np.float32]) -> bool:
+    """True if every value, contiguous and of float64 or float32, is exactly 1.
+
+    Stops soon after the first that is not.
+    """
+    if values.dtype == np.float64:
+        return _all_are[int64_t](values.view(np.int64), 0x3FF0000000000000)
+    return _all_are[int32_t](values.view(np.int32), 0x3F800000)
+
+
+cdef bint _all_are(const index_t[::1] bits, index_t one) noexcept:
+    cdef Py_ssize_t i, end, begin = 0, n = bits.shape[0]
+    cdef index_t differences = 0   # whole numbers: many are compared at a time
+    with nogil:
+        while begin < n and differences == 0:
+            end = min(begin + 256, n)
+            for i in range(begin, end):
+                differences |= bits[i] ^ one
+            begin = end
+    return differences == 0
+
+
+def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features) -> bool:
+    """True if some row of a CSR matrix, sorted or not, stores an element more than once."""
+    cdef int64_t[::1] last_row = np.full(n_features, -1, dtype=np.int64)
+    cdef Py_ssize_t i, k
+    cdef bint found = False
+    with nogil:
+        for k in range(starts.shape[0] - 1):
+            for i in range(starts[k], starts[k + 1]):
+                found = found or last_row[columns[i]] == k
+                last_row[columns[i]] = k
+    return found

@@ -9,8 +9,9 @@ import functools
 import numpy as np
 from scipy import sparse
 
-from margins._sparse import Rows, all_ones, stores_twice
+from margins._sparse import Rows
 from margins.data._binary_data import LARGEST_SQNORM, SMALLEST_SQNORM, BinaryData
+from margins.data._structure import all_ones, stores_twice
 
 MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 

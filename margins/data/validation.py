@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from margins._sparse import all_ones
+from margins.data._structure import all_ones
 from margins.data.chunks import check_in_memory
 from margins.data.structure import checked
 

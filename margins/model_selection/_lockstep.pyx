@@ -12,124 +12,33 @@ traversal of x_k computes all products, and the inner loop is over contiguous me
 (`margins.model_selection._columns`). Every model is bit for bit the one trained alone.
 
 Given: the rows, the parameters of the models, an order for one or more epochs. Left in place: the weights,
-and what the averagings keep. The column of a finished model is filled with the last one. Returned: the
-number of epochs; and, of each finished model, its weights, averagings and updates.
-
-Models that differ in bound_i alone are equal until a bound is reached. They share a column; it is split
-when a sample that has been added as often as the smallest of their bounds allows is misclassified again.
+and what the averagings keep. Returned: the number of epochs; and, of each finished model, its weights,
+averagings and updates.
 
 Source: Khardon & Wachman (2007), Figure 2. What is done to one model: `margins._update.mini_epoch`.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from margins._limits cimport PREFETCH_DISTANCE
 from margins._sparse cimport Rows, dense_start, prefetch
-from margins._update cimport BinaryData, Averaging, Sample, SampleLoop, Step, Tally, WeightVector
+from margins._update cimport BinaryData, Averaging, Sample, Step, Tally
 from margins.model_selection._columns cimport (
     add_to_all, compare, compare_with_self_score, products_with_columns,
 )
+from margins.model_selection._model_columns cimport SAMPLES_PER_CHUNK, ModelColumns, padded
 from margins.rules.averaging cimport LongestSurvivor
 
-import copy
-
-import numpy as np
-
-cdef Py_ssize_t BLOCK = 8                   # columns are computed in blocks of this size
-cdef Py_ssize_t SAMPLES_PER_CHUNK = 4096    # averagings reserve memory for so many updates
 cdef Py_ssize_t TERMS_PER_CHUNK = 2**23     # products of a weight and a value in short epochs: 2 ms
 cdef Py_ssize_t RESERVED_UPDATES = 512      # averagings keep memory for so many in short epochs
 cdef Py_ssize_t DENSE_UPDATE = 8            # all columns are updated if at least one in so many changes
 
 
-cdef inline Py_ssize_t _padded(Py_ssize_t n) noexcept nogil:
-    """The least multiple of BLOCK that is at least n."""
-    return (n + BLOCK - 1) // BLOCK * BLOCK
-
-
-cdef class Lockstep(SampleLoop):
+cdef class Lockstep(ModelColumns):
     """Models that are trained on the same samples in the same order.
 
-    Parameters
-    ----------
-    rows : Rows
-        Not those of a kernel.
-    codes : ndarray of float64, shape (m,)
-        The class of every sample, a whole number.
-    sqnorms : ndarray of float64, shape (m,)
-        |x_k|^2.
-    models : sequence
-        Each with attributes `parameters` (with `code`, its positive class; `sqrho`, rho^2; `negative`
-        and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
-        `child` (index of the model that is the same but for the next larger bound, or -1), `has_parent`
-        (whether it is the child of another), `data` (the binary problem) and `averagings` (names to
-        Averaging; those of a child are copies, made when its column is split off).
-
-    Attributes
-    ----------
-    n_columns : int
-        Columns in use: models in training, those that share a column counted once.
+    Parameters and attributes are those of `margins.model_selection._model_columns.ModelColumns`.
     """
-
-    def __cinit__(self, Rows rows not None, codes, sqnorms, models):
-        cdef Py_ssize_t i, j, width = _padded(len(models)), d = rows.n_features
-        self.rows, self.codes, self.sqnorms = rows, codes, sqnorms
-        self.v = np.zeros((d, width))
-        self.label_sum, self.sqrho, self.code, self.gain = np.zeros((4, width))
-        self.negative, self.positive = np.full((2, width), -INFINITY)
-        self.dots, self.c = np.zeros((2, width))
-        self.wrong = np.zeros(width, dtype=np.int64)
-        self.model = np.zeros(width, dtype=np.intp)
-        self.has_gain = any(model.parameters.gain > 0 for model in models)
-        self.counts = None
-        if self.has_gain or any(model.bound < INFINITY for model in models):
-            self.counts = np.zeros((rows.n_rows, width), dtype=np.int32)
-        self.longest = max(rows.longest(), 1)
-        self.values = np.ones(d)  # also the values of CSR that stores none
-        self.offsets = np.arange(d, dtype=np.intp) * width  # also those of every dense row
-        self.hypothesis = WeightVector(d)
-
-        self.child = np.array([model.child for model in models], dtype=np.intp)
-        self.bound = np.array([model.bound for model in models], dtype=np.float64)
-        self.max_iter = np.array([model.parameters.max_iter for model in models], dtype=np.float64)
-        self.n_updates, self.n_updates_before = np.zeros((2, len(models)), dtype=np.int64)
-        self.rejected, self.rejected_before = np.zeros((2, len(models)), dtype=np.int64)
-        self.since, self.rejected_since = np.zeros((2, len(models)), dtype=np.int64)
-        self.problems = [model.data for model in models]
-        self.averagings = [{} for _model in models]
-        self.n_averagings = max(len(model.averagings) for model in models)
-        self.data_of = <void**> PyMem_Calloc(len(models), sizeof(void*))
-        self.averaging_of = <void**> PyMem_Calloc(max(len(models) * self.n_averagings, 1), sizeof(void*))
-        self.is_survivor = np.zeros(len(models) * self.n_averagings, dtype=np.int8)
-        if self.data_of == NULL or self.averaging_of == NULL:
-            raise MemoryError
-        for i, model in enumerate(models):
-            self.data_of[i] = <void*> <BinaryData?> model.data
-            if not model.has_parent:
-                j = self.n_columns
-                self.n_columns += 1
-                self.model[j] = i
-                self._set_averagings(i, model.averagings)
-                self._set_parameters(j, model.parameters)
-
-    def __dealloc__(self):
-        PyMem_Free(self.data_of)
-        PyMem_Free(self.averaging_of)
-
-    def _set_parameters(self, Py_ssize_t column, parameters):
-        self.code[column], self.sqrho[column] = parameters.code, parameters.sqrho
-        self.negative[column], self.positive[column] = parameters.negative, parameters.positive
-        self.gain[column] = parameters.gain
-
-    def _set_averagings(self, Py_ssize_t model, dict averagings):
-        """Set the averagings of a model."""
-        cdef Py_ssize_t j
-        self.averagings[model] = averagings
-        for j, averaging in enumerate(averagings.values()):
-            self.averaging_of[model * self.n_averagings + j] = <void*> <Averaging?> averaging
-            self.is_survivor[model * self.n_averagings + j] = isinstance(averaging, LongestSurvivor)
 
     def full_epochs(self, const int32_t[::1] order not None, int64_t n_before, bint only_one):
         """Process the samples of `order`, full epochs, with all models, until one of them ends.
@@ -171,7 +80,7 @@ cdef class Lockstep(SampleLoop):
 
     cdef Py_ssize_t _n_together(self, Py_ssize_t m, int64_t n_epochs) noexcept:
         """How many epochs of m samples are processed without the GIL, for some milliseconds: at least 1."""
-        cdef Py_ssize_t n_samples = TERMS_PER_CHUNK // (_padded(self.n_columns) * self.longest), column
+        cdef Py_ssize_t n_samples = TERMS_PER_CHUNK // (padded(self.n_columns) * self.longest), column
         cdef double most
         if self.n_averagings > 0:
             n_samples = min(n_samples, RESERVED_UPDATES)
@@ -229,7 +138,7 @@ cdef class Lockstep(SampleLoop):
     cdef int process(
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
-        cdef Py_ssize_t i, k, width = _padded(self.n_columns)
+        cdef Py_ssize_t i, k, width = padded(self.n_columns)
         cdef int64_t any_wrong
         for i in range(begin, end):
             if i + PREFETCH_DISTANCE < end:
@@ -250,7 +159,7 @@ cdef class Lockstep(SampleLoop):
                 )
             if any_wrong:
                 tally.n_changed += self._update_columns(k)
-                width = _padded(self.n_columns)
+                width = padded(self.n_columns)
             self.n_processed += 1
         return 0
 
@@ -305,7 +214,7 @@ cdef class Lockstep(SampleLoop):
             column += 1
         if n_changed * DENSE_UPDATE >= self.n_columns:
             add_to_all(
-                self.x, &self.offsets[0], self.n_stored, &self.c[0], _padded(self.n_columns), &self.v[0, 0]
+                self.x, &self.offsets[0], self.n_stored, &self.c[0], padded(self.n_columns), &self.v[0, 0]
             )
         elif n_changed:
             for column in range(self.n_columns):
@@ -342,55 +251,6 @@ cdef class Lockstep(SampleLoop):
         self.since[i] = self.n_processed + 1
         self.rejected_since[i] = self.rejected[i]
 
-    cdef void _count(self, Py_ssize_t i, Averaging averaging, bint processing) noexcept nogil:
-        """Set in an averaging of model i how many samples its current hypothesis has processed.
-
-        `processing`: including the current sample, which it misclassifies.
-        """
-        cdef int64_t n_samples = self.n_processed - self.since[i]
-        averaging.n_accesses = n_samples + processing
-        averaging.n_right = n_samples - (self.rejected[i] - self.rejected_since[i])
-
-    cdef void _gather(self, Py_ssize_t column, WeightVector a) noexcept nogil:
-        """Copy the weights of a column to `a`."""
-        cdef Py_ssize_t j
-        for j in range(self.v.shape[0]):
-            a.v[j] = self.v[j, column]
-        a.state.label_sum = self.label_sum[column]
-        a.state.n_updates = a.state.t = a.state.dual_sum = self.n_updates[self.model[column]]
-
-    cdef void _copy_column(self, Py_ssize_t column, Py_ssize_t to) noexcept nogil:
-        """Copy a column to an idle one."""
-        cdef Py_ssize_t j
-        for j in range(self.v.shape[0]):
-            self.v[j, to] = self.v[j, column]
-        if self.counts is not None:
-            for j in range(self.counts.shape[0]):
-                self.counts[j, to] = self.counts[j, column]
-        self.label_sum[to], self.sqrho[to], self.gain[to] = (
-            self.label_sum[column], self.sqrho[column], self.gain[column]
-        )
-        self.code[to], self.negative[to], self.positive[to] = (
-            self.code[column], self.negative[column], self.positive[column]
-        )
-        self.model[to] = self.model[column]
-        self.wrong[to] = self.wrong[column]
-
-    cdef int _split(self, Py_ssize_t column) except -1:
-        """Move the child of a column's model, with its own children, to a new column."""
-        cdef Py_ssize_t i = self.model[column], j = self.child[i]
-        self._copy_column(column, self.n_columns)
-        self.model[self.n_columns] = j
-        self.n_columns += 1
-        self.child[i] = -1
-        self.n_updates[j] = self.n_updates[i]
-        self.since[j] = self.since[i]  # nothing has been rejected yet
-        averagings = copy.deepcopy(self.averagings[i])
-        for averaging in averagings.values():
-            averaging.reserve(SAMPLES_PER_CHUNK)
-        self._set_averagings(j, averagings)
-        return 0
-
     def ended(self, double n_epochs):
         """The models whose last epoch had no updates, or was the last allowed: list of int."""
         cdef Py_ssize_t column
@@ -399,44 +259,3 @@ cdef class Lockstep(SampleLoop):
             for column in range(self.n_columns)
             if self._is_over(self.model[column], n_epochs)
         ]
-
-    def finish(self, Py_ssize_t model, int64_t n_epochs_left):
-        """Remove the column of a model, which may be shared by others.
-
-        Parameters
-        ----------
-        model : int
-        n_epochs_left : int
-            Epochs, each like the last one, which had no updates, that are counted as processed.
-
-        Returns
-        -------
-        weights : WeightVector
-        averagings : dict of Averaging
-        n_updates : int
-        models : list of int
-            The models of the column.
-        """
-        cdef Py_ssize_t column = 0, last = self.n_columns - 1
-        cdef double rejected = self.rejected[model] - self.rejected_before[model]
-        cdef double m = self.rows.n_rows
-        cdef Py_ssize_t i
-        cdef Averaging averaging
-        while self.model[column] != model:
-            column += 1
-        weights = WeightVector(self.v.shape[0])
-        self._gather(column, weights)
-        for averaging in self.averagings[model].values():
-            self._count(model, averaging, False)
-            averaging.n_accesses += n_epochs_left * m
-            averaging.n_right += n_epochs_left * (m - rejected)
-        if column != last:
-            self._copy_column(last, column)
-        self.negative[last] = self.positive[last] = -INFINITY  # its products are not used
-        self.n_columns = last
-        models = []
-        i = model
-        while i >= 0:
-            models.append(i)
-            i = self.child[i]
-        return weights, self.averagings[model], self.n_updates[model], models

@@ -99,7 +99,7 @@ class Point(NamedTuple):
         return Point(self.version, self.factor)
 
 
-class State(NamedTuple):
+class PointState(NamedTuple):
     """What a partition keeps of a point.
 
     Attributes
@@ -209,7 +209,7 @@ class Side:
     partition : Partition
     problem : int
     states : dict
-        {(problem, version): State}, changed in place.
+        {(problem, version): PointState}, changed in place.
     """
 
     def __init__(self, partition, problem, states):
@@ -273,7 +273,7 @@ class Side:
         return free
 
     def state(self, point):
-        """What is kept of a point, or made again of it; Missing if it cannot be: State."""
+        """What is kept of a point, or made again of it; Missing if it cannot be: PointState."""
         key = self._problem, point.version
         if key not in self._states:
             if point.w is None:
@@ -305,10 +305,10 @@ class Side:
         return centre
 
     def new_state(self, point, centre):
-        """The state of a point: State."""
+        """The state of a point: PointState."""
         found = self._products(point.w)
         dual = None if self.loss.is_smooth else self._dual(centre, point.factor, found)
-        return State(found, dual, centre)
+        return PointState(found, dual, centre)
 
     def keep(self, point, state):
         """Keep the state of a point."""

@@ -24,7 +24,7 @@ class Kept:
     ----------
     labels : Labels or None
     states : dict
-        {(binary problem, version of its weight vector): State}.
+        {(binary problem, version of its weight vector): PointState}.
     """
 
     labels: Labels | None = None

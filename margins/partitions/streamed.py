@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
-from margins._sparse import Rows, all_ones
+from margins._sparse import Rows
+from margins.data._structure import all_ones
 from margins.data.binary_data import augmented_sqnorms, csr_arrays, rows_of
 from margins.partitions._held_rows import HeldRows
 from margins.partitions.fit import Scanned, merged

@@ -13,13 +13,12 @@ Given: the samples, the weight vector a = sum_k alpha_k y_k as the pass has left
 the margin. Left in place: alpha, a and its sums after the step, which counts as one update; p and q for the
 next step. Returned, for every pass: an estimate of the duality gap before it.
 
-As long as no dual variable reaches a bound, and all passes are the same linear map, the best directions
-of the plane of d and p are those of conjugate gradients, preconditioned by the pass. Passes in ever new
-orders gain more than the same one again, but are not conjugate to all earlier directions: q makes up for
-most of that.
+While no dual variable reaches a bound, and all passes are the same linear map, the best directions of the
+plane of d and p are those of conjugate gradients, preconditioned by the pass. Passes in new orders gain
+more, but are not conjugate to all earlier directions: q makes up for most of that.
 
-The change of the weight vector along a direction is found by differences, corrected by the rows of
-samples that have reached a bound; where differences are mostly rounding, it is summed over all samples.
+The change of the weight vector along a direction is a difference, corrected by the rows of samples that have
+reached a bound; if differences are mostly rounding, it is summed over all samples.
 
 Source: Polyak (1969), The conjugate gradient method in extremal problems; Notay (2000), Flexible
 conjugate gradients.
@@ -36,15 +35,11 @@ import numpy as np
 
 # A difference of vectors whose squared length is this share of theirs is mostly rounding.
 cdef double ROUNDING = 1e-12
-
-# A direction is summed again before it holds so many times the rounding of a weight vector: that of a
-# kernel is not recomputed before a certificate.
+# A direction is summed again before it holds this multiple of the rounding of a weight vector.
 cdef double MAX_ROUNDING = 100
 
 
-def estimated_gap(
-    BinaryData data not None, WeightVector a not None, const double[::1] before, double target
-):
+def estimated_gap(BinaryData data not None, WeightVector a not None, const double[::1] before, double target):
     """An estimate of the duality gap before a pass over all samples, at functional margin 1."""
     cdef Py_ssize_t k
     cdef double total = 0, now
@@ -61,8 +56,7 @@ cdef inline double _gap_of_update(BinaryData data, Py_ssize_t k, double now, dou
     cdef double violation = change * (data.sqnorms[k] + data.diag[k]), upper
     if data.diag[k] > 0:
         return 0.5 * violation * violation / data.diag[k]
-    # violation (upper - now) if it is positive, else -violation now: a branch would be mispredicted.
-    upper = data.upper[k]
+    upper = data.upper[k]  # violation (upper - now) if it is positive, else -violation now, without a branch
     return 0.5 * (upper * (violation + fabs(violation))) - violation * now
 
 

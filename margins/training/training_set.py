@@ -43,7 +43,7 @@ class TrainingSet:
         self.samples, self.kernel, self.is_in_parts = samples, kernel, is_in_parts
         rows = make_rows()
         is_shared = kernel == LINEAR and not is_in_parts
-        self._rows = SharedRows(rows) if is_shared else RowsOfThread(rows, make_rows)
+        self._row_source = SharedRows(rows) if is_shared else RowsOfThread(rows, make_rows)
         self.sqnorms = rows.sqnorms()
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(samples.X) if is_gram else None
@@ -57,7 +57,7 @@ class TrainingSet:
     @property
     def rows(self):
         """The rows of this thread: Rows."""
-        return self._rows.get()
+        return self._row_source.get()
 
     @property
     def is_kernel(self):
@@ -186,7 +186,7 @@ class TrainingSet:
             other.samples = whole._replace(codes=all_codes, classes=classes, weight=all_weights)
             return other
         other.samples = whole._replace(X=None, codes=codes, classes=classes, weight=weight, kept=indices)
-        other._rows = SharedRows(self.rows.part(indices))
+        other._row_source = SharedRows(self.rows.part(indices))
         other.features = None if self.features is None else self.features.part(indices)
         other.sqnorms, other._augmented = self.sqnorms[indices], {}
         return other
@@ -222,11 +222,11 @@ class SharedRows:
     """Rows that all threads read."""
 
     def __init__(self, rows):
-        self._rows = rows
+        self._row_source = rows
 
     def get(self):
         """The rows: Rows."""
-        return self._rows
+        return self._row_source
 
 
 class RowsOfThread:

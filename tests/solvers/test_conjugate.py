@@ -3,6 +3,7 @@
 import itertools
 import math
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 import margins.solvers.conjugate
 from margins.data.permutations import Orders
-from margins.estimators.callbacks import FitTask
 from margins.solvers._conjugate import ConjugateSteps
 from margins.solvers.conjugate import ConjugateSolver
 from margins.solvers.rounding import Rounding
@@ -175,7 +175,9 @@ def test_a_run_that_is_stopped_between_certificates_gets_one(eps, monkeypatch):
     # The gap after the first epoch is taken to be above the threshold, whatever has been proven.
     monkeypatch.setattr(ConjugateSolver, "_may_be_proven", lambda solver, run: False)
     X, y = noisy(0)
-    monkeypatch.setattr(FitTask, "watch", lambda task, index: Watch(until=2))
+    task = SimpleNamespace(watch=lambda index: Watch(until=2), end=lambda: None)
+    monkeypatch.setattr(Auto, "_has_callbacks", True)
+    monkeypatch.setattr("margins.estimators.base.FitTask", lambda *arguments: task)
     classifier = Auto(C=0.1, eps=eps, solver="conjugate", random_state=0)
     with nullcontext() if eps > 0.5 else pytest.warns(ConvergenceWarning, match="a callback stopped it"):
         classifier.fit(X, y)

@@ -1,0 +1,236 @@
+"""The house: what keeps the upper half of the package readable, counted."""
+
+import ast
+import copy
+import re
+import sys
+import warnings
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from algorithm_groups import ALGORITHMS, ONLINE, REPRESENTATIVES, quiet
+
+import margins
+
+ROOT = Path(margins.__file__).parent
+SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(ROOT.rglob("*.py"))}
+TREES = {path: ast.parse(text) for path, text in SOURCES.items()}
+
+
+def package_of(path):
+    parts = path.relative_to(ROOT).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def module_of(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+# --------------------------------------------------------------------------------------------- counts
+
+
+def test_no_file_is_longer_than_400_lines():
+    paths = [path for suffix in ("py", "pyx", "pxd") for path in ROOT.rglob(f"*.{suffix}")]
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
+    assert {name: n for name, n in lengths.items() if n > 400} == {}
+
+
+def names_defined_in(body):
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def private_names_of_estimators():
+    """Private names, and the estimator classes that define each of them."""
+    owners = defaultdict(set)
+    for path, tree in TREES.items():
+        if package_of(path) in ("estimators", "algorithms"):
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ClassDef):
+                    for name in names_defined_in(node.body):
+                        if re.match(r"_(?!_)", name):
+                            owners[name].add(node.name)
+    return owners
+
+
+def test_few_private_names_are_defined_in_several_estimators():
+    several = {name for name, classes in private_names_of_estimators().items() if len(classes) > 1}
+    assert len(several) <= 16, sorted(several)
+
+
+def test_no_private_name_of_an_estimator_is_read_in_another_package():
+    private, found = private_names_of_estimators(), []
+    for path, tree in TREES.items():
+        own = {
+            name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef)
+            for name in names_defined_in(node.body)
+        }
+        for node in ast.walk(tree):
+            is_private = isinstance(node, ast.Attribute) and node.attr in private
+            is_self = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+            if not is_private or (is_self and node.value.id == "self") or node.attr in own:
+                continue
+            if package_of(path) not in ("estimators", "algorithms"):
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.attr}")
+    assert found == []
+
+
+def test_a_classifier_inherits_from_few_classes():
+    assert len(margins.MarginClassifier.__mro__) <= 13
+
+
+def files_of(function):
+    """The files of the package whose functions a call runs: set of str."""
+    files = set()
+
+    def watch(frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.startswith(str(ROOT)):
+            files.add(frame.f_code.co_filename)
+
+    sys.setprofile(watch)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return files
+
+
+@pytest.mark.parametrize(("name", "most"), [("auto", 26), ("pdm", 26)])
+@quiet
+def test_a_small_fit_runs_through_few_files(name, most):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(100, 5))
+    y = (X[:, 0] + 0.3 * generator.normal(size=100) > 0).astype(int)
+    algorithm = margins.get(name)
+    algorithm(random_state=0).fit(X, y)
+    assert len(files_of(lambda: algorithm(random_state=0).fit(X, y))) <= most
+
+
+# ----------------------------------------------------------------------------------------- one of each
+
+
+def test_few_files_make_binary_problems():
+    makers = {
+        str(path.relative_to(ROOT))
+        for path, text in SOURCES.items()
+        if "make_binary_data(" in text and path.name != "binary_data.py"
+    }
+    assert makers == {
+        "estimators/budget.py",  # the rows of a cache, and of the next chunk
+        "partitions/partition.py",  # the samples of a partition
+        "training/training_set.py",
+    }
+
+
+def test_only_the_planner_compares_sizes():
+    choosing = re.compile(r"\b(?:has_small_hessian|has_few_samples|gram_pays|nonzeros_for_blocks)\b")
+    places = {str(path.relative_to(ROOT)) for path, text in SOURCES.items() if choosing.search(text)}
+    assert places == {"solvers/auto.py", "solvers/costs.py"}
+
+
+def test_no_two_classes_of_the_upper_half_have_one_name():
+    owners = defaultdict(list)
+    for path, tree in TREES.items():
+        if package_of(path) in ("estimators", "model_selection", "partitions", "training", "cli"):
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef):
+                    owners[node.name.lstrip("_")].append(str(path.relative_to(ROOT)))
+    allowed = {"Samples"}  # of the command line: X and y as they are in a file
+    assert {
+        name: paths for name, paths in owners.items() if len(paths) > 1 and name not in allowed
+    } == {}
+
+
+def imports_of(path):
+    """The files that a file imports, also for types and within functions."""
+    modules = {module_of(other): other for other in TREES}
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield modules.get(name, modules.get(node.module))
+        elif isinstance(node, ast.Import):
+            yield from (modules.get(alias.name) for alias in node.names)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    edges = {path: {other for other in imports_of(path) if other not in (None, path)} for path in TREES}
+    changed = True
+    while changed:  # files that import nothing that is left cannot be in a circle
+        leaves = {path for path, others in edges.items() if not others & edges.keys()}
+        edges = {path: others for path, others in edges.items() if path not in leaves}
+        changed = bool(leaves)
+    imported = {other for others in edges.values() for other in others}
+    assert sorted(str(path.relative_to(ROOT)) for path in edges if path in imported) == []
+
+
+# --------------------------------------------------------------------------------- a fit leaves no trace
+
+
+def state_of(estimator):
+    return {name: copy.copy(value) for name, value in vars(estimator).items()}
+
+
+def watched(kind, seen):
+    """A subclass that compares the estimator in the middle of a fit with the one before."""
+
+    class Watched(kind):
+        """As the algorithm."""
+
+        def phases(self, run):
+            seen.append(vars(self).keys() == self.before.keys())
+            seen.append(all(vars(self)[name] is value for name, value in self.before.items()))
+            yield from super().phases(run)
+
+    return Watched
+
+
+@quiet
+@pytest.mark.parametrize("name", REPRESENTATIVES)
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_an_estimator_is_not_changed_before_its_fit_has_ended(name, is_warm):
+    seen = []
+    classifier = watched(ALGORITHMS[name], seen)(random_state=0, max_iter=5)
+    if is_warm and "warm_start" in classifier.get_params():
+        classifier.set_params(warm_start=True)
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(60, 4)), np.arange(60) % 3
+    for _ in range(2):
+        before = dict(vars(classifier))
+        object.__setattr__(classifier, "before", before)
+        before["before"] = before
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            classifier.fit(X, y)
+    assert len(seen) == 12 and all(seen)
+
+
+@quiet
+@pytest.mark.parametrize("name", [name for name in REPRESENTATIVES if name in ONLINE])
+def test_an_estimator_is_not_changed_before_a_chunk_has_been_processed(name):
+    kind, seen = ALGORITHMS[name], []
+
+    class Watched(kind):
+        """As the algorithm."""
+
+        def _process_chunk(self, stream, *args):
+            seen.append(vars(self).keys() == self.before)
+            super()._process_chunk(stream, *args)
+
+    classifier = Watched(random_state=0)
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 3
+    for chunk in (slice(0, 30), slice(30, 60)):
+        object.__setattr__(classifier, "before", None)
+        object.__setattr__(classifier, "before", vars(classifier).keys() | set())
+        classifier.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
+    assert len(seen) == 6 and all(seen)
