@@ -123,7 +123,7 @@ def run(folder, arguments, output=None):
         "ASAN_OPTIONS": f"log_path={reports / 'report'}:detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",  # to standard error, whatever its log_path
         "PYTHONMALLOC": "malloc",  # so that every allocation is watched
-        "PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "tests", "scripts")),
+        "PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "tests/helpers", "scripts")),
         "OPENBLAS_NUM_THREADS": "1",
         "CI": "true",  # hypothesis then has no limits of time
     }

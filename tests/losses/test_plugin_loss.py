@@ -3,11 +3,11 @@
 import functools
 from pathlib import Path
 
+import modified_huber
 import numpy as np
 import oracles
 import pytest
-from losses import modified_huber
-from losses.modified_huber import ModifiedHuber
+from modified_huber import ModifiedHuber
 from numpy.testing import assert_allclose
 from sample_problems import ALL_LAYOUTS, clouds, integers
 from scipy.optimize import minimize
