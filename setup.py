@@ -2,8 +2,8 @@
 
 MARGINS_BOUNDSCHECK=1 at build time makes every array access of the kernels check its bounds
 (slow; the tests run once on such a build). MARGINS_SANITIZE is a regular expression: modules whose names
-match it are built with the sanitizers that `scripts/sanitize.py` runs. A level of optimisation in CFLAGS
-takes the place of the levels chosen here.
+match it are built with the sanitizers that `scripts/robustness/sanitize.py` runs. A level of
+optimisation in CFLAGS takes the place of the levels chosen here.
 
 What is compiled is kept in build/kernels, one folder for each set of options, and compiled again only
 if its C source has changed: by `pip install`, `pip wheel` and `setup.py build_ext --inplace` alike.

@@ -319,7 +319,7 @@ class PredictedPasses:
 class PredictionTuning:
     """Predicted passes of solvers that process one sample at a time.
 
-    Fitted by scripts/predicted_passes.py; predictions are rough, see docs/tuning.md.
+    Fitted by scripts/benchmarks/predicted_passes.py; predictions are rough, see docs/tuning.md.
     """
 
     decomposition: PredictedPasses = PredictedPasses(1.8, 1.0)

@@ -37,12 +37,29 @@ def test_tests_run_on_three_systems():
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_workflows_install_extras_and_run_scripts_that_exist(path):
+def test_workflows_install_extras_that_exist(path):
     text = path.read_text(encoding="utf-8")
     extras = re.findall(r"\.\[(\w+)\]", text)
     assert extras and set(extras) <= set(PROJECT["project"]["optional-dependencies"])
-    for script in re.findall(r"scripts/\w+\.py", text):
-        assert (ROOT / script).is_file()
+
+
+def texts():
+    """The files of the checkout that may name a script or a test: dict of str, by path."""
+    folders = ("margins", "tests", "scripts", "docs", "benchmarks", ".github")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    suffixes = {".md", ".py", ".pyx", ".pxd", ".toml", ".yml", ".rst"}
+    named = [path for path in [*files, *ROOT.glob("*")] if path.suffix in suffixes]
+    return {path: path.read_text(encoding="utf-8") for path in [*named, ROOT / ".ci/run"]}
+
+
+def test_scripts_and_tests_that_are_named_exist():
+    named = {
+        (str(path.relative_to(ROOT)), name)
+        for path, text in texts().items()
+        for name in re.findall(r"\b(?:scripts|tests)/(?:\w+/)*\w+\.py\b", text)
+    }
+    assert len(named) > 30
+    assert sorted(each for each in named if not (ROOT / each[1]).is_file()) == []
 
 
 def test_the_oldest_versions_that_are_tested_are_those_of_the_metadata():

@@ -1,7 +1,7 @@
 """Sparse matrices with invalid indices are rejected before anything reads them, by every algorithm.
 
-No assertion can fail where a kernel reads beyond an array: the process may end. `scripts/sanitize.py`
-runs these tests on a build that reports such a read.
+No assertion can fail where a kernel reads beyond an array: the process may end.
+`scripts/robustness/sanitize.py` runs these tests on a build that reports such a read.
 """
 
 import itertools

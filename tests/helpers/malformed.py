@@ -1,4 +1,4 @@
-"""Sparse matrices whose arrays do not fit each other, for tests and for `scripts/sanitize.py`."""
+"""Sparse matrices whose arrays do not fit each other, for tests and for `scripts/robustness`."""
 
 import numpy as np
 from scipy import sparse

@@ -1,6 +1,6 @@
 """A sample of the papers' tables: margins, updates and objectives on Adult and Web.
 
-The whole tables are reproduced by scripts/reproduce_maximum_margin.py and reproduce_soft_margin.py.
+`scripts/papers/paper_tables.py` reproduces the whole tables.
 """
 
 import os

@@ -12,11 +12,12 @@ import pytest
 import reporting
 import reproduce_maximum_margin
 import reproduce_soft_margin
+import soft_margins
 from sklearn.svm import LinearSVC
 
 import margins
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+SCRIPTS = Path(__file__).parents[3] / "scripts" / "papers"
 SET = "promoters"
 needs_data = pytest.mark.skipif(
     not (os.environ.get("MARGINS_DATA") and SET in reproduce_maximum_margin.real_data.available()),
@@ -156,16 +157,16 @@ def overlapping_classes():
 def test_soft_margin_does_not_depend_on_the_length_of_the_weight_vector():
     X, y = overlapping_classes()
     fit = reporting.timed_fit(lambda: LinearSVC(C=0.5, tol=1e-10, max_iter=100_000), X, y)
-    best = reproduce_maximum_margin.extended_margin(fit, 0.5)
+    best = soft_margins.extended_margin(fit, 0.5)
     slack = np.maximum(1 - fit.scores, 0)
     weights = np.append(fit.classifier.coef_, fit.classifier.intercept_)
     assert best == pytest.approx((weights @ weights + 2 * 0.5 * slack @ slack) ** -0.5, rel=1e-9)
     fit.classifier.coef_ *= 3
     fit.classifier.intercept_ *= 3
-    assert reproduce_maximum_margin.extended_margin(fit, 0.5) == pytest.approx(best, rel=1e-12)
+    assert soft_margins.extended_margin(fit, 0.5) == pytest.approx(best, rel=1e-12)
     fit.classifier.coef_ *= -1
     fit.classifier.intercept_ *= -1
-    assert reproduce_maximum_margin.extended_margin(fit, 0.5) == 0
+    assert soft_margins.extended_margin(fit, 0.5) == 0
 
 
 def test_directional_margin_is_that_of_the_materialised_diagonal():

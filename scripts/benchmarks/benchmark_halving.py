@@ -7,14 +7,19 @@ its training sets, the setting that is chosen and its mean accuracy.
 """
 
 import argparse
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
-import real_data
-import reporting
 
 import margins
 from margins.model_selection import Halving, parameter_search
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
+import reporting
 
 GRIDS = {
     "linear": {

@@ -15,23 +15,22 @@ ratios), which is more accurate. Its column "fraction" is of that bound, ours of
 """
 
 import math
+import sys
+from pathlib import Path
 
-import numpy as np
-import real_data
-import reporting
-from reporting import number
-from scipy import sparse
 from sklearn.svm import LinearSVC
 
 import margins
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
+import reporting
+import soft_margins
+from reporting import number
+
 SOURCE = "Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, ALT, Tables 1 and 2"
 EPS = 0.01
-
-# Delta of every set: the paper's; for text its Real-sim's and News20's; otherwise ours, R / 10.
-PAPER_DELTA = {"a9a": 1.0, "w8a": 1.0, "covtype": 3.0}
-TEXT = {"news20", "sector", "basehock", "pcmac", "relathe"}
-TEXT_DELTA = 0.1
 
 # The paper's Adult, Web and Covertype: 10^4 margin, 10^-6 updates, CPU seconds (Core 2 Duo, 2.5 GHz).
 PAPER_TABLE_1 = {
@@ -66,21 +65,6 @@ PAIRS = reporting.paired("1e4 margin", "1e-6 updates", "seconds", "ratio")
 TITLES = ["algorithm", *PAIRS, "fraction", "epochs", "tol", ""]
 
 
-def delta_of(name, radius):
-    """Delta of a data set, and its source."""
-    if name in PAPER_DELTA:
-        return PAPER_DELTA[name], "the paper's"
-    if name in TEXT:
-        return TEXT_DELTA, "ours: the paper's for text"
-    return float(f"{radius / 10:.0e}"), "ours: R / 10"
-
-
-def length_of_longest(X):
-    """R = max_k |x_k|, without bias and slack terms."""
-    squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
-    return math.sqrt(squares.sum(axis=1).max())
-
-
 def directional_margin(fit, delta):
     """min_k a.y_k / |a| of a = sum_k alpha_k y_k, every y_k with its slack term."""
     alpha = fit.classifier.dual_coef_[0]
@@ -89,24 +73,6 @@ def directional_margin(fit, delta):
     products = fit.y * (fit.X @ weights + bias) + delta**2 * alpha
     sqnorm = weights @ weights + bias**2 + delta**2 * (alpha @ alpha)
     return float(products.min() / math.sqrt(sqnorm))
-
-
-def extended_margin(fit, C):
-    """1 / sqrt(2 min_c J(c w)), J(w) = |w|^2 / 2 + C sum_k max(0, 1 - w.y_k)^2."""
-    products = fit.scores
-    weights, bias = fit.classifier.coef_[0], float(fit.classifier.intercept_[0])
-    sqnorm = float(weights @ weights) + bias**2
-    if products.sum() <= 0:  # no c > 0 is better than 0
-        return 0.0
-    # The slope of J(c w) is concave in c and piecewise linear, since samples only cease to be short
-    # as c grows: Newton's method from 0 hops from piece to piece, upwards, until it stays on one.
-    short, before = np.ones(len(products), dtype=bool), None
-    while not np.array_equal(short, before):
-        pulling = products[short]
-        scale = 2 * C * pulling.sum() / (sqnorm + 2 * C * (pulling @ pulling))
-        before, short = short, short & (scale * products < 1)
-    slack = 1 - scale * products[short]
-    return 1 / math.sqrt(scale**2 * sqnorm + 2 * C * (slack @ slack))
 
 
 def row_of(fit, algorithm, stop, margin):
@@ -128,7 +94,7 @@ def row_of(fit, algorithm, stop, margin):
 
 def svc_row(algorithm, fit, C, upper_bound):
     """What is reported of a fit of LinearSVC."""
-    margin = extended_margin(fit, C)
+    margin = soft_margins.extended_margin(fit, C)
     fraction = margin / upper_bound
     return {"algorithm": algorithm, "margin": margin, "fraction": fraction, "good": fit.good, **fit.row}
 
@@ -140,8 +106,8 @@ class Problem:
         dataset = real_data.binary(name)
         self.name, self.X, self.y = name, dataset.X, dataset.y
         self.arguments, self.progress = arguments, progress
-        self.radius = length_of_longest(self.X)
-        self.delta, self.whose = delta_of(name, self.radius)
+        self.radius = soft_margins.length_of_longest(self.X)
+        self.delta, self.whose = soft_margins.delta_of(name, self.radius)
         self.C = 1 / (2 * self.delta**2)
 
     def fit(self, algorithm, **parameters):
@@ -176,7 +142,7 @@ class Problem:
         """Table 2, our algorithms."""
         fits = {algorithm: self.fit(algorithm) for algorithm in DEFAULT_STOP}
         return [
-            row_of(fit, algorithm, "certificate", extended_margin(fit, self.C))
+            row_of(fit, algorithm, "certificate", soft_margins.extended_margin(fit, self.C))
             for algorithm, fit in fits.items()
         ]
 
@@ -195,7 +161,7 @@ class Problem:
             )
 
         def good(fit):
-            return extended_margin(fit, self.C) >= (1 - EPS) * upper_bound
+            return soft_margins.extended_margin(fit, self.C) >= (1 - EPS) * upper_bound
 
         problem = (make, good, self.X, self.y)
         self.progress.step(f"{self.name} LinearSVC")
@@ -225,7 +191,7 @@ def beside(rows, published, name, competitor):
 
 def published_bracket(name):
     """Bounds of the maximum margin that the paper's numbers imply, or None."""
-    if name not in PAPER_DELTA:
+    if name not in soft_margins.PAPER_DELTA:
         return None
     published = PAPER_TABLE_1 | PAPER_TABLE_2
     achieved = {algorithm: values[name][0] for algorithm, values in published.items()}

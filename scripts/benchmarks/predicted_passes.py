@@ -1,6 +1,6 @@
 """Passes that the solvers of MarginClassifier need, and the predictions of `explain` fitted to them.
 
-    MARGINS_DATA=... python scripts/predicted_passes.py [--limit 20] [NAME ...]
+    MARGINS_DATA=... python scripts/benchmarks/predicted_passes.py [--limit 20] [NAME ...]
 
 Fits each data set by each solver, with both losses, C = 0.01, 1, 100 and gaps 1e-1 to 1e-4, and prints
 accesses of a sample per sample; decomposition on 4,000 rows, with RBF kernels. Then, for

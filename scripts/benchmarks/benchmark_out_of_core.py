@@ -1,6 +1,6 @@
 """Fits of samples that are not in memory: passes, memory and time, against fits in memory.
 
-    MARGINS_DATA=... python scripts/benchmark_out_of_core.py [--quick] [--tasks map threads ...]
+    MARGINS_DATA=... python scripts/benchmarks/benchmark_out_of_core.py [--quick] [--tasks map ...]
 
 All data are copies of Covertype, every feature divided by its largest value, rows in random order; with
 `--quick`, a generated set of 20,000 rows. Copies do not change the problem but for C: m copies with
@@ -27,11 +27,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import real_data
 from sklearn.datasets import make_classification
 
 import margins
 from margins.data.chunks import Chunks
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
 
 LOSSES = ("squared_hinge", "hinge")
 TASKS = ("map", "rules", "threads", "partitions", "workers")

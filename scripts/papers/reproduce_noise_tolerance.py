@@ -34,7 +34,7 @@ Figure 3, accuracy against tau on artificial data; Figure 4, Table 5 as learning
 figures are not among what we have of it: these show what its text says of them.
 
 The paper's lambda is in units of eta: `lam` is eta times its value. docs/papers.md says why, what other
-readings give, and how draws spread: scripts/paper_tables.py.
+readings give, and how draws spread: scripts/papers/paper_tables.py.
 
 As in the paper, theta_init = C = the mean of <x, x>, and the samples are permuted once, before the
 folds are cut, and processed in that order. --repeats draws more such permutations (or data sets).
@@ -42,10 +42,15 @@ folds are cut, and processed in that order. --repeats draws more such permutatio
 
 import argparse
 import os
+import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
 import real_data
 import reporting
 from noise_tolerance_blocks import LOSSES, REPRODUCE, drawn
@@ -53,7 +58,6 @@ from noise_tolerance_data import NOISE, present
 from noise_tolerance_report import LEGEND, summary, text
 from noise_tolerance_studies import Studies
 from noise_tolerance_tables import COLUMNS, FOLDS, SOURCE, TABLE_3, TABLE_4, TABLE_6, TABLE_7
-from sklearn.exceptions import ConvergenceWarning
 
 TABLES = (2, 3, 4, 5, 6, 7)
 FIGURES = (3, 4)

@@ -13,7 +13,7 @@ arithmetic:
     margin       is that of the best multiple of the model, and `upper_bound` that of the dual value
     dual_coef_   is feasible
 
-    python scripts/attack_certificates.py --begin 0 --count 1000
+    python scripts/robustness/attack_certificates.py --begin 0 --count 1000
 """
 
 import argparse

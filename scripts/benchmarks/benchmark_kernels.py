@@ -1,6 +1,6 @@
 """Kernel fits against scikit-learn's SVC: processor seconds of both sides in one run.
 
-    MARGINS_DATA=... python scripts/benchmark_kernels.py [--quick] [--data usps a9a] [--rows 8000]
+    MARGINS_DATA=... python scripts/benchmarks/benchmark_kernels.py [--quick] [--data usps] [--rows 8000]
 
 Each data set, a random part of at most `--rows` rows (0: all) with every feature divided by its largest
 value if a value exceeds 10, is fitted with the hinge loss and an RBF kernel, for every C, and gamma
@@ -17,11 +17,11 @@ processors that are free.
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
-import real_data
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
@@ -29,6 +29,10 @@ from threadpoolctl import threadpool_limits
 
 import margins
 from margins.losses import Hinge
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
 
 RAW = 10.0
 DATA = ("usps", "a9a", "w8a", "mnist", "covtype", "shuttle", "satimage", "spambase")

@@ -11,13 +11,19 @@ Table 2, low accuracy: mpu ends when it has proven eps = 0.01, LinearSVC at the 
 within 1 % of the smallest J known.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
-import real_data
-import reporting
-from reporting import number
 from sklearn.svm import LinearSVC
 
 import margins
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
+import reporting
+from reporting import number
 
 SOURCE = (
     "Panagiotakopoulos & Tsampouka (2010), The Margin Perceptron with Unlearning, ICML, Tables 1 and 2"

@@ -1,6 +1,6 @@
 """How long fits take, side by side; what an access costs; how much memory a fit needs.
 
-    python scripts/measuring.py FOLDER '{"solver": "auto", ...}'
+    python scripts/benchmarks/measuring.py FOLDER '{"solver": "auto", ...}'
 
 is run by `peak_memory` in a separate process, and is not for other uses.
 """
@@ -19,7 +19,6 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import peers
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
@@ -28,6 +27,10 @@ from margins._activeset import ActiveSets
 from margins._update import WeightVector
 from margins.data.binary_data import make_binary_data, rows_of
 from margins.rules import Additive, Mistake, NoShrink, Rules
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import peers
 
 TURN = 0.01  # seconds
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import reporting
 
-FILE = Path(__file__).parents[1] / "docs" / "papers.json"
+FILE = Path(__file__).parents[2] / "docs" / "papers.json"
 DIGITS = 2  # of percentages
 
 

@@ -18,7 +18,7 @@ from paper_notes import (
 )
 from paper_verdicts import APART, FEW_DRAWS, NOT_RUN, WITHIN, Verdict, summary, together
 
-PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
 TABLES = (2, 3, 4, 5, 6, 7)
 BY_DATA = (3, 4, 6)  # whose cells of a data set share their draws
 

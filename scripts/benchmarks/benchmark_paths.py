@@ -12,6 +12,7 @@ sample in ten positive. Data of many classes have fewer values of C and folds, s
 
 import argparse
 import json
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -19,8 +20,6 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
-import real_data
-import reporting
 from scipy import sparse
 from scipy.signal import lfilter
 from sklearn.exceptions import ConvergenceWarning
@@ -28,6 +27,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
 import margins
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
+import reporting
 
 EPS = 1e-3
 TITLES = ("", "samples", "features", "classes", "C", "folds", "margins", "GridSearchCV", "ratio",

@@ -1,6 +1,6 @@
 """Every cell of the papers' tables that the data reach: paper, ours, spread, verdict.
 
-    MARGINS_DATA=folder python scripts/paper_tables.py
+    MARGINS_DATA=folder python scripts/papers/paper_tables.py
 
 measures what docs/papers.json does not hold yet, first a draw of every block, then the cheapest first,
 and writes that file after every draw: an interrupted run continues where it was. Then it writes
@@ -9,9 +9,14 @@ only writes the page.
 """
 
 import argparse
+import sys
 import time
 import warnings
 from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
 import paper_comparisons
 import paper_page
@@ -20,7 +25,6 @@ import reporting
 from noise_tolerance_draws import Draws
 from paper_plan import blocks_of
 from paper_results import FILE, Results
-from sklearn.exceptions import ConvergenceWarning
 
 PAPERS = ("1", "2", "4")
 TABLES = (2, 3, 4, 5, 6, 7)

@@ -4,8 +4,8 @@ Each kind of work is repeated, in rounds; after a warm-up of a fifth of the roun
 process must not grow by more than 1 MiB. What is measured is the memory in use, of the C library and of
 Python, where the former is known (mallinfo2 of glibc), and else the resident set.
 
-    python scripts/soak.py --fits 5000 --interrupts 200 --plugins 50
-    python scripts/soak.py --fits 500 --only mpu pdm
+    python scripts/robustness/soak.py --fits 5000 --interrupts 200 --plugins 50
+    python scripts/robustness/soak.py --fits 500 --only mpu pdm
 """
 
 import argparse

@@ -1,12 +1,12 @@
 """Run tests and a fuzz on a build that reports invalid memory accesses and undefined behaviour.
 
-python scripts/sanitize.py [--minutes 5] [--seed 0] [--sample]
+python scripts/robustness/sanitize.py [--minutes 5] [--seed 0] [--sample]
 
 The kernels are built with AddressSanitizer and UndefinedBehaviorSanitizer, which checks the alignment of
 pointers, too, in a folder of their own, so that the ordinary build stays. Then run, in turn: one fault
 for each sanitizer, which must be reported; the tests of kernels and of malformed input; and
-`scripts/fuzz.py`. The exit status is 0 if there is no other report and no failure. ``--sample``: only
-modules that read matrices are built so, and of the tests only those of matrices run.
+`scripts/robustness/fuzz.py`. The exit status is 0 if there is no other report and no failure.
+``--sample``: only modules that read matrices are built so, and of the tests only those of matrices run.
 
 Needs gcc with its sanitizers (libasan, libubsan), on Linux.
 """
@@ -20,7 +20,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("margins", "tests", "scripts", "setup.py", "pyproject.toml", "README.md")
 TESTS = (
     *("tests/test_sparse.py", "tests/test_update.py", "tests/test_activeset.py", "tests/rules"),
@@ -64,7 +64,8 @@ def main(arguments=None):
     # Starting a second process takes as long as half of the sample.
     runs["tests"] += ["--numprocesses=0", *SAMPLED_TESTS] if given.sample else TESTS
     if given.minutes > 0:
-        runs["fuzz"] = ["scripts/fuzz.py", "--minutes", str(given.minutes), "--seed", str(given.seed)]
+        options = ["--minutes", str(given.minutes), "--seed", str(given.seed)]
+        runs["fuzz"] = ["scripts/robustness/fuzz.py", *options]
     with timed("faults that must be reported"):
         for what, code in FAULTS.items():
             _, reports = run(folder, ["-c", code], output=subprocess.DEVNULL)
@@ -123,7 +124,7 @@ def run(folder, arguments, output=None):
         "ASAN_OPTIONS": f"log_path={reports / 'report'}:detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",  # to standard error, whatever its log_path
         "PYTHONMALLOC": "malloc",  # so that every allocation is watched
-        "PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "tests/helpers", "scripts")),
+        "PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "tests/helpers")),
         "OPENBLAS_NUM_THREADS": "1",
         "CI": "true",  # hypothesis then has no limits of time
     }

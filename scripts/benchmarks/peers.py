@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import reporting
-import reproduce_maximum_margin
+import soft_margins
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
@@ -60,7 +60,7 @@ class Problem:
     def _objective(self, w, bias, signs):
         if self.best_length:
             one = _Weights(self.X, signs, w, bias)
-            margin = reproduce_maximum_margin.extended_margin(one, self.C)
+            margin = soft_margins.extended_margin(one, self.C)
             return 0.5 / margin**2 if margin > 0 else np.inf
         slack = np.maximum(1 - signs * (self.X @ w + bias), 0)
         losses = slack if self.loss == "hinge" else np.square(slack)

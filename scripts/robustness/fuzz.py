@@ -1,10 +1,11 @@
 """Fits and predictions of random data, valid and damaged, for a limited time.
 
-python scripts/fuzz.py [--minutes 5] [--seed 0]
+python scripts/robustness/fuzz.py [--minutes 5] [--seed 0]
 
 Every call must return, or raise a ValueError of a whole sentence, and what SciPy calls invalid must be
 rejected. A case in which anything else happens is printed with the seed that repeats it, and the exit
-status is 1. Reads and writes beyond an array show on a build with sanitizers: `scripts/sanitize.py`.
+status is 1. Reads and writes beyond an array show on a build with sanitizers:
+`scripts/robustness/sanitize.py`.
 """
 
 import argparse
@@ -19,11 +20,11 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "helpers"))
 
-import malformed  # noqa: E402
+import malformed
 
-import margins  # noqa: E402
+import margins
 
 NAMES = margins.available()
 KERNELS = ("linear", "rbf", "poly", "precomputed")

@@ -1,6 +1,6 @@
 """Processor seconds of whole processes: ``margins train`` and LIBLINEAR's ``train`` on the same files.
 
-python scripts/benchmark_command_line.py one.svm other.svm
+python scripts/benchmarks/benchmark_command_line.py one.svm other.svm
 
 Needs the program of the Debian package liblinear-tools (or another, by --liblinear).
 """

@@ -1,6 +1,6 @@
 """The algorithms of this library against LIBLINEAR, at equal accuracy, on every available data set.
 
-    MARGINS_DATA=... python scripts/benchmark.py [--quick] [--tasks a c] [--json FILE] [--figure PNG]
+    MARGINS_DATA=... python scripts/benchmarks/benchmark.py [--quick] [--tasks a c] [--json FILE]
 
 Whole ``fit`` calls, as users make them, of both sides to the same CSR matrix of float64, in one process,
 on one thread, in alternation: the median of the repeats after one to warm up, each repeat a fit or, of
@@ -27,19 +27,24 @@ raw data, every feature is divided by its largest value (MaxAbsScaler), as is re
 """
 
 import math
+import sys
+from pathlib import Path
 
-import contests
-import measuring
 import numpy as np
-import peers
-import real_data
-import report_benchmark
-import reporting
-import reproduce_maximum_margin as reproduction
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import MaxAbsScaler
 from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import contests
+import measuring
+import peers
+import real_data
+import report_benchmark
+import reporting
+import soft_margins
 
 SOURCE = "margins against LIBLINEAR"
 TASKS = (*"abcdefg", "accuracy")
@@ -82,7 +87,7 @@ class Benchmark:
     def maximum_margin(self, rows=None):
         """The problem of (c), of all rows or of some."""
         X, y = (self.X, self.y) if rows is None else (self.X[rows], self.y[rows])
-        delta, _ = reproduction.delta_of(self.name, reproduction.length_of_longest(self.X))
+        delta, _ = soft_margins.delta_of(self.name, soft_margins.length_of_longest(self.X))
         return peers.Problem(X, y, "squared_hinge", 1 / (2 * delta**2), best_length=True)
 
     def squared_hinge(self, C):

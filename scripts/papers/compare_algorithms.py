@@ -1,6 +1,6 @@
 """All algorithms that prove an accuracy, against each other: Adult and Web, to 99 % of the maximum.
 
-    MARGINS_DATA=... python scripts/compare_algorithms.py [--limit 60] [--json FILE] [--out PNG]
+    MARGINS_DATA=... python scripts/papers/compare_algorithms.py [--limit 60] [--json FILE] [--out PNG]
 
 Every registered algorithm that reaches any accuracy for the squared hinge loss, plug-ins too, is fitted
 as the papers compare them: Delta = 1, that is C = 0.5, a bias by augmentation with rho = 1, accuracy
@@ -15,15 +15,19 @@ by orders of magnitude, MPCS and MPVS faster than PDM, MPU and DCD the fastest.
 
 import argparse
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import reporting
-import reproduce_maximum_margin as reproduction
-from reporting import number
-
 import margins
 from margins.estimators.maximum_margin import MaximumMarginClassifier
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
+import reproduce_maximum_margin as reproduction
+import soft_margins
+from reporting import number
 
 SOURCE = (
     "Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin, ALT; "
@@ -90,7 +94,7 @@ def compare(name, arguments, progress):
     rows = []
     for algorithm in family():
         fit = problem.fit_within(algorithm, arguments.limit)
-        margin = reproduction.extended_margin(fit, problem.C)
+        margin = soft_margins.extended_margin(fit, problem.C)
         row = reproduction.row_of(fit, algorithm, "certificate", margin)
         rows.append({**row, "proven": bool(fit.classifier.converged_)})
     upper_bound = min(row["upper_bound"] for row in rows)

@@ -6,7 +6,7 @@ Every figure of the tables of [1] to [4] (see [algorithms](algorithms.md)) that 
 by
 
 ```sh
-MARGINS_DATA=folder python scripts/paper_tables.py
+MARGINS_DATA=folder python scripts/papers/paper_tables.py
 ```
 
 which measures what `docs/papers.json` does not hold yet and writes this page. `--estimate` says
@@ -66,15 +66,15 @@ FIGURES = {
 
 ![accuracy against tau at five levels of noise](_static/noise_tolerance_figure_3.png)
 
-Of one data set for each noise, by `scripts/reproduce_noise_tolerance.py --figures 3`; the paper's figure
-is not in the copy that we have. With noise a margin helps all three, the last hypothesis most, and from
-tau = 0.5 on its size hardly matters. Without noise it does not help.""",
+Of one data set for each noise, by `scripts/papers/reproduce_noise_tolerance.py --figures 3`; the
+paper's figure is not in the copy that we have. With noise a margin helps all three, the last hypothesis
+most, and from tau = 0.5 on its size hardly matters. Without noise it does not help.""",
     5: """### [4], Figure 4: learning curves of adult
 
 ![learning curves of adult by tau and averaging](_static/noise_tolerance_figure_4.png)
 
-Of one draw, by `scripts/reproduce_noise_tolerance.py --figures 4`; the paper's curves are those of its
-Table 5.""",
+Of one draw, by `scripts/papers/reproduce_noise_tolerance.py --figures 4`; the paper's curves are those
+of its Table 5.""",
 }
 
 SVM = """### The SVM of Table 6
@@ -100,9 +100,9 @@ READINGS = """### What the paper leaves open
 
 Cells of the columns "nothing", "tau", "lambda" and "alpha" that are within, and the mean distance of
 the paper's figures from the mean of our draws in units of their spread, under Figure 2 and under
-readings that differ from it in one respect or in two (`scripts/paper_readings.py`); of Table 2 all
-cells, at the noises 0, 0.1 and 0.25 as of Table 4, of Table 5 all, of Table 7 the column "nothing". The
-tables above are drawn with the readings in bold.
+readings that differ from it in one respect or in two (`scripts/papers/paper_readings.py`); of Table 2
+all cells, at the noises 0, 0.1 and 0.25 as of Table 4, of Table 5 all, of Table 7 the column "nothing".
+The tables above are drawn with the readings in bold.
 
 - **lambda is in units of eta.** A sample that has been added once counts 1 + lambda times in its own
   score; an update adds eta abs(x)^2 to it, so the offset is eta lambda abs(x)^2. Figure 2 adds

@@ -1,6 +1,6 @@
 """How long a pass takes with up to 1,000 partitions: measured costs of one, extended by a simulation.
 
-    python scripts/simulate_cluster.py [--quick] [--rows 100000] [--features 54] [--workers 100]
+    python scripts/benchmarks/simulate_cluster.py [--quick] [--rows 100000] [--workers 100]
 
 Measured here, in seconds of the processor: a partition's part of the longest pass, in which all its
 samples enter the Hessian; the bytes of its answer, and what it takes to read and add one; and what

@@ -1,6 +1,6 @@
 """What Khardon & Wachman leave open, and how many cells each reading explains.
 
-    MARGINS_DATA=folder python scripts/paper_readings.py
+    MARGINS_DATA=folder python scripts/papers/paper_readings.py
 
 draws part of Tables 2 to 5 and 7 under every reading that docs/papers.json does not hold yet. Each
 differs from Figure 2, on data whose discarded samples are replaced, in one respect or in two.
@@ -8,11 +8,17 @@ differs from Figure 2, on data whose discarded samples are replaced, in one resp
 
 import argparse
 import statistics
+import sys
 import warnings
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
 import reporting
 from noise_tolerance_data import NOISE, present
 from noise_tolerance_draws import Draws, Reading
@@ -21,8 +27,6 @@ from paper_cells import cells_of
 from paper_plan import SINGLE
 from paper_results import FILE, Results
 from paper_verdicts import WITHIN, Verdict
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
 
 DRAWS = 8
 N_SAMPLES, LARGEST = 600, 10
