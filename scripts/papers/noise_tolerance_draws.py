@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from noise_tolerance_data import NOISE, all_artificial, artificial, data, joined, part_of, permuted
 from noise_tolerance_kernels import accuracies as kernel_accuracies
-from noise_tolerance_report import relations
 from noise_tolerance_studies import AVERAGINGS, OFF, SVM_C, SVM_SQUARES, Studies, classifier, sizes_of
 from noise_tolerance_tables import (
     ADULT_RUN,
@@ -238,6 +237,15 @@ class Draws:
             X, y = data(name)
         X, y = permuted(X, y, seed)
         return self._reading.prepare(X, y)
+
+
+def relations(means):
+    """For accuracies (last, longest, voted) of a data set: which of RELATIONS hold, list of bool."""
+    last, longest, voted = (round(mean, 9) for mean in means)  # means of folds: ties are exact
+    return [
+        *(voted > last, voted > longest, longest > last),
+        *(longest > voted, last > longest, last > voted, voted == longest == last),
+    ]
 
 
 def _means(tested, searched, columns, inactive):

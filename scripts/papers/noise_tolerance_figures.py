@@ -1,15 +1,73 @@
-"""Figures 3 and 4 of Khardon & Wachman (2007), drawn from studies and from the rows of Table 5."""
+"""Figures 3 and 4 of Khardon & Wachman (2007): accuracy against tau, and learning curves.
 
+    MARGINS_DATA=folder python scripts/papers/noise_tolerance_figures.py [--figures 3] [--out DIR]
+
+Figure 3 needs no files: one artificial data set for each level of noise. Figure 4 is Table 5 for one
+order of adult, and the paper's Table 5 beside it. The paper's own figures are not in the copy that we
+have: these show what its text says of them. `paper_tables.py` measures every table.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
 from matplotlib.figure import Figure
-from noise_tolerance_studies import AVERAGINGS
-from noise_tolerance_tables import FEATURES, MARGIN
+from sklearn.exceptions import ConvergenceWarning
 
+from margins.model_selection import t_interval
 from margins.plotting import LandscapeDisplay
 from margins.plotting.style import BAND, GRID, look
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
+from noise_tolerance_data import artificial, data, permuted, present
+from noise_tolerance_studies import AVERAGINGS, Studies, sizes_of
+from noise_tolerance_tables import (
+    ADULT_RUN,
+    DEFAULT_RUN,
+    FEATURES,
+    FOLDS,
+    MARGIN,
+    SIZES,
+    TABLE_4,
+    TABLE_5,
+)
+
+FIGURES = (3, 4)
+SEED = int(np.random.SeedSequence(0).generate_state(1)[0])
 PANELS = 3  # in a row
-DRAWN = (0.0, 0.25, 1.0, 4.0)  # of the values of tau in Figure 4
+DRAWN = (0.0, 0.25, 1.0, 4.0)  # values of tau in Figure 4
 DPI = 100
+
+
+def studies_by_noise(studies):
+    """Studies over tau and averaging, one artificial data set for each level of noise: dict of Study."""
+    return {
+        noise: studies.margins(permuted(*artificial(noise, SEED), SEED), DEFAULT_RUN)
+        for noise in TABLE_4
+    }
+
+
+def learning_curves(studies):
+    """Accuracies on adult in percent, for every tau and averaging.
+
+    Returns
+    -------
+    dict of ndarray, shape (n_sizes, 4)
+        By (tau, averaging); columns: size, mean accuracy, ends of its 95 % T interval over the folds.
+    """
+    samples = permuted(*data("adult"), SEED)
+    curves = {}
+    for size in sizes_of(samples, FOLDS):
+        (table,) = studies.margins(samples, ADULT_RUN, size).tables
+        for setting, scores in zip(table.settings, table.scores["accuracy"], strict=True):
+            point = [size, 100 * scores.mean(), *t_interval(100 * scores)]
+            curves.setdefault((setting["tau"], setting["averaging"]), []).append(point)
+    return {key: np.array(points) for key, points in curves.items()}
 
 
 def figure_3(studies):
@@ -44,13 +102,13 @@ def figure_3(studies):
     return figure
 
 
-def figure_4(result):
+def figure_4(curves):
     """Learning curves of adult by tau, a panel for each averaging; the paper's from its Table 5.
 
     Parameters
     ----------
-    result : dict
-        The block of Table 5.
+    curves : dict of ndarray
+        As from `learning_curves`.
 
     Returns
     -------
@@ -60,14 +118,13 @@ def figure_4(result):
     axes = figure.subplots(1, len(AVERAGINGS), sharey=True)
     for ax, averaging in zip(axes, AVERAGINGS, strict=True):
         for index, tau in enumerate(DRAWN):
-            rows = [row for row in result["rows"] if (row["tau"], row["averaging"]) == (tau, averaging)]
-            sizes = [row["size"] for row in rows]
+            sizes, accuracies, *ends = curves[tau, averaging].T
             looks = look(index)
-            ax.plot(sizes, [row["accuracy"] for row in rows], label=f"tau = {tau:g}, ours", **looks)
-            ends = zip(*(row["interval"] for row in rows), strict=True)
+            ax.plot(sizes, accuracies, label=f"tau = {tau:g}, ours", **looks)
             ax.fill_between(sizes, *ends, color=looks["color"], alpha=BAND, linewidth=0)
             looks |= {"linestyle": ":", "markerfacecolor": "white"}
-            paper = [row["paper"]["accuracy"] for row in rows]
+            published = dict(zip(SIZES, TABLE_5[tau][averaging][0], strict=True))
+            paper = [published[size] for size in sizes]
             ax.plot(sizes, paper, label=f"tau = {tau:g}, paper", **looks)
         ax.fill_between([], [], color="0.5", alpha=BAND, label="95 % T interval, ours")
         ax.set(title=averaging, xscale="log", xlabel="size of the training set (samples)")
@@ -80,7 +137,35 @@ def figure_4(result):
 
 
 def save(figure, number, folder):
-    """Write a PNG: its path."""
+    """Write a PNG, and say where it is."""
     file = folder / f"noise_tolerance_figure_{number}.png"
     figure.savefig(file, dpi=DPI)
-    return file
+    print(f"Figure {number}: {file}")
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    option = parser.add_argument
+    option("--figures", nargs="+", type=int, choices=FIGURES, default=FIGURES, help="default: both")
+    option("--n-jobs", type=int, default=1, metavar="N", help="threads; -1: all CPUs")
+    option("--out", type=Path, default=Path(), metavar="DIR", help="folder of the PNGs (default: here)")
+    arguments = parser.parse_args(argv)
+    if 4 in arguments.figures and not present("adult"):
+        parser.error(
+            f"--figures 4 needs the files of a9a in the folder that {real_data.VARIABLE} names. "
+            f"Got {os.environ.get(real_data.VARIABLE) or 'no folder'}."
+        )
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    studies = Studies(FOLDS, arguments.n_jobs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's runs have fixed epochs
+        if 3 in arguments.figures:
+            save(figure_3(studies_by_noise(studies)), 3, arguments.out)
+        if 4 in arguments.figures:
+            save(figure_4(learning_curves(studies)), 4, arguments.out)
+
+
+if __name__ == "__main__":
+    main()

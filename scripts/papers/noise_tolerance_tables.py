@@ -1,11 +1,10 @@
 """Tables 2 to 7 of Khardon & Wachman (2007): what they print, and what was run for it.
 
-Accuracies are in percent.
+"Noise Tolerant Variants of the Perceptron Algorithm", JMLR 8. Accuracies are in percent.
 """
 
 import math
 
-SOURCE = "Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm, JMLR 8"
 FOLDS = 10
 FEATURES, MARGIN = 50, 0.05  # of the artificial data of Tables 4 and 6
 

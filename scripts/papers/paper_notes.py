@@ -66,14 +66,14 @@ FIGURES = {
 
 ![accuracy against tau at five levels of noise](_static/noise_tolerance_figure_3.png)
 
-Of one data set for each noise, by `scripts/papers/reproduce_noise_tolerance.py --figures 3`; the
+Of one data set for each noise, by `scripts/papers/noise_tolerance_figures.py --figures 3`; the
 paper's figure is not in the copy that we have. With noise a margin helps all three, the last hypothesis
 most, and from tau = 0.5 on its size hardly matters. Without noise it does not help.""",
     5: """### [4], Figure 4: learning curves of adult
 
 ![learning curves of adult by tau and averaging](_static/noise_tolerance_figure_4.png)
 
-Of one draw, by `scripts/papers/reproduce_noise_tolerance.py --figures 4`; the paper's curves are those
+Of one draw, by `scripts/papers/noise_tolerance_figures.py --figures 4`; the paper's curves are those
 of its Table 5.""",
 }
 

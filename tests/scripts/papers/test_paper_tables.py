@@ -18,13 +18,16 @@ import paper_tables
 import pytest
 from noise_tolerance_data import NOISE, artificial, permuted, present
 from noise_tolerance_draws import Draws, Reading, settings_of
-from noise_tolerance_studies import AVERAGINGS, Studies, classifier
+from noise_tolerance_studies import AVERAGINGS, classifier
+from noise_tolerance_tables import GRIDS
 from paper_plan import Block, blocks_of
 from paper_results import Results
 from paper_verdicts import APART, FEW_DRAWS, NOT_RUN, WITHIN, Verdict, summary, together
 from samples_of_today import NUMBER
 from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
+
+from margins.model_selection import Stages, double_cross_validation, parameter_search
 
 SAMPLED = 10  # cells in a run
 QUICK_SECONDS = 1.0  # guessed, of a sampled cell
@@ -121,7 +124,22 @@ def test_without_draws_nothing_is_judged():
 @pytest.fixture
 def few_epochs(monkeypatch):
     monkeypatch.setattr(draws, "DEFAULT_RUN", {"eta": 0.1, "max_iter": 3})
-    return Draws(reading=Reading(folds=KFold(3))), Studies(3), draws.DEFAULT_RUN
+    return Draws(reading=Reading(folds=KFold(3))), draws.DEFAULT_RUN
+
+
+def study_of(table, data, column, averaging, run):
+    """A column of Table 3 or 6 by a study of its own: Study. The paper's lambda is in units of eta."""
+    units, inactive = {"lam": run["eta"]}, table == 6
+    stages = [
+        {name: [value * units.get(name, 1) for value in GRIDS[name][not inactive :]] for name in names}
+        for names in tables.COLUMNS[column]
+    ]
+    grid = Stages(*stages) if len(stages) > 1 else (stages or [{}])[0]
+    options = {"random_state": 0, "progress": False}
+    model, folds = classifier(averaging, run), KFold(3)
+    if table == 3:
+        return parameter_search(model, grid, *data, cv=folds, **options)
+    return double_cross_validation(model, grid, *data, outer=folds, inner=folds, **options)
 
 
 def small(noise, seed):
@@ -130,26 +148,25 @@ def small(noise, seed):
 
 
 def test_a_draw_has_the_accuracies_of_separate_studies(few_epochs, monkeypatch):
-    own, studies, run = few_epochs
+    own, run = few_epochs
     monkeypatch.setattr(own, "_drawn", lambda name, seed: small(0.25, seed))
     # Of equal settings of a product, the two take the first in different orders: Table 3 does not care.
-    kinds = ((3, studies.search, "tau-x-lambda"), (6, studies.double, "tau"))
-    for table, study_of, column in kinds:
+    for table, column in ((3, "tau-x-lambda"), (6, "tau")):
         columns = ("nothing", column, "alpha")
         drawn = own.draw(table, "noise 0.25", 4, columns)
         assert len(drawn) == 9
         for column in columns:
             for averaging in AVERAGINGS:
-                study = study_of(small(0.25, 4), column, averaging, run)
+                study = study_of(table, small(0.25, 4), column, averaging, run)
                 assert drawn[f"{column}, {averaging}"] == pytest.approx(100 * study.mean())
 
 
 def test_stages_choose_one_after_the_other(few_epochs, monkeypatch):
-    own, studies, run = few_epochs
+    own, run = few_epochs
     monkeypatch.setattr(own, "_drawn", lambda name, seed: small(0.1, seed))
     drawn = own.draw(6, "noise 0.1", 1, ("tau-then-alpha", "tau-then-lambda"))
     for column in ("tau-then-alpha", "tau-then-lambda"):
-        study = studies.double(small(0.1, 1), column, "last", run)
+        study = study_of(6, small(0.1, 1), column, "last", run)
         assert drawn[f"{column}, last"] == pytest.approx(100 * study.mean())
 
 
@@ -171,7 +188,7 @@ def test_settings_of_columns_are_listed_once():
 
 
 def test_lambda_is_in_units_of_eta_unless_the_reading_says_otherwise(monkeypatch):
-    run, studies = {"eta": 0.1, "max_iter": 30}, Studies(3)
+    run = {"eta": 0.1, "max_iter": 30}
     monkeypatch.setattr(draws, "DEFAULT_RUN", run)
     data = permuted(*artificial(0.0, 0), 0)
     found = {
@@ -180,7 +197,7 @@ def test_lambda_is_in_units_of_eta_unless_the_reading_says_otherwise(monkeypatch
         )["lambda, last"]
         for of_eta in (True, False)
     }
-    assert found[True] == pytest.approx(100 * studies.search(data, "lambda", "last", run).mean())
+    assert found[True] == pytest.approx(100 * study_of(3, data, "lambda", "last", run).mean())
     assert found[True] > found[False]
 
 
