@@ -18,7 +18,7 @@ their measured time.
        (mnist, digits, or what --data names)
     f  peak memory of a fit in addition to X, measured from outside its process
     g  c's seconds and memory at 1/16, 1/4 and all of the rows (covtype, news20, or what --data names)
-    accuracy  SGDClassifier and Perceptron, with the fewest epochs that predict as well as mpu
+    accuracy  SGDClassifier and Perceptron, with the fewest epochs that predict as well as auto
 
 With --accesses: nanoseconds per sample, compared with scipy's ``X @ w``.
 
@@ -152,10 +152,10 @@ class Benchmark:
         return self.arguments.data is not None
 
     def memory(self, problem, gap=MARGIN_GAP):
-        """Peak memory of mpu's fit and LinearSVC's: dict."""
+        """Peak memory of a fit of auto and of LinearSVC: dict."""
         statement = {name: getattr(problem, name) for name in ("loss", "C", "intercept")}
         common = {"problem": statement, "seed": self.arguments.seed, "max_iter": self.arguments.max_iter}
-        accuracy = {"eps": contests.accuracy_of(problem, gap), "tol": 0.1}
+        accuracy = {"eps": contests.accuracy_of(problem.loss, gap), "tol": 0.1}
         requests = {name: {"solver": name, **common, **accuracy} for name in ("auto", "LinearSVC")}
         size = measuring.size_of(problem.X)
         peaks = measuring.peak_memory(problem.X, problem.y, requests) or {}
@@ -179,7 +179,7 @@ class Benchmark:
             ("fit, hinge", self.l1_svm(), 0.01),
             ("fit, squared hinge", self.maximum_margin(), MARGIN_GAP),
         ):
-            eps = contests.accuracy_of(problem, gap)
+            eps = contests.accuracy_of(problem.loss, gap)
             makes = {"auto": contests.ours_maker("auto", problem, eps, self.arguments, {})}
             limits = self.arguments.repeats, self.arguments.limit
             side = measuring.in_alternation(makes, problem.X, problem.y, *limits)["auto"]
@@ -235,7 +235,7 @@ def command_line():
         "--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK", help="default: all"
     )
     parser.add_argument(
-        "--algorithms", nargs="+", default=["auto"], metavar="NAME", help="of ours (default: mpu)"
+        "--algorithms", nargs="+", default=["auto"], metavar="NAME", help="of ours (default: auto)"
     )
     parser.add_argument(
         "--limit",

@@ -19,6 +19,7 @@ import warnings
 import measuring
 import numpy as np
 from benchmark import load
+from contests import accuracy_of
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
@@ -39,11 +40,6 @@ GAPS = (1e-1, 1e-2, 1e-3, 1e-4)
 SMALL = ("breast-cancer", "digits", "sonar", "splice", "mushrooms", "pcmac", "a9a", "usps")
 
 
-def eps_of(loss, gap):
-    """The accuracy that a relative duality gap proves."""
-    return gap if loss == "hinge" else 1 - 1 / np.sqrt(1 + gap)
-
-
 def measured(names, limit):
     """Yield (solver, loss, gap, passes) of every fit that ended within the limit, in seconds."""
     for name in names:
@@ -53,7 +49,7 @@ def measured(names, limit):
             for kernel, loss, C in itertools.product(kernels, LOSSES, PENALTIES):
                 X, y = [each[few] for each in samples] if kernel else samples
                 for gap in GAPS:
-                    params = {"loss": loss, "C": C, "eps": eps_of(loss, gap)} | kernel
+                    params = {"loss": loss, "C": C, "eps": accuracy_of(loss, gap)} | kernel
                     classifier = margins.MarginClassifier(solver=solver, random_state=0, **params)
                     try:
                         with measuring.deadline(limit), warnings.catch_warnings():

@@ -124,7 +124,7 @@ def check_work(algorithm, name, task, accesses, updates):
     if name not in benchmark.SHIPPED and name not in real_data.available():
         pytest.skip(f"{real_data.VARIABLE} does not lead to {name}: it is not part of the project")
     problem, gap = problems(name)[task]
-    eps = contests.accuracy_of(problem, gap)
+    eps = contests.accuracy_of(problem.loss, gap)
     classifier = peers.ours(algorithm, problem, eps, seed=0, max_iter=1000)
     if algorithm == "pdm-succ":  # the work until the proof, not until the last accuracy
         classifier.set_params(stop="certificate")
