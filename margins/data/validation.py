@@ -222,6 +222,8 @@ def validate_matrix(X, name, is_finite=False):
         If X is not allowed.
     """
     given = _checked(X, name)
+    if not is_finite and _is_ready(given):
+        return given
     X = check_array(given, accept_sparse="csr", dtype=DTYPES, ensure_all_finite=not is_finite)
     return _converted(X, given, name)
 
