@@ -14,7 +14,6 @@ from typing import ClassVar, NamedTuple
 from margins._activeset import ActiveSets, Level
 from margins._update import Averaging, BinaryData, Rules, WeightVector
 from margins.losses import Loss
-from margins.solvers._waiting_passes import WaitingPasses
 
 
 class Problem(NamedTuple):
@@ -207,7 +206,10 @@ class RulesSolver(Solver):
     def process(self, run, order):
         """Access the samples of `order`, ndarray of int32, then the active sets: EpochReport."""
         if self._sets is None:
-            passes = WaitingPasses if run.data.rows.is_kernel else ActiveSets
+            passes = ActiveSets
+            if run.data.rows.is_kernel:
+                # The package of kernels imports SciPy, which a fit of linear data does not need.
+                from margins.solvers._waiting_passes import WaitingPasses as passes
             self._sets = passes(self.levels, len(run.data))
         sets = self._sets
         before = sets.n_accesses
