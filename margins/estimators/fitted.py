@@ -18,6 +18,7 @@ FITTED = (
     "feature_names_in_",
     "upper_bounds_",
     "normalised_upper_bounds_",
+    "_n_samples",
 )
 
 
