@@ -59,6 +59,15 @@ feature_names_in_ : ndarray of str, shape (n_features,)
 """
 
 
+# Class attributes of algorithms for version 0.2, and the fields of a specification that replace them.
+REPLACED = {
+    "_keeps_dual": "keep_dual",
+    "_model_scale": "model_scale",
+    "_needs_same_samples": "needs_same_samples",
+    "_takes_zero_rows": "allows_zero_rows",
+}
+
+
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 class Declared:
     """Makes the constructor and the docstring of every subclass from its declared parameters.
@@ -68,6 +77,11 @@ class Declared:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        for name in REPLACED.keys() & vars(cls).keys():
+            raise TypeError(
+                f"{cls.__name__} must say {REPLACED[name]} in its `specification`. "
+                f"Got the class attribute {name}, which has no effect any more."
+            )
         dataclass(kw_only=True, repr=False, eq=False)(cls)
         if cls.__doc__ and not cls.__name__.startswith("_"):
             text = inspect.cleandoc(cls.__doc__)

@@ -275,7 +275,7 @@ class RunState:
             combination = np.append(combination, bias)
         self.weights.assign(self.data, np.minimum(factor * weights.dual, upper), combination)
         products = before.products + before.theta * before.data.signs  # without the threshold
-        self.certify(factor * products)
+        self._certify(factor * products)
         self.is_warm = self.weights.dual_sum > 0
 
     def release(self):
@@ -314,14 +314,12 @@ class RunState:
         self._forget_dual_unless(before)
         return True
 
-    def certify(self, products=None):
-        """Compute the certificate of the hypothesis as it is.
+    def certify(self):
+        """Compute the certificate of the hypothesis as it is: one pass over all samples."""
+        self._certify()
 
-        Parameters
-        ----------
-        products : ndarray of float64, shape (m,), optional
-            Products of the hypothesis with all samples; None: a pass computes them.
-        """
+    def _certify(self, products=None):
+        """Compute the certificate, without a pass if the products of the hypothesis are known."""
         self.products = None  # so that memory holds only one such array at a time
         bounds, self.products = bounds_of(
             self.hypothesis,

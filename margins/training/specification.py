@@ -25,9 +25,6 @@ class Specification(NamedTuple):
     ----------
     name : object
         Its str is the name of the estimator, for messages.
-
-    The problem.
-
     C : float
         Penalty of a sample of weight 1; inf: the hard margin.
     loss : {"squared_hinge", "hinge"} or subclass of margins.losses.Loss
@@ -48,9 +45,6 @@ class Specification(NamedTuple):
         ``l_k (a.y_k) - theta``, and the rules must contain the same threshold.
     units : mapping of str to float
         Fitted attributes that say in which units thresholds are, from the training set.
-
-    The end.
-
     eps : float or None
         Accuracy to prove; None: only a full epoch without changes ends the fit.
     needs_clean_pass : bool
@@ -61,9 +55,6 @@ class Specification(NamedTuple):
         Seconds for all binary problems; None: no limit.
     warns : bool
         True: a fit that does not converge warns.
-
-    The run and its model.
-
     keep_dual : bool
         True: keep the dual variables. With a kernel they are always kept.
     model_scale : float or None

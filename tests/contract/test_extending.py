@@ -13,6 +13,7 @@ import pytest
 from sample_problems import data_of, orders_of, run
 from scipy import LowLevelCallable
 
+import margins
 import margins._update
 from margins.losses import HardMargin
 from margins.rules import Native, Python, RuleError, Rules
@@ -180,3 +181,8 @@ def test_errors_of_rules_have_the_attributes_that_are_listed():
     sentence = re.search(r"with the\s+attributes ([^:]*):", TEXT)[1]
     names = re.findall(r"`(\w+)`", sentence)
     assert sorted(names) == sorted(vars(RuleError("Mine()", "return finite factors", np.nan, 3)))
+
+
+def test_an_attribute_that_has_no_effect_any_more_is_an_error():
+    with pytest.raises(TypeError, match="Old must say keep_dual in its `specification`. Got the class"):
+        type("Old", (margins.get("pam"),), {"_keeps_dual": True})
