@@ -81,15 +81,12 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         return self.lam is not None and self.batch_size == 1
 
     def specification(self, sqnorms, continues=False):
-        return (
-            super()
-            .specification(sqnorms, continues)
-            ._replace(
-                C=float(self.C) if self.lam is None else self._mean_penalty(len(sqnorms)),
-                keep_dual=True,
-                shuffle="draws",
-                warns=False,  # the algorithm does not converge
-            )
+        specification = super().specification(sqnorms, continues)
+        return specification._replace(
+            C=float(self.C) if self.lam is None else self._mean_penalty(len(sqnorms)),
+            keep_dual=True,
+            shuffle="draws",
+            warns=False,  # the algorithm does not converge
         )
 
     def _mean_penalty(self, n_samples):

@@ -121,16 +121,13 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     )
 
     def specification(self, sqnorms, continues=False):
-        return (
-            super()
-            .specification(sqnorms, continues)
-            ._replace(
-                # No separating hyperplane, which zero rows would rule out, is required.
-                allows_zero_rows=True,
-                model_scale=1.0,
-                keep_dual=True,
-                warns=False,
-            )
+        specification = super().specification(sqnorms, continues)
+        return specification._replace(
+            # No separating hyperplane, which zero rows would rule out, is required.
+            allows_zero_rows=True,
+            model_scale=1.0,
+            keep_dual=True,
+            warns=False,
         )
 
     def why_not_in_partitions(self):

@@ -38,8 +38,5 @@ class MaximumMarginClassifier(BaseMarginClassifier):
     )
 
     def specification(self, sqnorms, continues=False):
-        return (
-            super()
-            .specification(sqnorms, continues)
-            ._replace(eps=self.eps, needs_clean_pass=self.stop == "clean-pass")
-        )
+        specification = super().specification(sqnorms, continues)
+        return specification._replace(eps=self.eps, needs_clean_pass=self.stop == "clean-pass")

@@ -168,24 +168,21 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         if self.averaging == "tail":
             held_out = self._held_out(len(sqnorms))
         is_bounded = self.alpha_bound < math.inf
-        return (
-            super()
-            .specification(sqnorms, continues)
-            ._replace(
-                sqrho=units["sqrho_"],
-                allows_zero_rows=True,  # no separating hyperplane is required
-                offset_ratio=self.lam / self.eta if self.lam > 0 else 0.0,
-                max_dual=float(self.alpha_bound),
-                theta=theta,
-                units=units,
-                warns=self.WARNS,
-                keep_dual=not math.isinf(self.C) or self.lam > 0 or is_bounded,
-                model_scale=self.eta,
-                shuffle=self.shuffle,
-                held_out=held_out,
-                averaging=lambda weights: self._make_averaging(weights, theta),
-                needs_same_samples=self.averaging == "pocket",  # the ratchet counts over them
-            )
+        specification = super().specification(sqnorms, continues)
+        return specification._replace(
+            sqrho=units["sqrho_"],
+            allows_zero_rows=True,  # no separating hyperplane is required
+            offset_ratio=self.lam / self.eta if self.lam > 0 else 0.0,
+            max_dual=float(self.alpha_bound),
+            theta=theta,
+            units=units,
+            warns=self.WARNS,
+            keep_dual=not math.isinf(self.C) or self.lam > 0 or is_bounded,
+            model_scale=self.eta,
+            shuffle=self.shuffle,
+            held_out=held_out,
+            averaging=lambda weights: self._make_averaging(weights, theta),
+            needs_same_samples=self.averaging == "pocket",  # the ratchet counts over them
         )
 
     def _held_out(self, n_samples):

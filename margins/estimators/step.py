@@ -35,15 +35,12 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
     )
 
     def specification(self, sqnorms, continues=False):
-        return (
-            super()
-            .specification(sqnorms, continues)
-            ._replace(
-                allows_zero_rows=True,
-                model_scale=1.0,
-                averaging=self.online_averaging,
-                warns=False,  # no separating hyperplane is required
-            )
+        specification = super().specification(sqnorms, continues)
+        return specification._replace(
+            allows_zero_rows=True,
+            model_scale=1.0,
+            averaging=self.online_averaging,
+            warns=False,  # no separating hyperplane is required
         )
 
     def phases(self, run):
