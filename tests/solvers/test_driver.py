@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from sample_problems import clouds, data_of
+from scripted_runs import BUSY, CLEAN, GIVES_UP, PERCEPTRON, Scripted, run_of, separable
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
@@ -15,16 +16,14 @@ from margins._update import WeightVector
 from margins.data import permutations
 from margins.kernels.gram import gram_rows
 from margins.losses import HardMargin, Hinge, SquaredHinge
-from margins.rules import Additive, Average, FixedThreshold, Mistake, NoShrink, Rules
+from margins.rules import Additive, Average, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import (
-    Ending,
     EpochReport,
     EpochSolver,
     Phase,
     PhaseRecord,
     Problem,
     RulesSolver,
-    Solver,
     solver_path,
 )
 from margins.solvers.driver import Run
@@ -32,43 +31,6 @@ from margins.solvers.dual_cd import dual_coordinate_descent
 from margins.training.specification import Specification
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-PERCEPTRON = Rules(Mistake(), Additive(), NoShrink())
-
-
-def separable(m=60, d=3):
-    X, y = clouds(m=m, d=d)
-    return X + 3 * np.outer(np.where(y == 1, 1, -1), np.ones(d)), np.where(y == 1, 1, -1)
-
-
-def run_of(X=None, y=None, loss=None, **options):
-    if X is None:
-        X, y = separable()
-    loss = HardMargin() if loss is None else loss
-    data = data_of(X, y, 1.0, loss.diag if loss.is_smooth else 0.0)
-    specification = Specification(**{"max_iter": 50, "keep_dual": True, **options})
-    return Run(Problem(data, loss), 0, specification)
-
-
-class Scripted(Solver):
-    """Does nothing to the weight vector, and reports what it is given."""
-
-    name = "scripted"
-
-    def __init__(self, *reports):
-        self.reports, self.started = list(reports), 0
-
-    def start(self, run):
-        self.started += 1
-
-    def epoch(self, run):
-        return self.reports.pop(0)
-
-
-BUSY = EpochReport(n_changed=1, n_accesses=5)
-CLEAN = EpochReport(n_changed=0, n_accesses=5)
-GIVES_UP = EpochReport(n_changed=1, n_accesses=5, is_exhausted=True)
-
-
 # --------------------------------------------------------------------------------------------- phases
 
 
@@ -169,70 +131,6 @@ def test_a_proof_of_infeasibility_ends_the_run():
     run.train([phase, Phase(solver=Scripted())])
     assert run.n_epochs == 2 and len(run.phases) == 1
     assert run.message == "there is no such margin" and not run.converged
-
-
-class Stops:
-    """An observer that ends a run at an epoch."""
-
-    def __init__(self, epoch):
-        self.epoch = epoch
-
-    def begin_epoch(self, number):
-        assert number <= self.epoch
-
-    def end_epoch(self, run):
-        assert run.ending is None and run.message is None and not run.converged
-        return run.n_epochs == self.epoch
-
-    def end(self):
-        pass
-
-
-UNMOVED = EpochReport(n_changed=0, n_accesses=5, n_rejected=2, n_unmoved=2)
-
-
-@pytest.mark.parametrize(
-    ("reports", "options", "phase", "watch", "ending"),
-    [
-        ([CLEAN], {}, {}, None, Ending.UNCHANGED),
-        ([BUSY, BUSY], {}, {"until": lambda run: run.n_epochs == 2}, None, Ending.UNCHANGED),
-        ([BUSY], {"eps": 1.0}, {}, None, Ending.PROVEN),
-        ([BUSY, CLEAN], {"eps": 1.0, "needs_clean_pass": True}, {}, None, Ending.PROVEN),
-        ([UNMOVED], {}, {}, None, Ending.STANDSTILL),
-        ([CLEAN], {"eps": 1e-12}, {}, None, Ending.EXHAUSTED),
-        ([BUSY, GIVES_UP], {}, {}, None, Ending.EXHAUSTED),
-        ([BUSY, BUSY], {"max_iter": 2}, {}, None, Ending.MAX_ITER),
-        ([BUSY, CLEAN], {"max_iter": 2}, {}, None, Ending.UNCHANGED),
-        ([BUSY], {"end": 0.0}, {}, None, Ending.MAX_TIME),
-        ([CLEAN], {"end": 0.0}, {}, None, Ending.UNCHANGED),
-        ([BUSY, BUSY], {}, {}, Stops(2), Ending.CALLBACK),
-        ([CLEAN], {}, {}, Stops(1), Ending.UNCHANGED),  # it was late
-        ([BUSY], {}, {"infeasible": lambda run: "no such margin"}, None, Ending.INFEASIBLE),
-        ([CLEAN], {}, {"infeasible": lambda run: "no such margin"}, None, Ending.UNCHANGED),
-    ],
-)
-def test_a_run_has_one_ending_that_says_whether_it_converged(reports, options, phase, watch, ending):
-    options = dict(options)
-    end = options.pop("end", math.inf)
-    run = run_of(loss=SquaredHinge(1.0), max_time=1.0, **options)
-    run.limit_time(end)
-    run._watch = watch
-    solver = Scripted(*reports)
-    solver.rules = PERCEPTRON
-    assert run.ending is None
-    run.train([Phase(solver=solver, **phase)])
-    assert run.ending is ending
-    assert run.converged is (ending in (Ending.PROVEN, Ending.UNCHANGED)) is (run.message is None)
-    messages = {
-        Ending.STANDSTILL: "2 samples below the upper bound of the dual variable are misclassified by "
-        "Mistake(), and Additive(eta=1, most=inf) does not move the weight vector",
-        Ending.EXHAUSTED: "the algorithm ended before its accuracy was proven",
-        Ending.MAX_ITER: "max_iter=2 full epochs came first",
-        Ending.MAX_TIME: "max_time=1 seconds came first",
-        Ending.CALLBACK: "a callback stopped it",
-        Ending.INFEASIBLE: "no such margin",
-    }
-    assert run.message == messages.get(ending)
 
 
 @pytest.mark.parametrize("eps", [None, 1e-12])
