@@ -123,10 +123,11 @@ class TrainingSet:
     def _loss_of(self, specification):
         """The loss of a specification, which the problems of all classes share: Loss."""
         key = specification.C, specification.loss
-        if self._last_loss[0] != key:
+        last_key, loss = self._last_loss  # read at once: threads may be at other values of C
+        if last_key != key:
             loss = specification.loss_of(self.penalties(specification))
             self._last_loss = key, loss
-        return self._last_loss[1]
+        return loss
 
     def augmented_sqnorms(self, specification):
         """K(x_k, x_k) + rho^2, checked for what the problem allows: ndarray of float64, shape (m,)."""
