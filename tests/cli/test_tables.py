@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from margins.cli.errors import CommandError
-from margins.cli.samples import Source, Trained, read_points, read_samples
+from margins.cli.samples import Source, TrainingColumns, read_points, read_samples
 from margins.data.malformed import MalformedFile
 
 HEADER = "size,colour,label\n"
@@ -60,7 +60,7 @@ def test_labels_are_whole_numbers_or_text_as_written(tmp_path, written, expected
 def test_labels_are_read_as_those_of_the_model(tmp_path, classes, written, expected):
     path = tmp_path / "t.csv"
     path.write_text("size,label\n" + "".join(f"1,{label}\n" for label in written))
-    trained = Trained(1, ["size"], (), np.array(classes))
+    trained = TrainingColumns(1, ["size"], (), np.array(classes))
     assert (
         read_points(Source(str(path), target="label"), trained, needs_labels=True).y.tolist() == expected
     )
@@ -74,7 +74,7 @@ def test_labels_of_another_kind_than_those_of_the_model_have_their_place(tmp_pat
     path = tmp_path / "t.csv"
     path.write_text(f"size,label\n1,{str(classes[0]).lower()}\n2,red\n")
     with pytest.raises(MalformedFile, match=problem) as caught:
-        trained = Trained(1, ["size"], (), np.array(classes))
+        trained = TrainingColumns(1, ["size"], (), np.array(classes))
         read_points(Source(str(path), target="label"), trained, needs_labels=True)
     assert (caught.value.line, caught.value.column) == (3, 3)
 
