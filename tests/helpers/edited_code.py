@@ -149,17 +149,6 @@ SCORERS = {
         def scorer(estimator, X, y):
             return helper()
     """,
-    "function of one type": """
-        import functools
-        @functools.singledispatch
-        def helper(number):
-            return 0.0
-        @helper.register(int)
-        def _(number):
-            return VALUE
-        def scorer(estimator, X, y):
-            return helper(5)
-    """,
     "function wrapped by a library": """
         import contextlib
         @contextlib.contextmanager

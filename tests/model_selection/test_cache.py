@@ -298,12 +298,6 @@ def test_digests_differ_for_different_objects():
             digest(value)
 
 
-def test_long_doubles_count_by_value():
-    values = [np.longdouble(1) / 3, np.longdouble(2) / 3]
-    assert digest(values[0]) == digest(values[0] * 1) != digest(values[1])
-    assert digest(np.array(values)) == digest(np.array(values) * 1) != digest(np.array(values[::-1]))
-
-
 def test_frames_differ_by_their_index_and_categories():
     pandas = pytest.importorskip("pandas")
     frames = [

@@ -246,17 +246,6 @@ def test_a_library_that_was_changed_while_it_runs_is_rejected_only_with_a_cache(
     parameter_search(RidgeClassifier(), {}, X, y, cv=3)
 
 
-def test_functions_that_numba_compiles_have_keys():
-    numba = pytest.importorskip("numba")
-    made = [
-        numba.njit(**options)(function)
-        for function in (lambda x: x + 1.0, lambda x: x + 2.0)
-        for options in ({}, {"fastmath": True})
-    ]
-    assert len({digest(function) for function in made}) == 4
-    assert digest(numba.njit(made[0].py_func)) == digest(made[0])
-
-
 def test_a_setting_without_a_key_is_rejected_before_any_fit(tmp_path, calls):
     with pytest.raises(TypeError, match="cache of parameter_search must be None: a value must have"):
         parameter_search(
@@ -310,13 +299,11 @@ def test_main_is_local_code_even_if_its_file_is_installed(monkeypatch):
         digest(one)
 
 
-def test_lines_and_orders_of_registration_are_not_part_of_a_class():
+def test_lines_are_not_part_of_a_class():
     found = set()
-    for line, kinds in enumerate([(int, str, list), (list, str, int)]):
+    for line in (1, 2):
         Base = module_from("import abc\nclass Base(abc.ABC): pass").Base
         Base.__firstlineno__ = line  # as Python 3.13 sets it
-        for kind in kinds:
-            Base.register(kind)
         found.add(digest(Base))
     assert len(found) == 1
 
