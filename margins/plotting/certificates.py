@@ -1,6 +1,7 @@
 """What certificates prove, against updates."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -8,11 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from margins.parameters import OneOf, check
 from margins.plotting.epochs import Fitted, named_curves
-from margins.plotting.style import COLOURS, GRID, axes_for, legend, scale_for, with_defaults
+from margins.plotting.style import COLOURS, GRID, Display, legend, scale_for, with_defaults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 QUANTITIES = {
@@ -21,7 +21,8 @@ QUANTITIES = {
 }
 
 
-class CertificateDisplay:
+@dataclass(eq=False, repr=False)
+class CertificateDisplay(Display):
     """Progress of the certificate: the margin and its upper bound, or the duality gap, against updates.
 
     Parameters
@@ -62,23 +63,12 @@ class CertificateDisplay:
     >>> display = CertificateDisplay.from_estimator(classifier, quantity="gap")  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    lines_: "list[Line2D]"
-
-    def __init__(
-        self,
-        updates: list[NDArray[np.int64]],
-        low: list[NDArray[np.float64]],
-        high: list[NDArray[np.float64]] | None,
-        labels: list[str],
-        quantity: Literal["margin", "gap"] = "margin",
-    ) -> None:
-        self.updates = updates
-        self.low = low
-        self.high = high
-        self.labels = labels
-        self.quantity = quantity
+    updates: list[NDArray[np.int64]]
+    low: list[NDArray[np.float64]]
+    high: list[NDArray[np.float64]] | None
+    labels: list[str]
+    quantity: Literal["margin", "gap"] = "margin"
+    lines_: "list[Line2D]" = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -136,7 +126,7 @@ class CertificateDisplay:
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw: the display itself."""
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         self.lines_ = []
         for index, (updates, low, label) in enumerate(
             zip(self.updates, self.low, self.labels, strict=True)

@@ -1,6 +1,7 @@
 """Studies side by side, with their intervals."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -10,18 +11,18 @@ from margins.model_selection.compare import Comparison, compare
 from margins.model_selection.intervals import CONFIDENCE
 from margins.model_selection.study import Study
 from margins.parameters import OneOf, check
-from margins.plotting.style import COLOURS, GRID, axes_for, metric_label, with_defaults
+from margins.plotting.style import COLOURS, GRID, Display, metric_label, with_defaults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import ErrorbarContainer
-    from matplotlib.figure import Figure, SubFigure
 
 KINDS = ("scores", "differences")
 INTERVALS = {"t": "T interval", "corrected": "corrected interval"}
 
 
-class ComparisonDisplay:
+@dataclass(eq=False, repr=False)
+class ComparisonDisplay(Display):
     """Means of studies, or of their paired differences, with intervals.
 
     Parameters
@@ -54,25 +55,13 @@ class ComparisonDisplay:
     >>> display.plot().figure_.savefig("comparison.png")  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    errorbar_: "ErrorbarContainer"
-
-    def __init__(
-        self,
-        names: list[str],
-        means: NDArray[np.float64],
-        intervals: NDArray[np.float64],
-        metric: str,
-        kind: Literal["scores", "differences"] = "scores",
-        about: str = "interval",
-    ) -> None:
-        self.names = names
-        self.means = means
-        self.intervals = intervals
-        self.metric = metric
-        self.kind = kind
-        self.about = about
+    names: list[str]
+    means: NDArray[np.float64]
+    intervals: NDArray[np.float64]
+    metric: str
+    kind: Literal["scores", "differences"] = "scores"
+    about: str = "interval"
+    errorbar_: "ErrorbarContainer" = field(init=False)
 
     @classmethod
     def from_studies(
@@ -140,7 +129,7 @@ class ComparisonDisplay:
 
     def plot(self, ax: "Axes | None" = None, **errorbar_kw: Any) -> Self:
         """Draw: the display itself."""
-        ax = axes_for(self, ax, size=(6.4, 1.4 + 0.42 * len(self.names)))
+        ax = self._axes(ax, size=(6.4, 1.4 + 0.42 * len(self.names)))
         places = np.arange(len(self.names))
         errors = np.abs(self.intervals.T - self.means)
         looks = {"fmt": "o", "color": COLOURS[0], "capsize": 4, "label": self.about}

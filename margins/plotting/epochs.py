@@ -1,6 +1,7 @@
 """Updates and mistakes by epoch."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
@@ -8,11 +9,10 @@ from numpy.typing import NDArray
 
 from margins.estimators.names import display_name
 from margins.parameters import OneOf, check
-from margins.plotting.style import GRID, axes_for, legend, look, scale_for, with_defaults
+from margins.plotting.style import GRID, Display, legend, look, scale_for, with_defaults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
     from margins.solvers.driver import Epoch
@@ -30,7 +30,8 @@ class Fitted(Protocol):
     def learning_curve_(self) -> "list[list[Epoch]]": ...
 
 
-class EpochsDisplay:
+@dataclass(eq=False, repr=False)
+class EpochsDisplay(Display):
     """Updates or mistakes of fits against epochs.
 
     Parameters
@@ -60,21 +61,11 @@ class EpochsDisplay:
     >>> display.plot().figure_.savefig("epochs.png")  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    lines_: "list[Line2D]"
-
-    def __init__(
-        self,
-        epochs: list[NDArray[np.int64]],
-        values: list[NDArray[np.int64]],
-        labels: list[str],
-        quantity: Literal["mistakes", "updates"] = "mistakes",
-    ) -> None:
-        self.epochs = epochs
-        self.values = values
-        self.labels = labels
-        self.quantity = quantity
+    epochs: list[NDArray[np.int64]]
+    values: list[NDArray[np.int64]]
+    labels: list[str]
+    quantity: Literal["mistakes", "updates"] = "mistakes"
+    lines_: "list[Line2D]" = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -118,7 +109,7 @@ class EpochsDisplay:
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw: the display itself."""
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         self.lines_ = []
         for index, (epochs, values, label) in enumerate(
             zip(self.epochs, self.values, self.labels, strict=True)

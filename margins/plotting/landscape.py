@@ -1,5 +1,6 @@
 """Scores of a search over its parameters."""
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from margins.plotting.style import (
     BAND,
     COLOUR_MAP,
     GRID,
-    axes_for,
+    Display,
     legend,
     look,
     metric_label,
@@ -24,14 +25,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from matplotlib.colorbar import Colorbar
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 DODGE = 0.1  # between lines, in factors of two
 BARS = 0.6  # opacity
+STAR: dict[str, Any] = {"marker": "*", "s": 160}
 
 
-class LandscapeDisplay:
+@dataclass(eq=False, repr=False)
+class LandscapeDisplay(Display):
     """The mean score of every setting of a study: lines over one parameter, or a map of two.
 
     A value that switches its parameter off, 0 or inf, has its own place on the axis, behind a dotted
@@ -77,35 +79,19 @@ class LandscapeDisplay:
     >>> display.figure_.savefig("tau.png")  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    lines_: "list[list[Line2D]]"
-    mesh_: "QuadMesh"
-    colorbar_: "Colorbar"
-
-    def __init__(
-        self,
-        x: Places,
-        y: Places | None,
-        scores: NDArray[np.float64],
-        low: NDArray[np.float64],
-        high: NDArray[np.float64],
-        best: tuple[int, int] | None,
-        metric: str,
-        kind: Literal["lines", "map"] = "lines",
-        about: str = "interval",
-        best_label: str = "best",
-    ) -> None:
-        self.x = x
-        self.y = y
-        self.scores = scores
-        self.low = low
-        self.high = high
-        self.best = best
-        self.metric = metric
-        self.kind = kind
-        self.about = about
-        self.best_label = best_label
+    x: Places
+    y: Places | None
+    scores: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    best: tuple[int, int] | None
+    metric: str
+    kind: Literal["lines", "map"] = "lines"
+    about: str = "interval"
+    best_label: str = "best"
+    lines_: "list[list[Line2D]]" = field(init=False)
+    mesh_: "QuadMesh" = field(init=False)
+    colorbar_: "Colorbar" = field(init=False)
 
     @classmethod
     def from_study(
@@ -210,7 +196,7 @@ class LandscapeDisplay:
 
     def plot(self, ax: "Axes | None" = None, **kw: Any) -> Self:
         """Draw: the display itself."""
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         (self._map if self.kind == "map" else self._lines)(ax, kw)
         return self
 
@@ -244,13 +230,7 @@ class LandscapeDisplay:
         if self.best is not None:
             row, column = self.best
             place = self.x.places[column] + DODGE * (row - (n_lines - 1) / 2)
-            star: dict[str, Any] = {
-                "marker": "*",
-                "s": 160,
-                "color": "black",
-                "zorder": 4,
-                "label": self.best_label,
-            }
+            star = STAR | {"color": "black", "zorder": 4, "label": self.best_label}
             ax.scatter(place, self.scores[self.best], **star)
         self.x.draw(ax.xaxis, ax.axvline)
         ax.set_ylabel(metric_label(self.metric))
@@ -264,8 +244,8 @@ class LandscapeDisplay:
         self.mesh_ = ax.pcolormesh(*places, self.scores, **with_defaults(looks, kw))
         self.colorbar_ = ax.figure.colorbar(self.mesh_, ax=ax, label=f"mean {metric_label(self.metric)}")
         if self.best is not None:
-            star: dict[str, Any] = {"marker": "*", "s": 160, "color": "white", "edgecolors": "black"}
-            ax.scatter(self.best[1], self.best[0], label=self.best_label, **star)
+            star = STAR | {"color": "white", "edgecolors": "black", "label": self.best_label}
+            ax.scatter(self.best[1], self.best[0], **star)
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
         self.x.draw(ax.xaxis, ax.axvline, places[0])
         if self.y is not None:

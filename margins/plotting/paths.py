@@ -1,6 +1,7 @@
 """Coefficients against C."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -8,15 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from margins.estimators.path import SVMPath
 from margins.parameters import Interval, check
-from margins.plotting.style import GRID, axes_for, legend, look, with_defaults
+from margins.plotting.style import GRID, Display, legend, look, with_defaults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 
-class CoefficientPathDisplay:
+@dataclass(eq=False, repr=False)
+class CoefficientPathDisplay(Display):
     """A regularisation path: the coefficients of the features against C.
 
     Parameters
@@ -53,23 +54,12 @@ class CoefficientPathDisplay:
     >>> display = CoefficientPathDisplay.from_path(path, chosen=1)  # doctest: +SKIP
     """
 
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    lines_: "list[Line2D]"
-
-    def __init__(
-        self,
-        Cs: NDArray[np.float64],
-        coefs: NDArray[np.float64],
-        names: list[str],
-        shown: list[int],
-        chosen: float | None = None,
-    ) -> None:
-        self.Cs = Cs
-        self.coefs = coefs
-        self.names = names
-        self.shown = shown
-        self.chosen = chosen
+    Cs: NDArray[np.float64]
+    coefs: NDArray[np.float64]
+    names: list[str]
+    shown: list[int]
+    chosen: float | None = None
+    lines_: "list[Line2D]" = field(init=False)
 
     @classmethod
     def from_path(
@@ -131,7 +121,7 @@ class CoefficientPathDisplay:
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw: the display itself."""
-        ax = axes_for(self, ax)
+        ax = self._axes(ax)
         self.lines_ = []
         for feature, coefs in enumerate(self.coefs.T):
             looks: dict[str, Any] = {"color": "0.75", "linewidth": 0.8, "zorder": 1}

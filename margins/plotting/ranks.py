@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from margins.model_selection.ranks import Ranking
-from margins.plotting.style import COLOURS, axes_for
+from margins.plotting.style import COLOURS, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class RanksDisplay:
+class RanksDisplay(Display):
     """The critical-difference diagram: mean ranks on an axis, bars over those that do not differ.
 
     Parameters
@@ -39,9 +38,6 @@ class RanksDisplay:
     >>> display = RanksDisplay(Ranking(scores, ["mpu", "pam"], ["a", "b", "c"]))
     >>> display.plot().figure_.savefig("ranks.png")  # doctest: +SKIP
     """
-
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
 
     def __init__(self, ranking: Ranking, confidence: float = 0.95) -> None:
         self.ranking, self.confidence = ranking, confidence
@@ -71,7 +67,7 @@ class RanksDisplay:
         """Draw: the display itself."""
         ranking = self.ranking
         k = len(ranking.algorithms)
-        ax = axes_for(self, ax, size=(6.4, 1.5 + 0.25 * k))
+        ax = self._axes(ax, size=(6.4, 1.5 + 0.25 * k))
         order = np.argsort(ranking.mean_ranks, kind="stable")
         depth = 0.6 + 0.18 * len(self.groups)
         for place, index in enumerate(order):

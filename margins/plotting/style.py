@@ -10,6 +10,7 @@ from margins.model_selection.intervals import is_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 # Okabe & Ito (2008), Color Universal Design, the strongest first, without yellow, too faint for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -38,15 +39,21 @@ def pyplot(caller: str) -> Any:
     return matplotlib.pyplot
 
 
-def axes_for(display: Any, ax: "Axes | None", size: tuple[float, float] = (6.4, 4.2)) -> "Axes":
-    """Axes to draw on, given or new, kept as `ax_` and `figure_`."""
-    if ax is None:
-        plt = pyplot(type(display).__name__)
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    display.ax_ = ax
-    display.figure_ = ax.figure
-    ax.set_axisbelow(True)
-    return ax
+class Display:
+    """A figure that can be drawn again."""
+
+    ax_: "Axes"
+    figure_: "Figure | SubFigure"
+
+    def _axes(self, ax: "Axes | None", size: tuple[float, float] = (6.4, 4.2)) -> "Axes":
+        """Axes to draw on, given or new, kept as `ax_` and `figure_`."""
+        if ax is None:
+            plt = pyplot(type(self).__name__)
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        ax.set_axisbelow(True)
+        return ax
 
 
 def look(index: int) -> dict[str, Any]:
