@@ -10,294 +10,175 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class CostTuning:
-    """Costs, in accesses of one stored element.
+    """Costs, in accesses of one stored element."""
 
-    Attributes
-    ----------
-    sample_access : float
-        Cost of processing a sample, in addition to that of its elements.
-    sparse_product, dense_square, dense_linear : float
-        Adding y y^T to a dense Hessian costs ``sparse_product * s^2`` for s non-zeros, or, in blocks of
-        dense samples with n features, ``sparse_product * n * (dense_square * n + dense_linear)``.
-    min_block_features : int
-        Dense blocks are used for more features than this: shorter rows do not fill them.
-    factorisation : float
-        A Cholesky factorisation of n features costs ``factorisation * n^3``.
-    """
-
-    sample_access: float = 30 / 0.7
+    sample_access: float = 30 / 0.7  # cost of processing a sample, in addition to that of its elements
+    # sparse_product, dense_square, dense_linear: adding y y^T to a dense Hessian costs ``sparse_product
+    # * s^2`` for s non-zeros, or, in blocks of dense samples with n features, ``sparse_product * n *
+    # (dense_square * n + dense_linear)``
     sparse_product: float = 1 / 3 / 0.7
     dense_square: float = 1 / 45
     dense_linear: float = 6.0
+    # dense blocks are used for more features than this: shorter rows do not fill them
     min_block_features: int = 16
+    # a Cholesky factorisation of n features costs ``factorisation * n^3``
     factorisation: float = 1 / 90 / 0.7
 
 
 @dataclass(frozen=True)
 class GramTuning:
-    """When the Gram matrix replaces X.
+    """When the Gram matrix replaces X."""
 
-    Attributes
-    ----------
-    min_ratio : float
-        X must store at least ``min_ratio * n_samples^2`` elements.
-    min_density : float
-        The minimum share of the elements of X that are stored.
-    single_precision_eps : float
-        With eps at least this, inner products are computed in single precision.
-    """
-
-    min_ratio: float = 8
-    min_density: float = 0.2
+    min_ratio: float = 8  # X must store at least ``min_ratio * n_samples^2`` elements
+    min_density: float = 0.2  # the minimum share of the elements of X that are stored
+    # with eps at least this, inner products are computed in single precision
     single_precision_eps: float = 1e-4
 
 
 @dataclass(frozen=True)
 class NewtonTuning:
-    """When Newton steps run, and when an epoch of them ends.
+    """When Newton steps run, and when an epoch of them ends."""
 
-    Attributes
-    ----------
-    first_factor : float
-        With a smoothed loss, the first multiple of its curvature.
-    gap_share : float
-        An epoch ends when its gap is at most this share of the required gap,
-    epoch_reduction : float
-        or, with a smoothed loss, at most this share of the gap at its beginning.
-    few_elements : int
-        Up to so many stored elements, neither `epoch_reduction` nor an initial phase of rules is used.
-    few_features : int
-        Up to `few_elements` and so many features, a smoothed loss needs no initial phase of rules.
-    max_steps : int
-        Maximum number of Newton steps in an epoch.
-    check_ratio : float
-        The certificate is computed if the gap after an epoch is at most this multiple of the required
-        one.
-    patience : int
-        The solver stops after so many successive epochs without a smaller gap.
-    few_samples : float
-        There are few samples if ``n_samples <= few_samples * n_features``.
-    zero_scale : float
-        A smoothed loss starts at the scale of the dual variables if the best multiple of the weight
-        vector is less than this share of it.
-    steps, steps_of_few : int
-        Expected number of Newton steps; with few samples.
-    product_passes, product_passes_smoothed : int
-        Expected number of passes over all samples for steps by Hessian-vector products; with a smoothed
-        loss.
-    max_product_ratio : int
-        Such steps end after this multiple of the expected passes.
-    accessed_share, min_accessed : float, int
-        The initial phase before Newton steps on a smooth loss processes this share of the samples, and
-        at least so many.
-    averaged_iterates : int
-        The first step starts from the mean of so many late weight vectors of the initial phase.
-    start_band : float
-        Along C, the first working set leaves out samples whose margin differs from 1 by more than this
-        multiple of what the last fit has changed margins by.
-    near_gap, near_epochs : float, int
-        With a smoothed loss, the initial phase gets `near_epochs` more epochs if its gap is at most
-        `near_gap` times eps.
-    """
-
-    first_factor: float = 2.0
-    gap_share: float = 0.9
+    first_factor: float = 2.0  # with a smoothed loss, the first multiple of its curvature
+    gap_share: float = 0.9  # an epoch ends when its gap is at most this share of the required gap,
+    # or, with a smoothed loss, at most this share of the gap at its beginning
     epoch_reduction: float = 0.01
+    # up to so many stored elements, neither `epoch_reduction` nor an initial phase of rules is used
     few_elements: int = 20_000
+    # up to `few_elements` and so many features, a smoothed loss needs no initial phase of rules
     few_features: int = 8
-    max_steps: int = 50
+    max_steps: int = 50  # maximum number of Newton steps in an epoch
+    # the certificate is computed if the gap after an epoch is at most this multiple of the required one
     check_ratio: float = 2.0
-    patience: int = 10
-    few_samples: float = 3.0
+    patience: int = 10  # the solver stops after so many successive epochs without a smaller gap
+    few_samples: float = 3.0  # there are few samples if ``n_samples <= few_samples * n_features``
+    # a smoothed loss starts at the scale of the dual variables if the best multiple of the weight vector
+    # is less than this share of it
     zero_scale: float = 0.1
+    # steps, steps_of_few: expected number of Newton steps; with few samples
     steps: int = 3
     steps_of_few: int = 50
+    # product_passes, product_passes_smoothed: expected number of passes over all samples for steps by
+    # Hessian-vector products; with a smoothed loss
     product_passes: int = 100
     product_passes_smoothed: int = 300
-    max_product_ratio: int = 3
+    max_product_ratio: int = 3  # such steps end after this multiple of the expected passes
+    # accessed_share, min_accessed: the initial phase before Newton steps on a smooth loss processes this
+    # share of the samples, and at least so many
     accessed_share: float = 1 / 8
     min_accessed: int = 2000
+    # the first step starts from the mean of so many late weight vectors of the initial phase
     averaged_iterates: int = 16
+    # along C, the first working set leaves out samples whose margin differs from 1 by more than this
+    # multiple of what the last fit has changed margins by
     start_band: float = 0.1
+    # near_gap, near_epochs: with a smoothed loss, the initial phase gets `near_epochs` more epochs if
+    # its gap is at most `near_gap` times eps
     near_gap: float = 60.0
     near_epochs: int = 3
 
 
 @dataclass(frozen=True)
 class SubsampleTuning:
-    """When Newton steps on a smoothed loss start on a subsample.
+    """When Newton steps on a smoothed loss start on a subsample."""
 
-    Attributes
-    ----------
-    per_feature, min_size, min_share : float
-        The subsample has at least so many samples per feature, so many samples, and this share of them.
-    min_ratio : float
-        A subsample is used if there are at least so many times as many samples as it must have.
-    first_factor : float
-        The first multiple of the curvature: at w = 0 every dual variable is free.
-    gap : float
-        Steps on the subsample end at this relative gap, or at the required one if that is larger.
-    max_steps : int
-        A subsample that needs more steps is rejected,
-    max_objective_ratio : float
-        and so is one for which the objective over all samples exceeds this multiple of its own.
-    """
-
+    # per_feature, min_size, min_share: the subsample has at least so many samples per feature, so many
+    # samples, and this share of them
     per_feature: int = 100
     min_size: int = 2000
     min_share: float = 1 / 64
+    # a subsample is used if there are at least so many times as many samples as it must have
     min_ratio: float = 16
+    # the first multiple of the curvature: at w = 0 every dual variable is free
     first_factor: float = 0.25
+    # steps on the subsample end at this relative gap, or at the required one if that is larger
     gap: float = 1e-3
-    max_steps: int = 20
+    max_steps: int = 20  # a subsample that needs more steps is rejected,
+    # and so is one for which the objective over all samples exceeds this multiple of its own
     max_objective_ratio: float = 1.25
 
 
 @dataclass(frozen=True)
 class PartitionTuning:
-    """Fits of samples in partitions.
+    """Fits of samples in partitions."""
 
-    Attributes
-    ----------
-    min_mapped_bytes : int
-        A memory map of more bytes is read in chunks.
-    subsample_share, subsample_bytes : float, int
-        The subsample that steps start from has at least this share of the samples, but at most so many
-        bytes.
-    subsample_steps : int
-        Maximum number of steps over the subsample.
-    smoothing_share : float
-        At first, it is smoothed less if smoothing causes more than this share of the required gap.
-    kept_bytes : int
-        Where Hessians are not stored, each process keeps at most so many bytes of free samples.
-    active_bytes : int
-        Of rows of an active set, at most so many bytes are copied.
-    estimated_share : float
-        Of active samples whose rows are not copied, this share is expected to have the loss of the
-        others;
-    epochs_per_check : int
-        but of so many epochs one ends with a certificate in any case.
-    growth : float
-        A smoothed loss is smoothed less by this factor.
-    step_reduction : float
-        A step of full length is accepted if at its end the slope, or the squared norm of the gradient,
-        is at most this share of the one at its beginning.
-    patience : int
-        Steps end after so many passes in a row that have not reduced the gap.
-    residual, max_products : float, int
-        Conjugate gradients end at this relative residual, and after so many products.
-    """
-
-    min_mapped_bytes: int = 1 << 28
+    min_mapped_bytes: int = 1 << 28  # a memory map of more bytes is read in chunks
+    # subsample_share, subsample_bytes: the subsample that steps start from has at least this share of
+    # the samples, but at most so many bytes
     subsample_share: float = 1 / 16
     subsample_bytes: int = 1 << 26
-    subsample_steps: int = 100
+    subsample_steps: int = 100  # maximum number of steps over the subsample
+    # at first, it is smoothed less if smoothing causes more than this share of the required gap
     smoothing_share: float = 0.5
+    # where Hessians are not stored, each process keeps at most so many bytes of free samples
     kept_bytes: int = 1 << 28
-    active_bytes: int = 1 << 28
+    active_bytes: int = 1 << 28  # of rows of an active set, at most so many bytes are copied
+    # of active samples whose rows are not copied, this share is expected to have the loss of the others,
     estimated_share: float = 0.9
-    epochs_per_check: int = 5
-    growth: float = 2.0
+    epochs_per_check: int = 5  # but of so many epochs one ends with a certificate in any case
+    growth: float = 2.0  # a smoothed loss is smoothed less by this factor
+    # a step of full length is accepted if at its end the slope, or the squared norm of the gradient, is
+    # at most this share of the one at its beginning
     step_reduction: float = 0.5
-    patience: int = 50
+    patience: int = 50  # steps end after so many passes in a row that have not reduced the gap
+    # residual, max_products: conjugate gradients end at this relative residual, and after so many
+    # products
     residual: float = 0.1
     max_products: int = 100
 
 
 @dataclass(frozen=True)
 class ConjugateTuning:
-    """When conjugate passes run, and when an epoch of them ends.
+    """When conjugate passes run, and when an epoch of them ends."""
 
-    Attributes
-    ----------
-    max_passes : int
-        Maximum number of passes over the working set in an epoch.
-    epoch_reduction : float
-        An epoch ends when the gap that a pass estimates is less than this share of that of its first
-        one.
-    slow_reduction : float
-        If an epoch reduces the gap only to more than this share, the target of the next ones is halved.
-    restart : int
-        The search directions restart after so many passes.
-    check_ratio : float
-        The certificate is computed if the estimated gap is at most this multiple of the required one,
-    epochs_per_check : int
-        and at least every so many epochs.
-    full_set_share : float
-        If more than this share of the samples is in the working set, it is extended to all of them.
-    max_relative_gap : float
-        Conjugate passes before Newton steps on a small Hessian are tried if the gap after the initial
-        phase is at most this multiple of the dual objective,
-    min_newton_passes : float
-        and Newton steps are expected to cost more passes than this.
-    """
-
-    max_passes: int = 30
+    max_passes: int = 30  # maximum number of passes over the working set in an epoch
+    # an epoch ends when the gap that a pass estimates is less than this share of that of its first one
     epoch_reduction: float = 0.4
+    # if an epoch reduces the gap only to more than this share, the target of the next ones is halved
     slow_reduction: float = 0.8
-    restart: int = 20
+    restart: int = 20  # the search directions restart after so many passes
+    # the certificate is computed if the estimated gap is at most this multiple of the required one,
     check_ratio: float = 2.0
-    epochs_per_check: int = 4
+    epochs_per_check: int = 4  # and at least every so many epochs
+    # if more than this share of the samples is in the working set, it is extended to all of them
     full_set_share: float = 0.9
+    # conjugate passes before Newton steps on a small Hessian are tried if the gap after the initial
+    # phase is at most this multiple of the dual objective,
     max_relative_gap: float = 3.0
-    min_newton_passes: float = 6.3
+    min_newton_passes: float = 6.3  # and Newton steps are expected to cost more passes than this
 
 
 @dataclass(frozen=True)
 class DecompositionTuning:
-    """When subproblems of a kernel problem end, and an epoch of them.
+    """When subproblems of a kernel problem end, and an epoch of them."""
 
-    Attributes
-    ----------
-    working_set : int
-        Samples of a subproblem.
-    kept_share : float
-        At most this share of them are from the last one.
-    cached_gain : float
-        The expected gain of a sample whose row is cached is multiplied by this in the choice.
-    new_rows : int
-        At most so many rows are computed for a working set where another class has computed some before.
-    inner_reduction : float
-        A subproblem ends when no step decreases its objective by more than this share of the first one.
-    max_pairs : int
-        Or after so many pairs for each of its samples.
-    gap_share : float
-        Products are computed in double precision when the gap is this share of the required one.
-    slow_reduction, patience : float, int
-        The solver ends after so many of these in a row that have not reduced the gap to this share.
-    dense_ratio : float
-        Rows of sparse data are made dense if there are at most so many features for each stored element.
-    """
-
-    working_set: int = 512
-    kept_share: float = 0.5
+    working_set: int = 512  # samples of a subproblem
+    kept_share: float = 0.5  # at most this share of them are from the last one
+    # the expected gain of a sample whose row is cached is multiplied by this in the choice
     cached_gain: float = 3.0
+    # at most so many rows are computed for a working set where another class has computed some before
     new_rows: int = 64
+    # a subproblem ends when no step decreases its objective by more than this share of the first one
     inner_reduction: float = 1e-3
-    max_pairs: int = 100
+    max_pairs: int = 100  # or after so many pairs for each of its samples
+    # products are computed in double precision when the gap is this share of the required one
     gap_share: float = 0.8
+    # slow_reduction, patience: the solver ends after so many of these in a row that have not reduced the
+    # gap to this share
     slow_reduction: float = 0.9
     patience: int = 5
+    # rows of sparse data are made dense if there are at most so many features for each stored element
     dense_ratio: float = 20.0
 
 
 @dataclass(frozen=True)
 class UnlearningTuning:
-    """Default parameters of the rules of unlearning.
+    """Default parameters of the rules of unlearning."""
 
-    Attributes
-    ----------
-    delta_b : float
-        Width of the interval of thresholds without updates, in units of R^2.
-    bounded_accuracy_ratio : float
-        With bounded dual variables, the accuracy that the initial b guarantees, in units of eps.
-    finest_accuracy : float
-        The smallest accuracy from which b is computed.
-    """
-
-    delta_b: float = 3.0
+    delta_b: float = 3.0  # width of the interval of thresholds without updates, in units of R^2
+    # with bounded dual variables, the accuracy that the initial b guarantees, in units of eps
     bounded_accuracy_ratio: float = 0.01
-    finest_accuracy: float = 1e-12
+    finest_accuracy: float = 1e-12  # the smallest accuracy from which b is computed
 
 
 @dataclass(frozen=True)
@@ -305,10 +186,6 @@ class PredictedPasses:
     """The number of passes over the samples that a solver is expected to need, for `explain`.
 
     ``base + slope * log10(1 / gap)``, where gap is the required relative duality gap.
-
-    Attributes
-    ----------
-    base, slope : float
     """
 
     base: float
@@ -334,37 +211,21 @@ class PredictionTuning:
 
 @dataclass(frozen=True)
 class PermutationTuning:
-    """When samples are permuted in blocks.
+    """When samples are permuted in blocks."""
 
-    Attributes
-    ----------
-    min_bytes : int
-        The minimum size of the data, larger than a cache.
-    chunk_bytes : int
-        The size of the consecutive rows in a chunk.
-    block_samples : int
-        The number of samples, from many chunks, that are permuted together.
-    sampled_rows : int
-        The number of rows whose non-zeros are counted: a count of all takes a tenth of some fits.
-    """
-
-    min_bytes: int = 1 << 24
-    chunk_bytes: int = 1 << 13
-    block_samples: int = 1 << 12
+    min_bytes: int = 1 << 24  # the minimum size of the data, larger than a cache
+    chunk_bytes: int = 1 << 13  # the size of the consecutive rows in a chunk
+    block_samples: int = 1 << 12  # the number of samples, from many chunks, that are permuted together
+    # the number of rows whose non-zeros are counted: a count of all takes a tenth of some fits
     sampled_rows: int = 4096
 
 
 @dataclass(frozen=True)
 class DriverTuning:
-    """The driver's tolerances.
+    """The driver's tolerances."""
 
-    Attributes
-    ----------
-    negligible_rounding : float
-        Rounding errors of a weight vector are corrected before they may exceed this share of the
-        required gap.
-    """
-
+    # rounding errors of a weight vector are corrected before they may exceed this share of the required
+    # gap
     negligible_rounding: float = 1e-4
 
 

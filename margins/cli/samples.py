@@ -15,27 +15,13 @@ MOST_FEATURES = 2**27
 
 
 class Source(NamedTuple):
-    """Where samples come from, as options say it.
+    """Where samples come from, as options say it."""
 
-    Attributes
-    ----------
-    path : str
-        "-": standard input.
-    format : str
-        One of `FORMATS`; "auto": by the name of the file.
-    target : str or None
-        The column of the labels, of a table.
-    categorical : tuple of str
-        Columns of categories, of a table.
-    zero_based : bool
-        True: indices in a file of svmlight's format begin at 0.
-    """
-
-    path: str
-    format: str = "auto"
-    target: str | None = None
-    categorical: tuple[str, ...] = ()
-    zero_based: bool = False
+    path: str  # "-": standard input
+    format: str = "auto"  # one of `FORMATS`; "auto": by the name of the file
+    target: str | None = None  # the column of the labels, of a table
+    categorical: tuple[str, ...] = ()  # columns of categories, of a table
+    zero_based: bool = False  # True: indices in a file of svmlight's format begin at 0
 
     @property
     def kind(self):
@@ -54,20 +40,11 @@ class Source(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Samples and their labels.
+    """Samples and their labels."""
 
-    Attributes
-    ----------
-    X : CSR array or pandas.DataFrame, shape (m, d)
-    y : ndarray or None, shape (m,)
-        None: a table without the column of labels.
-    n_unknown : int
-        Features of the file that the model does not have, and that are left out.
-    """
-
-    X: Any
-    y: Any
-    n_unknown: int = 0
+    X: Any  # CSR array or pandas.DataFrame, shape (m, d)
+    y: Any  # ndarray or None, shape (m,); None: a table without the column of labels
+    n_unknown: int = 0  # features of the file that the model does not have, and that are left out
 
 
 def read_arrays(source, *, to_train):
@@ -131,22 +108,12 @@ def matrix_of(arrays):
 
 
 class TrainingColumns(NamedTuple):
-    """What a model is trained on, as far as samples to predict must agree with it.
-
-    Attributes
-    ----------
-    n_features : int
-    names : list of str or None
-        Of the columns of a table.
-    categorical : tuple of str
-        Those of categories.
-    classes : ndarray
-    """
+    """What a model is trained on, as far as samples to predict must agree with it."""
 
     n_features: int
-    names: list[str] | None
-    categorical: tuple[str, ...]
-    classes: Any
+    names: list[str] | None  # of the columns of a table
+    categorical: tuple[str, ...]  # those of categories
+    classes: Any  # ndarray
 
     @classmethod
     def of(cls, model):

@@ -7,32 +7,16 @@ from sklearn.utils.validation import _check_sample_weight
 
 
 class Samples(NamedTuple):
-    """The samples of positive weight, and what is known of all.
+    """The samples of positive weight, and what is known of all."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix, shape (m, d)
-    codes : ndarray of int, shape (m,)
-        Indices in `classes`.
-    classes : ndarray, shape (n_classes,)
-    weight : ndarray of float64, shape (m,), or 1.0
-    kept : ndarray of int, shape (m,)
-        Their indices among all samples.
-    n_samples : int
-        Number of all samples.
-    n_features : int
-        As given; of a precomputed kernel, X has fewer columns if samples are left out.
-    feature_names : ndarray of str, shape (n_features,), or None
-    """
-
-    X: Any
-    codes: np.ndarray
-    classes: np.ndarray
-    weight: Any
-    kept: np.ndarray
-    n_samples: int
-    n_features: int
-    feature_names: np.ndarray | None = None
+    X: Any  # ndarray or CSR matrix, shape (m, d)
+    codes: np.ndarray  # int, shape (m,): indices in `classes`
+    classes: np.ndarray  # shape (n_classes,)
+    weight: Any  # float64, shape (m,), or 1.0
+    kept: np.ndarray  # int, shape (m,): their indices among all samples
+    n_samples: int  # number of all samples
+    n_features: int  # as given; of a precomputed kernel, X has fewer columns if samples are left out
+    feature_names: np.ndarray | None = None  # str, shape (n_features,), or None
 
     @property
     def n_problems(self):

@@ -31,23 +31,13 @@ ALLOWED = {
 
 
 class CsrArrays(NamedTuple):
-    """The arrays of a CSR matrix, and labels.
+    """The arrays of a CSR matrix, and labels."""
 
-    Attributes
-    ----------
-    values : ndarray of float64, shape (n_stored,)
-    columns : ndarray of int32, shape (n_stored,)
-        Of each row, in ascending order.
-    starts : ndarray of int32 or, of more elements than that counts, int64, shape (m + 1,)
-    shape : tuple of two int
-    labels : ndarray of int64, shape (m,)
-    """
-
-    values: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
+    values: np.ndarray  # float64, shape (n_stored,)
+    columns: np.ndarray  # int32, shape (n_stored,): of each row, in ascending order
+    starts: np.ndarray  # int32 or, of more elements than that counts, int64, shape (m + 1,)
     shape: tuple[int, int]
-    labels: np.ndarray
+    labels: np.ndarray  # int64, shape (m,)
 
 
 def parsed(text, path, *, zero_based=False, largest=LARGEST_INDEX):

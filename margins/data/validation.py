@@ -23,23 +23,13 @@ PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
 
 
 class ValidSamples(NamedTuple):
-    """Samples that a classifier can be trained on.
+    """Samples that a classifier can be trained on."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
-    y : ndarray, shape (m,)
-    codes : ndarray of int, shape (m,)
-        ``classes[codes]`` is y.
-    classes : ndarray, shape (n_classes,)
-    feature_names : ndarray of str, shape (d,), or None
-    """
-
-    X: Any
-    y: np.ndarray
-    codes: np.ndarray
-    classes: np.ndarray
-    feature_names: np.ndarray | None
+    X: Any  # ndarray or CSR matrix of float64 or float32, shape (m, d)
+    y: np.ndarray  # shape (m,)
+    codes: np.ndarray  # int, shape (m,): ``classes[codes]`` is y
+    classes: np.ndarray  # shape (n_classes,)
+    feature_names: np.ndarray | None  # str, shape (d,), or None
 
 
 def is_plain(X):

@@ -18,15 +18,7 @@ from margins.training.one_vs_rest import one_vs_rest, seeds_of
 
 
 class FoldFit(NamedTuple):
-    """What is proven of one binary problem of one fold at one C.
-
-    Attributes
-    ----------
-    certificate : Certificate
-    converged : bool
-    n_iter : int
-    solver : str
-    """
+    """What is proven of one binary problem of one fold at one C."""
 
     certificate: Certificate
     converged: bool

@@ -47,23 +47,13 @@ SHARED = (
 
 
 class Trained(NamedTuple):
-    """The results of one fit.
+    """The results of one fit."""
 
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (n_test,) for two classes, else (n_test, n_classes)
-        ``decision_function(X_test)``.
-    classes : ndarray, shape (n_classes,)
-    n_iter : int
-        Full epochs, the largest over the binary problems.
-    n_updates : int
-        Summed over the binary problems.
-    """
-
+    # float64, shape (n_test,) for two classes, else (n_test, n_classes): ``decision_function(X_test)``
     scores: np.ndarray
-    classes: np.ndarray
-    n_iter: int
-    n_updates: int
+    classes: np.ndarray  # shape (n_classes,)
+    n_iter: int  # full epochs, the largest over the binary problems
+    n_updates: int  # summed over the binary problems
 
 
 def reason_against(estimator, settings):

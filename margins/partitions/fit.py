@@ -20,49 +20,34 @@ from margins.tuning import TUNING
 
 
 class Scanned(NamedTuple):
-    """What the first pass has found in all partitions.
-
-    Attributes
-    ----------
-    classes : ndarray
-    n_samples, n_features, n_stored : int
-    totals, lightest, heaviest : ndarrays of float64, shape (n_classes,)
-        Of the sample weights of each class: the sum, the smallest that is not 0, the largest.
-    max_sqnorm, median_sqnorm : float
-        The largest |x_k|^2; about the median of |x_k|^2 times the sample weight.
-    feature_names : ndarray of str or None
-    subsamples : list of Subsample, or None
-    """
+    """What the first pass has found in all partitions."""
 
     classes: np.ndarray
     n_samples: int
     n_features: int
     n_stored: int
+    # totals, lightest, heaviest: float64, shape (n_classes,): of the sample weights of each class: the
+    # sum, the smallest that is not 0, the largest
     totals: np.ndarray
     lightest: np.ndarray
     heaviest: np.ndarray
+    # max_sqnorm, median_sqnorm: the largest |x_k|^2; about the median of |x_k|^2 times the sample weight
     max_sqnorm: float
     median_sqnorm: float
-    feature_names: np.ndarray | None
+    feature_names: np.ndarray | None  # str or None
     subsamples: list | None
 
 
 class Summary(NamedTuple):
-    """Sizes of a binary problem that its run reads.
-
-    Attributes
-    ----------
-    n_samples, n_features : int
-    sqrho, max_sqnorm : float
-        The second: the largest |x_k|^2 + rho^2.
-    loss, mean_loss : margins.losses.Loss
-        With the largest penalty, and with the mean one, of all samples.
-    """
+    """Sizes of a binary problem that its run reads."""
 
     n_samples: int
     n_features: int
+    # sqrho, max_sqnorm: the second: the largest |x_k|^2 + rho^2
     sqrho: float
     max_sqnorm: float
+    # loss, mean_loss: with the largest penalty, and with the mean one, of all
+    # samples
     loss: Any
     mean_loss: Any
 
@@ -73,24 +58,13 @@ class Summary(NamedTuple):
 
 
 class FitSettings(NamedTuple):
-    """The arguments of a fit, other than the samples.
+    """The arguments of a fit, other than the samples."""
 
-    Attributes
-    ----------
-    name : object
-        Its str is the name of the method, for errors.
-    specification : margins.training.specification.Specification
-    class_weight : mapping, "balanced" or None
-    seed : int
-    end_of_time : float
-        When the time limit ends the steps, in seconds of `time.perf_counter`.
-    """
-
-    name: Any
+    name: Any  # object: its str is the name of the method, for errors
     specification: Specification
-    class_weight: Any
+    class_weight: Any  # mapping, "balanced" or None
     seed: int
-    end_of_time: float
+    end_of_time: float  # when the time limit ends the steps, in seconds of `time.perf_counter`
 
 
 def fit_partitions(executor, settings):

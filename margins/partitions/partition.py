@@ -26,47 +26,21 @@ class Missing(Exception):
 
 
 class Setting(NamedTuple):
-    """What all partitions of a fit have in common.
+    """What all partitions of a fit have in common."""
 
-    Attributes
-    ----------
-    key : str
-        Identifies the fit.
-    name : str
-        The estimator's, for errors.
-    n_features : int
-    classes : ndarray
-        All labels.
-    positive : tuple of int
-        The positive class of each binary problem.
-    C : float
-    class_weights : ndarray of float64 or None
-        By class.
-    loss : str or subclass of Loss
-    sqrho : float
-    median : float or None
-        Of U_k |y_k|^2; None: the losses of all samples are smoothed alike.
-    is_stored : bool
-        True: Hessians are stored, else multiplied by vectors.
-    in_blocks : bool
-        True: stored ones are summed from dense blocks of samples.
-    kept_bytes : float
-        Where they are not: so many bytes of free samples are kept by a partition.
-    """
-
-    key: str
-    name: str
+    key: str  # identifies the fit
+    name: str  # the estimator's, for errors
     n_features: int
-    classes: np.ndarray
-    positive: tuple
+    classes: np.ndarray  # all labels
+    positive: tuple  # tuple of int: the positive class of each binary problem
     C: float
-    class_weights: np.ndarray | None
-    loss: Any
+    class_weights: np.ndarray | None  # float64 or None: by class
+    loss: Any  # str or subclass of Loss
     sqrho: float
-    median: float | None
-    is_stored: bool
-    in_blocks: bool
-    kept_bytes: float
+    median: float | None  # of U_k |y_k|^2; None: the losses of all samples are smoothed alike
+    is_stored: bool  # True: Hessians are stored, else multiplied by vectors
+    in_blocks: bool  # True: stored ones are summed from dense blocks of samples
+    kept_bytes: float  # where they are not: so many bytes of free samples are kept by a partition
 
     @property
     def n_weights(self):
@@ -74,23 +48,13 @@ class Setting(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A weight vector of a binary problem, and what its dual variables depend on.
+    """A weight vector of a binary problem, and what its dual variables depend on."""
 
-    Attributes
-    ----------
-    version : int
-        Its number; equal numbers of one problem, equal points.
-    factor : float
-        The multiple of the curvature.
-    w : ndarray of float64 or None
-    history : tuple of (ndarray, float), or None
-        The weight vectors and factors whose dual variables have successively become the centre.
-        None, and None for `w`: left out, because the partition is expected to have the state.
-    """
-
-    version: int
-    factor: float
-    w: np.ndarray | None = None
+    version: int  # its number; equal numbers of one problem, equal points
+    factor: float  # the multiple of the curvature
+    w: np.ndarray | None = None  # float64 or None
+    # The weight vectors and factors whose dual variables have successively become the centre. None, and
+    # None for `w`: left out, because the partition is expected to have the state.
     history: tuple | None = None
 
     @property
@@ -100,15 +64,10 @@ class Point(NamedTuple):
 
 
 class PointState(NamedTuple):
-    """What a partition keeps of a point.
+    """What a partition keeps of a point."""
 
-    Attributes
-    ----------
-    products, dual, centre : ndarrays of float64, shape (m,)
-        w.y_k; alpha_k; the centre, None for a loss that is smooth.
-    kept : KeptRows or None
-    """
-
+    # products, dual, centre: float64, shape (m,): w.y_k; alpha_k; the centre, None for a loss that is
+    # smooth
     products: np.ndarray
     dual: np.ndarray | None
     centre: np.ndarray | None
@@ -116,19 +75,12 @@ class PointState(NamedTuple):
 
 
 class KeptRows(NamedTuple):
-    """The free samples of a partition, for Hessian-vector products.
+    """The free samples of a partition, for Hessian-vector products."""
 
-    Attributes
-    ----------
-    data : BinaryData or None
-        None: there are none.
-    columns : Columns or AllColumns
-    curvatures : tuple of ndarrays of float64
-        Of each way of smoothing: the curvature of these samples, 0 where one is not free.
-    """
-
-    data: Any
-    columns: Any
+    data: Any  # BinaryData or None: there are none
+    columns: Any  # Columns or AllColumns
+    # tuple of ndarrays of float64: of each way of smoothing: the curvature of these samples, 0 where one
+    # is not free
     curvatures: tuple
 
 

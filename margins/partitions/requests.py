@@ -19,27 +19,14 @@ from margins.solvers.newton._objective import combination, products
 
 
 class Sums(NamedTuple):
-    """Sums over samples at a weight vector, with one way of smoothing the loss.
+    """Sums over samples at a weight vector, with one way of smoothing the loss."""
 
-    Attributes
-    ----------
-    residual : float
-        The complementarity residual.
-    value : float
-        What the alpha_k add to the dual objective.
-    dual_sum : float
-        The sum of the alpha_k.
-    combination : ndarray of float64, shape (n,)
-        The sum of alpha_k y_k.
-    hessian : ndarray of float64
-        Of the sum of s_k y_k y_k^T over the free samples: the lower triangle, shape (n, n), or its
-        change since the base; or, where Hessians are not stored, the diagonal, shape (n,).
-    """
-
-    residual: float
-    value: float
-    dual_sum: float
-    combination: np.ndarray
+    residual: float  # the complementarity residual
+    value: float  # what the alpha_k add to the dual objective
+    dual_sum: float  # the sum of the alpha_k
+    combination: np.ndarray  # float64, shape (n,): the sum of alpha_k y_k
+    # float64: of the sum of s_k y_k y_k^T over the free samples: the lower triangle, shape (n, n), or
+    # its change since the base; or, where Hessians are not stored, the diagonal, shape (n,)
     hessian: np.ndarray
 
     def with_hessian(self, base):
@@ -48,24 +35,13 @@ class Sums(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The answer to `Evaluate`.
+    """The answer to `Evaluate`."""
 
-    Attributes
-    ----------
-    loss : float
-        The sum of the losses themselves.
-    n_positive : int
-        The number of samples with alpha_k > 0.
-    n_unkept : int
-        The number of partitions that do not keep their free samples.
-    sums : tuple of Sums
-        With the centre and factor of the point; and, for a loss that is not smooth, with its dual
-        variables as the centre, and the next factor.
-    """
-
-    loss: float
-    n_positive: int
-    n_unkept: int
+    loss: float  # the sum of the losses themselves
+    n_positive: int  # the number of samples with alpha_k > 0
+    n_unkept: int  # the number of partitions that do not keep their free samples
+    # tuple of Sums: with the centre and factor of the point; and, for a loss that is not smooth, with
+    # its dual variables as the centre, and the next factor
     sums: tuple
 
 
@@ -74,17 +50,11 @@ class Evaluate(NamedTuple):
 
     Of a stored Hessian, the change since the base is summed, for which only the samples that have become
     free, or are no longer free, are multiplied.
-
-    Attributes
-    ----------
-    problem : int
-    point : Point
-    base : (Point, bool) or None
-        The point whose centre this one has, or, if True, whose dual variables are its centre.
     """
 
     problem: int
     point: Point
+    # the point whose centre this one has, or, if True, whose dual variables are its centre
     base: tuple | None
 
     @property
@@ -137,24 +107,14 @@ class Evaluate(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The derivatives of the losses along a step, from what partitions keep.
-
-    Attributes
-    ----------
-    problem : int
-    base, trial : Point
-        Beginning and end of the step.
-    which : int
-        Which of the sums at the base it is a step for.
-    t : float
-        The step length.
-    """
+    """The derivatives of the losses along a step, from what partitions keep."""
 
     problem: int
+    # base, trial: beginning and end of the step
     base: Point
     trial: Point
-    which: int
-    t: float
+    which: int  # which of the sums at the base it is a step for
+    t: float  # the step length
 
     @property
     def reads(self):
@@ -174,24 +134,13 @@ class Slopes(NamedTuple):
 
 
 class Multiply(NamedTuple):
-    """The product of a Hessian, without its identity, and a vector.
-
-    Attributes
-    ----------
-    problem : int
-    point : Point
-    which : int
-        Which of the sums of its `Evaluation`.
-    vector : ndarray of float64, shape (n,)
-    reads : bool
-        True: the samples are read again, because some partition does not keep its free ones.
-    """
+    """The product of a Hessian, without its identity, and a vector."""
 
     problem: int
     point: Point
-    which: int
-    vector: np.ndarray
-    reads: bool
+    which: int  # which of the sums of its `Evaluation`
+    vector: np.ndarray  # float64, shape (n,)
+    reads: bool  # True: the samples are read again, because some partition does not keep its free ones
 
     @property
     def sent(self):
@@ -215,16 +164,10 @@ class Multiply(NamedTuple):
 
 
 class Accurate(NamedTuple):
-    """The loss at a weight vector, from scores in twice the working precision.
-
-    Attributes
-    ----------
-    problem : int
-    w : ndarray of float64, shape (n,)
-    """
+    """The loss at a weight vector, from scores in twice the working precision."""
 
     problem: int
-    w: np.ndarray
+    w: np.ndarray  # float64, shape (n,)
 
     @property
     def reads(self):

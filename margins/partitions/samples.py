@@ -15,77 +15,42 @@ from margins.tuning import TUNING
 
 
 class Labels(NamedTuple):
-    """The labels and weights of a partition, as it keeps them.
+    """The labels and weights of a partition, as it keeps them."""
 
-    Attributes
-    ----------
-    classes : ndarray
-        The distinct labels, sorted.
-    codes : ndarray of int, shape (m,)
-        ``classes[codes]`` are the labels.
-    weight : ndarray of float64, shape (m,), or None
-    """
-
-    classes: np.ndarray
-    codes: np.ndarray
-    weight: np.ndarray | None
+    classes: np.ndarray  # the distinct labels, sorted
+    codes: np.ndarray  # int, shape (m,): ``classes[codes]`` are the labels
+    weight: np.ndarray | None  # float64, shape (m,), or None
 
 
 class Subsample(NamedTuple):
-    """A random part of the samples of a partition.
+    """A random part of the samples of a partition."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix
-    labels : ndarray
-    weight : ndarray of float64
-        Sample weights, times the number of samples that each represents.
-    """
-
-    X: object
+    X: object  # ndarray or CSR matrix
     labels: np.ndarray
-    weight: np.ndarray
+    weight: np.ndarray  # float64: sample weights, times the number of samples that each represents
 
 
 class Counts(NamedTuple):
-    """What is counted in a partition.
+    """What is counted in a partition."""
 
-    Attributes
-    ----------
-    n_samples, n_features, n_stored : int
-        The last: stored elements.
-    classes : ndarray
-    totals : ndarray of float64
-        The sum of the sample weights of each class;
-    lightest, heaviest : ndarrays of float64
-        the smallest one that is not 0, inf without any, and the largest.
-    max_sqnorm, median_sqnorm : float
-        Of |x_k|^2, times the sample weight the second.
-    feature_names : ndarray of str or None
-    subsample : Subsample or None
-    """
-
+    # n_samples, n_features, n_stored: the last: stored elements
     n_samples: int
     n_features: int
     n_stored: int
     classes: np.ndarray
-    totals: np.ndarray
+    totals: np.ndarray  # float64: the sum of the sample weights of each class;
+    # lightest, heaviest: float64: the smallest one that is not 0, inf without any, and the largest
     lightest: np.ndarray
     heaviest: np.ndarray
+    # max_sqnorm, median_sqnorm: of |x_k|^2, times the sample weight the second
     max_sqnorm: float
     median_sqnorm: float
-    feature_names: np.ndarray | None
+    feature_names: np.ndarray | None  # str or None
     subsample: Subsample | None
 
 
 class Sizes(NamedTuple):
-    """How large a subsample is drawn of each partition.
-
-    Attributes
-    ----------
-    seed : int
-    n_partitions : int
-    """
+    """How large a subsample is drawn of each partition."""
 
     seed: int
     n_partitions: int

@@ -28,20 +28,12 @@ from margins.tuning import TUNING
 
 
 class Start(NamedTuple):
-    """The first weight vector.
+    """The first weight vector."""
 
-    Attributes
-    ----------
-    w : ndarray of float64, shape (n,)
-    factor : float
-        The multiple of the curvature of a smoothed loss.
-    max_primal : float
-        A larger objective than this over all samples shows that the subsample was misleading; inf for a
-        start at zero.
-    """
-
-    w: np.ndarray
-    factor: float
+    w: np.ndarray  # float64, shape (n,)
+    factor: float  # the multiple of the curvature of a smoothed loss
+    # a larger objective than this over all samples shows that the subsample was misleading; inf for a
+    # start at zero
     max_primal: float = math.inf
 
 
@@ -56,20 +48,11 @@ def first_factor_of(loss):
 
 
 class Together(NamedTuple):
-    """The subsamples of all partitions.
+    """The subsamples of all partitions."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix
-    codes : ndarray of int
-        Indices of classes.
-    C : ndarray of float64
-        The penalties of all samples that each represents.
-    """
-
-    X: object
-    codes: np.ndarray
-    C: np.ndarray
+    X: object  # ndarray or CSR matrix
+    codes: np.ndarray  # int: indices of classes
+    C: np.ndarray  # float64: the penalties of all samples that each represents
 
 
 def together(subsamples, classes, class_weights, C):

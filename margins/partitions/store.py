@@ -18,16 +18,10 @@ MAX_ENDED = 64
 
 @dataclass
 class Kept:
-    """What a partition keeps.
-
-    Attributes
-    ----------
-    labels : Labels or None
-    states : dict
-        {(binary problem, version of its weight vector): PointState}.
-    """
+    """What a partition keeps."""
 
     labels: Labels | None = None
+    # dict: {(binary problem, version of its weight vector): PointState}
     states: dict = field(default_factory=dict)
 
 

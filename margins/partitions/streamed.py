@@ -22,59 +22,32 @@ from margins.tuning import TUNING
 
 
 class Part(NamedTuple):
-    """The samples of one partition.
+    """The samples of one partition."""
 
-    Attributes
-    ----------
-    partition : int
-        Its index.
-    n_rows : int
-        Rows that it has.
-    begin, end : int
-        The range of its samples among all.
-    places : ndarray of int, shape (end - begin,), or None
-        Which rows they are; None: all.
-    """
-
-    partition: int
-    n_rows: int
+    partition: int  # its index
+    n_rows: int  # rows that it has
+    # begin, end: the range of its samples among all
     begin: int
     end: int
-    places: np.ndarray | None
+    places: np.ndarray | None  # int, shape (end - begin,), or None: which rows they are; None: all
 
 
 class Storage(NamedTuple):
-    """How copies of rows are stored, so that they hold those of every partition.
-
-    Attributes
-    ----------
-    is_sparse : bool
-    dtype : dtype
-    n_stored, longest : int
-        Numbers stored by all rows, and by one at most.
-    """
+    """How copies of rows are stored, so that they hold those of every partition."""
 
     is_sparse: bool
     dtype: np.dtype
+    # n_stored, longest: numbers stored by all rows, and by one at most
     n_stored: int
     longest: int
 
 
 class StreamedSamples(NamedTuple):
-    """What the first reading keeps.
-
-    Attributes
-    ----------
-    X : StreamedMatrix
-    codes : ndarray of int, shape (m,)
-        Of the classes, as `scanned` has them.
-    weight : ndarray of float64, shape (m,), or None
-    scanned : margins.partitions.fit.Scanned
-    """
+    """What the first reading keeps."""
 
     X: "StreamedMatrix"
-    codes: np.ndarray
-    weight: np.ndarray | None
+    codes: np.ndarray  # int, shape (m,): of the classes, as `scanned` has them
+    weight: np.ndarray | None  # float64, shape (m,), or None
     scanned: Scanned
 
 

@@ -10,20 +10,11 @@ from margins.partitions.store import STORE
 
 
 class Answers(NamedTuple):
-    """What some partitions have answered.
+    """What some partitions have answered."""
 
-    Attributes
-    ----------
-    sums : tuple or None
-        For each request the sum of their answers; None: all partitions are missing.
-    missing : tuple of int
-        The partitions that lacked what a request refers to.
-    places : tuple of (int, str)
-        Of each partition, the worker of a cluster that has answered.
-    """
-
-    sums: tuple | None
-    missing: tuple = ()
+    sums: tuple | None  # for each request the sum of their answers; None: all partitions are missing
+    missing: tuple = ()  # tuple of int: the partitions that lacked what a request refers to
+    # tuple of (int, str): Of each partition, the worker of a cluster that has answered
     places: tuple = ()
 
 

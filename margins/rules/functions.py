@@ -32,14 +32,10 @@ _compiled: WeakKeyDictionary[Callable[..., float], dict[str, Any]] = WeakKeyDict
 
 
 class Needs(NamedTuple):
-    """What a function of a kind is called with.
+    """What a function of a kind is called with."""
 
-    Attributes
-    ----------
-    positional, keyword : tuple of str
-        Names out of `NAMES`: of the parameters that are passed by position, and by keyword.
-    """
-
+    # positional, keyword: names out of `NAMES`: of the parameters that are passed by position, and by
+    # keyword
     positional: tuple[str, ...]
     keyword: tuple[str, ...]
 

@@ -85,20 +85,11 @@ def _bounded_by_intercept(bounds, weights, data):
 
 
 class ReturnedPoint(NamedTuple):
-    """The objective of rounded coefficients.
-
-    Attributes
-    ----------
-    primal : float
-    scale : float
-        The multiple of the weight vector whose rounded coefficients attain it.
-    margin : float or None
-        Directional margin; None: 1 / sqrt(2 primal).
-    """
+    """The objective of rounded coefficients."""
 
     primal: float
-    scale: float
-    margin: float | None
+    scale: float  # the multiple of the weight vector whose rounded coefficients attain it
+    margin: float | None  # directional margin; None: 1 / sqrt(2 primal)
 
 
 def returned_point(

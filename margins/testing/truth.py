@@ -11,13 +11,6 @@ from scipy.optimize import lsq_linear
 class Problem(NamedTuple):
     """A binary problem.
 
-    Attributes
-    ----------
-    X : ndarray of float64, shape (m, d)
-    y : ndarray of int, shape (m,)
-        Labels -1 and +1.
-    C : float
-        Penalty; inf: the hard margin.
 
     Examples
     --------
@@ -26,9 +19,9 @@ class Problem(NamedTuple):
     1.0
     """
 
-    X: NDArray[np.float64]
-    y: NDArray[np.int64]
-    C: float
+    X: NDArray[np.float64]  # float64, shape (m, d)
+    y: NDArray[np.int64]  # int, shape (m,): labels -1 and +1
+    C: float  # penalty; inf: the hard margin
 
     def data(self, rho: float, extended: bool = False) -> NDArray[np.float64]:
         """y_k [x_k, rho], with `extended` also one slack feature each: ndarray, shape (m, .)."""

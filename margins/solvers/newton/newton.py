@@ -44,30 +44,17 @@ MOST = 0.9
 
 
 class NewtonStart(NamedTuple):
-    """Where a solver has ended, for one over the same samples with a multiple of its penalties.
+    """Where a solver has ended, for one over the same samples with a multiple of its penalties."""
 
-    Attributes
-    ----------
-    w, margins : ndarrays of float64
-        As `PrimalPoint` has them.
-    hessian : Hessian
-        It is changed by the solver that starts.
-    curvature : ndarray of float64, shape (m,)
-        Of the Hessian.
-    first_loss : margins.losses.Loss
-        To whose penalties the curvature belongs.
-    band : float
-        By how much its last epoch has changed margins.
-    alpha, upper : ndarray of float64, shape (m,), or None
-        Dual variables and their upper bounds; not read if the loss is smooth.
-    """
-
+    # w, margins: float64: as `PrimalPoint` has them
     w: np.ndarray
     margins: np.ndarray
-    hessian: Hessian
-    curvature: np.ndarray
-    first_loss: Loss
-    band: float = math.inf
+    hessian: Hessian  # it is changed by the solver that starts
+    curvature: np.ndarray  # float64, shape (m,): of the Hessian
+    first_loss: Loss  # to whose penalties the curvature belongs
+    band: float = math.inf  # by how much its last epoch has changed margins
+    # alpha, upper: float64, shape (m,), or None: dual variables and their upper bounds; not read if the
+    # loss is smooth
     alpha: np.ndarray | None = None
     upper: np.ndarray | None = None
 
