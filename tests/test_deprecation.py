@@ -5,21 +5,7 @@ import importlib
 import pytest
 
 import margins.rules
-from margins.deprecation import deprecated, renamed
-
-
-def test_a_deprecated_function_works_warns_and_says_so_in_its_documentation():
-    @deprecated("`other`", since="0.2.0", until="0.4.0")
-    def one(x, y=2):
-        """Add."""
-        return x + y
-
-    expected = "one is deprecated since 0.2.0 and will be removed in 0.4.0: use `other`."
-    with pytest.warns(FutureWarning) as caught:
-        assert one(1, y=3) == 4
-    assert str(caught[0].message).endswith(expected) and caught[0].filename == __file__
-    assert one.__name__ == "one" and one.__doc__.startswith("Add.")
-    assert ".. deprecated:: 0.2.0" in one.__doc__
+from margins.deprecation import renamed
 
 
 def test_a_renamed_name_leads_to_the_present_one():

@@ -49,17 +49,13 @@ def value_of(text):
 
 
 def make_classifier(name, parameters):
-    """A classifier by its registered name.
+    """A classifier by its registered name: classifier.
 
     Parameters
     ----------
     name : str
     parameters : dict
         Those that the algorithm does not have, or does not allow, are errors.
-
-    Returns
-    -------
-    classifier
 
     Raises
     ------

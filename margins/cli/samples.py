@@ -72,17 +72,13 @@ def read_arrays(source, *, to_train):
 
 
 def read_samples(source, *, needs_labels=True):
-    """Samples for a fit.
+    """Samples for a fit: Samples.
 
     Parameters
     ----------
     source : Source
     needs_labels : bool
         False: a table may be without its target.
-
-    Returns
-    -------
-    Samples
 
     Raises
     ------

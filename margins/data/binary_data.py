@@ -20,7 +20,7 @@ LABELS = np.array([-1, 1], dtype=np.int8)
 
 
 def rows_of(X):
-    """The rows of a validated matrix.
+    """The rows of a validated matrix: Rows.
 
     Parameters
     ----------
@@ -29,10 +29,6 @@ def rows_of(X):
         if a dense array has negative strides or is not aligned.
 
         CSR must be of valid structure, as `margins.data.structure.checked` returns it.
-
-    Returns
-    -------
-    Rows
     """
     m, d = X.shape
     if sparse.issparse(X):
@@ -117,7 +113,7 @@ def check_lengths(sqnorms):
 
 
 def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_intercept=False):
-    """The samples of one binary problem.
+    """The samples of one binary problem: BinaryData.
 
     Parameters
     ----------
@@ -133,10 +129,6 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_inter
         Upper bounds of the dual variables.
     has_free_intercept : bool
         True: the intercept is not penalised.
-
-    Returns
-    -------
-    BinaryData
     """
     m = rows.n_rows
     labels = LABELS.take(positive)

@@ -42,25 +42,10 @@ class Orders:
 
     def __init__(self, n, seed, proven, shuffle="epochs", n_held_out=0, rows_per_chunk=1):
         self.shuffle, self.n_held_out = shuffle, n_held_out
-        self._n, self._seed, self._proven = n, seed, proven
+        self._n, self._proven, self._generator = n, proven, generator_of(seed)
+        self._order = np.arange(n, dtype=np.int32)
         self._is_first = True
-        self._made_order = self._made_generator = None
         self.rows_per_chunk = rows_per_chunk
-
-    # Created on demand: Newton steps need neither, and creation takes longer than some small fits. Not
-    # by `functools.cached_property`, whose lock is one for all objects, and may be locked after a fork.
-
-    @property
-    def _order(self):
-        if self._made_order is None:
-            self._made_order = np.arange(self._n, dtype=np.int32)
-        return self._made_order
-
-    @property
-    def _generator(self):
-        if self._made_generator is None:
-            self._made_generator = generator_of(self._seed)
-        return self._made_generator
 
     @property
     def held_out(self):

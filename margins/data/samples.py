@@ -25,7 +25,7 @@ class Samples(NamedTuple):
 
 
 def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False, all_classes=True):
-    """Weigh samples, and remove those of weight 0.
+    """Weigh samples, and remove those of weight 0: Samples.
 
     Parameters
     ----------
@@ -38,10 +38,6 @@ def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False
         True: the columns of X are the samples too.
     all_classes : bool
         True: every class must be left with a sample.
-
-    Returns
-    -------
-    Samples
 
     Raises
     ------

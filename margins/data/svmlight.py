@@ -41,7 +41,7 @@ class CsrArrays(NamedTuple):
 
 
 def parsed(text, path, *, zero_based=False, largest=LARGEST_INDEX):
-    """The samples in the text of a file.
+    """The samples in the text of a file: CsrArrays.
 
     Parameters
     ----------
@@ -52,10 +52,6 @@ def parsed(text, path, *, zero_based=False, largest=LARGEST_INDEX):
         True: the index of the first feature is 0, not 1.
     largest : int
         The largest index that is allowed, at most `LARGEST_INDEX`.
-
-    Returns
-    -------
-    CsrArrays
 
     Raises
     ------

@@ -38,7 +38,7 @@ def is_plain(X):
 
 
 def validate_samples(estimator, X, y, name):
-    """X and y, validated, and the labels as indices. The estimator is not changed.
+    """X and y, validated, and the labels as indices. The estimator is not changed: ValidSamples.
 
     Parameters
     ----------
@@ -47,10 +47,6 @@ def validate_samples(estimator, X, y, name):
     y : array-like, shape (m,)
     name : object
         Its str is the name of the method, for errors.
-
-    Returns
-    -------
-    ValidSamples
 
     Raises
     ------
@@ -103,7 +99,7 @@ def _classes(y):
 
 
 def validate_chunk(estimator, X, y, classes, *, is_first, name):
-    """X and y of `partial_fit`, validated. The estimator is not changed.
+    """X and y of `partial_fit`, validated. The estimator is not changed: ValidSamples.
 
     Parameters
     ----------
@@ -116,10 +112,6 @@ def validate_chunk(estimator, X, y, classes, *, is_first, name):
         False: X must agree with the features of the chunks before, and `classes` with theirs.
     name : object
         Its str is the name of the method, for errors.
-
-    Returns
-    -------
-    ValidSamples
 
     Raises
     ------
@@ -192,7 +184,7 @@ def validate_points(estimator, X, samples=None):
 
 
 def validate_matrix(X, name, is_finite=False):
-    """X, validated, of no estimator.
+    """X, validated, of no estimator: ndarray or CSR matrix of float64 or float32, shape (m, d).
 
     Parameters
     ----------
@@ -201,10 +193,6 @@ def validate_matrix(X, name, is_finite=False):
         What errors about its structure call it.
     is_finite : bool
         True: its numbers are known to be finite.
-
-    Returns
-    -------
-    ndarray or CSR matrix of float64 or float32, shape (m, d)
 
     Raises
     ------

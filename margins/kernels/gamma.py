@@ -13,17 +13,13 @@ GAMMA_DESCRIPTION = "The width; 'scale': 1 / (n_features * X.var()), 'auto': 1 /
 
 
 def resolved(kernel, X):
-    """The kernel with its `gamma` as a number, of training set X.
+    """The kernel with its `gamma` as a number, of training set X: Kernel.
 
     Parameters
     ----------
     kernel : Kernel
         A frozen dataclass with a field `gamma`: float, "scale" or "auto".
     X : ndarray or CSR matrix of float64 or float32, shape (m, d)
-
-    Returns
-    -------
-    Kernel
     """
     gamma = kernel.gamma
     if gamma == "auto":

@@ -33,17 +33,13 @@ def kernel_of(estimator, X):
 
 
 def kernel_choice(reserved=()):
-    """Declare the parameter `kernel` of an estimator.
+    """Declare the parameter `kernel` of an estimator: dataclasses.Field.
 
     Parameters
     ----------
     reserved : sequence of str
         Parameters that mean something else to this estimator: kernels with such a parameter are not
         available by name, only as an object.
-
-    Returns
-    -------
-    dataclasses.Field
     """
     named = {
         name: cls
@@ -62,16 +58,12 @@ def kernel_choice(reserved=()):
 
 
 def kernel_parameter(name):
-    """Declare a parameter of named kernels as one of an estimator.
+    """Declare a parameter of named kernels as one of an estimator: dataclasses.Field.
 
     Parameters
     ----------
     name : str
         A parameter of one kernel in `KERNELS` at least.
-
-    Returns
-    -------
-    dataclasses.Field
 
     Raises
     ------

@@ -314,7 +314,7 @@ class MaximumMarginLoss(Loss):
 
 
 def margin_bounds(products, sqnorm, weights):
-    """Bounds of a maximum-margin problem whose samples have functional margins `products`.
+    """Bounds of a maximum-margin problem whose samples have functional margins `products`: Bounds.
 
     Parameters
     ----------
@@ -322,10 +322,6 @@ def margin_bounds(products, sqnorm, weights):
     sqnorm : float
         |w|^2 of the same space.
     weights : margins._update.WeightVector
-
-    Returns
-    -------
-    Bounds
     """
     if sqnorm == 0 or weights.sqnorm == 0:
         return Bounds(math.inf, 0.0, 0.0, 0.0, 0.0 if sqnorm == 0 else -math.inf)

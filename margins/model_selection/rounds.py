@@ -106,16 +106,12 @@ def rounds_of(
 
 
 def best_settings(table: Table, n_best: int) -> Settings:
-    """The settings with the best means, in the order of the table; of equals, the first.
+    """The settings with the best means, in the order of the table; of equals, the first: list of dict.
 
     Parameters
     ----------
     table : Table
     n_best : int
-
-    Returns
-    -------
-    list of dict
     """
     means = table.mean_scores()
     order = np.argsort(np.where(np.isnan(means), np.inf, -means), kind="stable")

@@ -9,7 +9,7 @@ from margins.kernels import LINEAR
 
 
 def votes_of_all(fits, samples, X_test):
-    """Votes of several fits to the same samples.
+    """Votes of several fits to the same samples: list of ndarray of float64, shape (n_test, n_problems).
 
     Those of each fit are what its estimator counts, but for the rounding of inner products, which does
     not differ if samples are sparse.
@@ -21,10 +21,6 @@ def votes_of_all(fits, samples, X_test):
     samples : margins.data.samples.Samples
         The training set.
     X_test : ndarray or CSR matrix of float64, shape (n_test, n_features)
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_test, n_problems)
     """
     runs = list(chain.from_iterable(fits))
     if not runs:

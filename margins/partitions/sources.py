@@ -13,7 +13,7 @@ def is_large_map(X, min_bytes=TUNING.partitions.min_mapped_bytes):
 
 
 def executor_of(name, X, y, sample_weight, n_threads):
-    """The executor over samples in partitions.
+    """The executor over samples in partitions: ChunkExecutor or DaskExecutor.
 
     Parameters
     ----------
@@ -24,10 +24,6 @@ def executor_of(name, X, y, sample_weight, n_threads):
     sample_weight : like y, or None
     n_threads : int
         Threads that read chunks; dask has its own.
-
-    Returns
-    -------
-    ChunkExecutor or DaskExecutor
 
     Raises
     ------

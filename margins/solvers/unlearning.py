@@ -12,7 +12,7 @@ from margins.tuning import TUNING
 
 
 def threshold(loss, C, accuracy, delta_b):
-    """The b by which `accuracy` is guaranteed before the run.
+    """The b by which `accuracy` is guaranteed before the run: float.
 
     Parameters
     ----------
@@ -22,10 +22,6 @@ def threshold(loss, C, accuracy, delta_b):
     accuracy : float
     delta_b : float
         Width of the zone without updates.
-
-    Returns
-    -------
-    float
     """
     if loss.has_upper_bounds:
         # Remark 4: b such that the largest dual variable is an integer multiple of 1 / b.
