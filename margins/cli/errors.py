@@ -23,13 +23,7 @@ Exit codes:
 
 
 class CommandError(Exception):
-    """An error of a command: one message, without a traceback.
-
-    Parameters
-    ----------
-    message : str
-    exit_code : int
-    """
+    """An error of a command: one message, without a traceback, and the exit code."""
 
     def __init__(self, message, exit_code=WRONG_USAGE):
         super().__init__(message)

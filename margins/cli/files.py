@@ -60,14 +60,10 @@ def check_writable(path):
 
 
 def write_whole(path, contents):
-    """Write a file by way of a temporary one in the same folder; "-" is standard output.
+    """Write bytes to a file by way of a temporary one in the same folder; "-" is standard output.
 
-    Parameters
-    ----------
-    path : str
-        Whatever happens, it has its old contents or the new ones. What is no ordinary file, such as a
-        pipe, is written directly.
-    contents : bytes
+    Whatever happens, the file has its old contents or the new ones. What is no ordinary file, such as a
+    pipe, is written directly.
     """
     if path == "-":
         sys.stdout.buffer.write(contents)

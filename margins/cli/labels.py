@@ -11,15 +11,7 @@ INT64 = np.iinfo(np.int64)
 
 
 class WrongLabel(Exception):
-    """A label that is not allowed.
-
-    Parameters
-    ----------
-    allowed : str
-        What a label must be.
-    is_wrong : callable
-        ``is_wrong(label)``: bool, of a label as the table has it.
-    """
+    """A label that is not `allowed`; ``is_wrong(label)``: bool finds it, as the table has it."""
 
     def __init__(self, allowed, is_wrong):
         super().__init__(allowed)
@@ -27,25 +19,11 @@ class WrongLabel(Exception):
 
 
 def labels_of(column, classes=None):
-    """The labels of samples.
+    """The labels of samples, a pandas.Series without missing values: ndarray, shape (m,).
 
-    Parameters
-    ----------
-    column : pandas.Series
-        Without missing values; of str, if the table does not say what type it has.
-    classes : ndarray, optional
-        Of a model that the labels are compared with.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        Of a fit, int64 if all are whole numbers, else str or bool. Of a model, of the kind of its
-        classes, if text can be read so.
-
-    Raises
-    ------
-    WrongLabel
-        If labels of a fit have a fraction, or text is not of the kind of the classes.
+    A fit gets int64 if all are whole numbers, else str or bool. With `classes`, an ndarray of the model
+    that labels are compared with, they are of its kind, if text can be read so. WrongLabel if labels of
+    a fit have a fraction, or text is not of the kind of the classes.
     """
     if column.dtype.kind in "biuf":
         return column.to_numpy() if classes is not None else _of_numbers(column.to_numpy())

@@ -49,18 +49,9 @@ def value_of(text):
 
 
 def make_classifier(name, parameters):
-    """A classifier by its registered name: classifier.
+    """A classifier by its registered name.
 
-    Parameters
-    ----------
-    name : str
-    parameters : dict
-        Those that the algorithm does not have, or does not allow, are errors.
-
-    Raises
-    ------
-    CommandError
-        If there is no such algorithm, or a parameter is not allowed.
+    CommandError if there is no such algorithm, or if it does not have or allow a parameter.
     """
     import difflib
 
@@ -89,20 +80,7 @@ def make_classifier(name, parameters):
 
 
 def with_columns(classifier, source, X, scale):
-    """A classifier that is trained after the columns are prepared, if they must be.
-
-    Parameters
-    ----------
-    classifier : classifier
-    source : margins.cli.samples.Source
-    X : matrix or data frame
-    scale : bool
-        True: each feature is divided by its largest absolute value.
-
-    Returns
-    -------
-    classifier, or sklearn.pipeline.Pipeline that ends with it
-    """
+    """A classifier, or a Pipeline that prepares columns for it: categories, and, with `scale`, sizes."""
     steps = []
     if source.categorical:
         from sklearn.compose import ColumnTransformer
@@ -142,14 +120,7 @@ def model_bytes(model):
 
 
 def read_model(path, trusted=()):
-    """The model in a file.
-
-    Parameters
-    ----------
-    path : str
-    trusted : tuple of str
-        Types of plug-ins that may be made.
-    """
+    """The model in a file; `trusted` are types of plug-ins that may be made, a tuple of str."""
     persistence = _persistence()
     try:
         model = persistence.load(path, trusted=trusted)

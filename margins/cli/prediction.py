@@ -10,16 +10,7 @@ from margins.cli.samples import TrainingColumns, read_points
 def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, as_json=False):
     """Write the predicted labels, one a line: the exit code.
 
-    Parameters
-    ----------
-    source : margins.cli.samples.Source
-    model_path, path : str
-        Of the model, and of the predictions; "-" is standard output.
-    scores : bool
-        True: after the label, its line has the scores, separated by blanks.
-    trusted : tuple of str
-        Types of plug-ins in the model.
-    quiet, as_json : bool
+    With `scores`, each label is followed by its scores, separated by blanks.
     """
     check_writable(path)
     model = read_model(model_path, trusted)

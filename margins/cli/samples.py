@@ -50,11 +50,7 @@ class Samples(NamedTuple):
 def read_arrays(source, *, to_train):
     """The arrays of a file in svmlight's format: margins.data.svmlight.CsrArrays.
 
-    Parameters
-    ----------
-    source : Source
-    to_train : bool
-        True: it must have a feature, and at most `MOST_FEATURES`.
+    To train, it must have a feature, and at most `MOST_FEATURES`.
     """
     from margins.data.svmlight import LARGEST_INDEX, parsed
 
@@ -72,20 +68,10 @@ def read_arrays(source, *, to_train):
 
 
 def read_samples(source, *, needs_labels=True):
-    """Samples for a fit: Samples.
+    """Samples for a fit: Samples. Without `needs_labels` a table may lack its target.
 
-    Parameters
-    ----------
-    source : Source
-    needs_labels : bool
-        False: a table may be without its target.
-
-    Raises
-    ------
-    CommandError
-        If the file cannot be read, or an option does not suit it.
-    margins.data.malformed.MalformedFile
-        If it is malformed, or has more features than `MOST_FEATURES`.
+    CommandError if the file cannot be read or an option does not suit it, MalformedFile if it is
+    malformed or has more features than `MOST_FEATURES`.
     """
     if source.is_table:
         from margins.cli.tables import read_table
@@ -128,20 +114,10 @@ class TrainingColumns(NamedTuple):
 
 
 def read_points(source, trained, *, needs_labels):
-    """Samples for a model: those features that it has.
+    """Samples for a model, those features that it has: Samples.
 
-    Parameters
-    ----------
-    source : Source
-    trained : TrainingColumns
-    needs_labels : bool
-        False: labels are ignored, and a table may be without them.
-
-    Returns
-    -------
-    Samples
-        Features of a file in svmlight's format that the model does not have are left out, as their
-        weight is 0; so are columns of a table.
+    Features of a file in svmlight's format that the model does not have are left out, as their weight is
+    0; so are columns of a table. Without `needs_labels` labels are ignored, and a table may lack them.
     """
     d, names = trained.n_features, trained.names
     if source.is_table:

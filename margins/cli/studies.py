@@ -49,18 +49,9 @@ def _prepared(model, samples):
 
 
 def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, as_json=False):
-    """Print the fits over a sequence of C, by `margins.svm_path`: the exit code.
+    """Print the fits over ascending penalties C, by `margins.svm_path`: the exit code.
 
-    Parameters
-    ----------
-    source : margins.cli.samples.Source
-    parameters : dict
-        Of `margins.MarginClassifier`.
-    penalties : list of float
-        C, ascending.
-    test : margins.cli.samples.Source, optional
-        Samples that are predicted by every fit.
-    scale, quiet, as_json : bool
+    Every fit predicts the samples of `test`, a Source, if it is given.
     """
     from margins.cli.training import messages_of
     from margins.estimators.path import svm_path

@@ -19,25 +19,11 @@ MISSING = frozenset(
 
 
 def read_table(source, needs_labels, names=None, categorical=None, classes=None):
-    """X and y of a table.
+    """X and y of a table: a data frame, categories as str and the rest as float64; ndarray or None.
 
-    Parameters
-    ----------
-    source : margins.cli.samples.Source
-    needs_labels : bool
-    names : list of str, optional
-        The columns of X; None: all but the target.
-    categorical : tuple of str, optional
-        The columns of categories, where `source` does not say.
-    classes : ndarray, optional
-        Of the model that the labels are compared with; None: they are those of a fit.
-
-    Returns
-    -------
-    X : pandas.DataFrame
-        Categories as str, anything else as float64.
-    y : ndarray or None
-        See `margins.cli.labels.labels_of`.
+    `names` are the columns of X, None: all but the target. `categorical` are those of categories, if
+    `source` does not say. `classes` are those of the model that labels are compared with; None: of a
+    fit.
     """
     try:
         import pandas

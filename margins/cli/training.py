@@ -10,23 +10,7 @@ from margins.cli.output import live_progress, note, print_json, print_pairs, pri
 
 
 def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=False):
-    """Train a classifier, and write it to a file.
-
-    Parameters
-    ----------
-    source : margins.cli.samples.Source
-    path : str
-        Of the model.
-    name : str
-        Of the algorithm.
-    parameters : dict
-    scale, quiet, as_json : bool
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Train a classifier, and write it to the file `path`: the exit code."""
     from margins.cli.models import classifier_of, make_classifier, model_bytes, with_columns
     from margins.cli.samples import read_samples
 
@@ -61,15 +45,7 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
 
 
 def fit(model, X, y, show=None):
-    """Fit a model: the texts of the warnings.
-
-    Parameters
-    ----------
-    model : classifier or pipeline
-    X, y : samples
-    show : callable, optional
-        Called with each line of progress.
-    """
+    """Fit a model: the texts of the warnings. `show` is called with each line of progress."""
     with messages_of(show, model) as messages:
         model.fit(X, y)
     return messages
@@ -79,12 +55,7 @@ def fit(model, X, y, show=None):
 def messages_of(show, *models):
     """A context with a list, which at its end holds the texts of the warnings of its body.
 
-    Parameters
-    ----------
-    show : callable or None
-        Called with each line of progress of the fits in the context.
-    *models : classifiers or pipelines
-        Those that report their progress meanwhile.
+    `models` are those that report their progress meanwhile: `show` is called with each line.
     """
     from margins.cli.models import classifier_of
     from margins.estimators.progress import progress_to

@@ -151,17 +151,9 @@ def sum_of_each(value, m):
 
 
 def of_each(value, m):
-    """A value for all samples, or one for each, as an array.
+    """A value for all samples, or one for each: ndarray of float64, shape (m,).
 
-    Parameters
-    ----------
-    value : float or ndarray of float64, shape (m,)
-    m : int
-
-    Returns
-    -------
-    ndarray of float64, shape (m,)
-        Not copied: with stride 0, if it is one value for all.
+    It is not copied: one value for all has stride 0.
     """
     if isinstance(value, float):
         return _same_for_all(value, m)

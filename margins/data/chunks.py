@@ -165,21 +165,9 @@ class RowsReader:
 
 
 def read_chunk(chunks, index, name):
-    """Read a chunk: (X, y, weight), of which the last may be None.
+    """Read a chunk for a method called `name`: (X, y, weight), of which the last may be None.
 
-    Parameters
-    ----------
-    chunks : Chunks
-    index : int
-    name : str
-        The method's, for errors.
-
-    Raises
-    ------
-    ValueError
-        If it is no tuple of them.
-    Exception
-        Of the function that reads it, with a note that names the chunk.
+    ValueError if it is no tuple of them; errors of the function that reads it get a note that names it.
     """
     try:
         chunk = chunks[index]

@@ -72,13 +72,7 @@ class Orders:
         return order
 
     def of(self, some):
-        """A random order of some of the samples, for runs that end with a proof: ndarray of int32.
-
-        Parameters
-        ----------
-        some : ndarray of int32
-            Indices of the samples, ascending.
-        """
+        """A random order of some ascending indices, for runs that end with a proof: ndarray of int32."""
         if self.rows_per_chunk > 1:
             return some[in_blocks(self._generator, len(some), self.rows_per_chunk)]
         order = some.copy()
@@ -110,28 +104,16 @@ def generator_of(seed):
 
 
 def shuffle(generator, order):
-    """``generator.shuffle(order)``, faster.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-    order : ndarray of int32
-        Shuffled in place. NumPy is faster on elements as wide as a pointer.
-    """
+    """``generator.shuffle(order)`` of int32, in place: NumPy is faster on elements of pointer size."""
     wide = order.astype(np.intp)
     generator.shuffle(wide)
     order[:] = wide
 
 
 def mix(generator, order):
-    """Permute an order at random, faster than NumPy, for runs that end with a proof.
+    """Permute an order of int32 in place, faster than NumPy, for runs that end with a proof.
 
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Only one number is drawn.
-    order : ndarray of int32
-        Permuted in place.
+    Only one number is drawn from the generator.
     """
     permute(order, generator.bit_generator.random_raw())
 
@@ -139,15 +121,8 @@ def mix(generator, order):
 def spread(generator, n, size):
     """A stratified subsample of n samples, in random order: ndarray of int32, shape (size,).
 
-    One sample is drawn from each of `size` equal parts, so that every part of a sorted file is
+    One sample is drawn from each of `size` <= n equal parts, so that every part of a sorted file is
     represented; adjacent parts may share a sample.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-    n : int
-    size : int
-        At most n.
     """
     order = generator.random(size)
     order += np.arange(size)
@@ -158,16 +133,7 @@ def spread(generator, n, size):
 
 
 def in_blocks(generator, n, rows_per_chunk, size=None):
-    """A random order in blocks, of all samples or of some: ndarray of int32, shape (n,) or (size,).
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-    n : int
-    rows_per_chunk : int
-    size : int, optional
-        At most n.
-    """
+    """A random order in blocks, of all samples or of `size` <= n: ndarray of int32, shape (size,)."""
     size = n if size is None else size
     chunks = np.arange(-(-n // rows_per_chunk), dtype=np.int32) * np.int32(rows_per_chunk)
     mix(generator, chunks)

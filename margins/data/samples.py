@@ -25,24 +25,10 @@ class Samples(NamedTuple):
 
 
 def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False, all_classes=True):
-    """Weigh samples, and remove those of weight 0: Samples.
+    """Weigh samples, ValidSamples, and remove those of weight 0: Samples.
 
-    Parameters
-    ----------
-    name : str or object with such a str
-        The method's, ``name (Classifier.fit)``, for errors.
-    valid : margins.data.validation.ValidSamples
-    sample_weight, class_weight
-        As for `sample_weights`.
-    pairwise : bool
-        True: the columns of X are the samples too.
-    all_classes : bool
-        True: every class must be left with a sample.
-
-    Raises
-    ------
-    ValueError
-        See `sample_weights`; and if a class is left without a sample, but must not be.
+    The weights are as in `sample_weights`. With `pairwise` the columns of X are the samples too. With
+    `all_classes` a class that is left without a sample is a ValueError.
     """
     X, codes, classes = valid.X, valid.codes, valid.classes
     n_samples, n_features = X.shape

@@ -41,22 +41,10 @@ class CsrArrays(NamedTuple):
 
 
 def parsed(text, path, *, zero_based=False, largest=LARGEST_INDEX):
-    """The samples in the text of a file: CsrArrays.
+    """The samples in the text, bytes, of a file: CsrArrays.
 
-    Parameters
-    ----------
-    text : bytes
-    path : str
-        What errors call the file.
-    zero_based : bool
-        True: the index of the first feature is 0, not 1.
-    largest : int
-        The largest index that is allowed, at most `LARGEST_INDEX`.
-
-    Raises
-    ------
-    MalformedFile
-        If something is not as the format says, or if there is no sample.
+    Indices begin at 1, or with `zero_based` at 0, and are at most `largest`. MalformedFile if something
+    is not as the format says, or if there is no sample; `path` is the name of the file in errors.
     """
     n_most, n_lines = text.count(b":"), text.count(b"\n") + 1
     values, columns = np.empty(n_most), np.empty(n_most, dtype=np.int32)

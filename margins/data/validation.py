@@ -38,20 +38,9 @@ def is_plain(X):
 
 
 def validate_samples(estimator, X, y, name):
-    """X and y, validated, and the labels as indices. The estimator is not changed: ValidSamples.
+    """X, shape (m, d), and y, shape (m,), validated, and the labels as indices: ValidSamples.
 
-    Parameters
-    ----------
-    estimator : classifier
-    X : array-like or sparse matrix, shape (m, d)
-    y : array-like, shape (m,)
-    name : object
-        Its str is the name of the method, for errors.
-
-    Raises
-    ------
-    ValueError
-        If X or y is not allowed, or if there is one class only.
+    The estimator is not changed. ``str(name)`` is the method in errors.
     """
     owner = type(estimator).__name__
     X = _checked(X, f"X of {owner}")
@@ -99,24 +88,11 @@ def _classes(y):
 
 
 def validate_chunk(estimator, X, y, classes, *, is_first, name):
-    """X and y of `partial_fit`, validated. The estimator is not changed: ValidSamples.
+    """X, shape (m, d), and y, shape (m,), of `partial_fit`, validated: ValidSamples.
 
-    Parameters
-    ----------
-    estimator : classifier
-    X : array-like or sparse matrix, shape (m, d)
-    y : array-like, shape (m,)
-    classes : array-like, shape (n_classes,), or None
-        All classes, as given; None: those of the chunks before.
-    is_first : bool
-        False: X must agree with the features of the chunks before, and `classes` with theirs.
-    name : object
-        Its str is the name of the method, for errors.
-
-    Raises
-    ------
-    ValueError
-        If X, y or `classes` are not allowed, or if y holds another class.
+    The estimator is not changed. `classes` are all classes, as given; None: those of the chunks before.
+    But for the first chunk, X and `classes` must agree with the chunks before. ``str(name)`` is the
+    method in errors.
     """
     owner = type(estimator).__name__
     X = _checked(X, f"X of {owner}")
@@ -149,23 +125,9 @@ def _codes_of(y, classes, name):
 
 
 def validate_points(estimator, X, samples=None):
-    """X, validated, for predictions of a fitted estimator.
+    """X, shape (n, d), validated, for predictions: ndarray or CSR matrix of float64 or float32.
 
-    Parameters
-    ----------
-    estimator : classifier
-    X : array-like or sparse matrix, shape (n, d)
-    samples : margins.data.samples.Samples, optional
-        The training set of an estimator that is not fitted yet.
-
-    Returns
-    -------
-    ndarray or CSR matrix of float64 or float32, shape (n, d)
-
-    Raises
-    ------
-    ValueError
-        If X is not allowed, or has other features than the training set.
+    X must have the features of the training set: the estimator's, or `samples` if it is not fitted yet.
     """
     name = f"X of {type(estimator).__name__}"
     X = _checked(X, name)
@@ -184,20 +146,9 @@ def validate_points(estimator, X, samples=None):
 
 
 def validate_matrix(X, name, is_finite=False):
-    """X, validated, of no estimator: ndarray or CSR matrix of float64 or float32, shape (m, d).
+    """X, shape (m, d), validated, of no estimator: ndarray or CSR matrix of float64 or float32.
 
-    Parameters
-    ----------
-    X : array-like or sparse matrix, shape (m, d)
-    name : str
-        What errors about its structure call it.
-    is_finite : bool
-        True: its numbers are known to be finite.
-
-    Raises
-    ------
-    ValueError
-        If X is not allowed.
+    `name` stands for X in errors. With `is_finite` its numbers are known to be finite.
     """
     given = _checked(X, name)
     if not is_finite and _is_ready(given):

@@ -58,18 +58,7 @@ def kernel_choice(reserved=()):
 
 
 def kernel_parameter(name):
-    """Declare a parameter of named kernels as one of an estimator: dataclasses.Field.
-
-    Parameters
-    ----------
-    name : str
-        A parameter of one kernel in `KERNELS` at least.
-
-    Raises
-    ------
-    ValueError
-        If no kernel has this parameter.
-    """
+    """Declare a parameter of named kernels as one of an estimator: dataclasses.Field."""
     fields = {
         kernel: field
         for kernel, cls in KERNELS.items()

@@ -32,15 +32,7 @@ from margins.training.one_vs_rest import labels_of_scores
 
 
 class _Said:
-    """A constraint in words.
-
-    Parameters
-    ----------
-    text : str
-        What a value must be.
-    contains : callable
-        ``contains(value)``: bool; True of what is checked elsewhere, with the samples.
-    """
+    """Values, called `text`, for which ``contains(value)``; True if the samples decide."""
 
     def __init__(self, text: str, contains: Callable[[Any], bool]) -> None:
         self._text, self.contains = text, contains

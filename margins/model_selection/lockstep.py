@@ -57,20 +57,10 @@ class Trained(NamedTuple):
 
 
 def reason_against(estimator, settings):
-    """Why fits of an estimator with these settings cannot be trained in lockstep.
+    """Why fits of an estimator with these settings cannot be trained in lockstep: str or None.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Of any library.
-    settings : sequence of dict
-        Parameters of `estimator` to be set, for each fit.
-
-    Returns
-    -------
-    str or None
-        None: `scores_in_lockstep` trains them. A parameter that is not allowed is no reason: it raises
-        the same error there as in a fit.
+    None: `scores_in_lockstep` trains them. A parameter that is not allowed is no reason: it raises the
+    same error there as in a fit.
     """
     kind = type(estimator)
     if not isinstance(estimator, AveragingClassifier):

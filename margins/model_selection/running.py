@@ -24,25 +24,10 @@ WITHOUT_WORKERS = 10
 def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
     """Run all tasks that are not in the cache: list of Outcome, in the order of the tasks.
 
-    Parameters
-    ----------
-    tasks : list of Task
-    shared : Shared
-    n_jobs : int or None
-        As joblib counts.
-    bar : Bar
-        Updated after each finished task.
-    cache : Cache or None
-    keys : list of str
-        Of the tasks in the cache.
-    name_of : callable
-        ``name_of(task)``, for messages.
-
-    Raises
-    ------
-    FitFailed
-        If a task fails. No further one is started; those that run are finished and cached. Or if
-        workers (processes or machines) are lost several times and no task is finished in between.
+    `keys` are those of the tasks in the cache, ``name_of(task)`` names one in messages, and the bar is
+    updated after each. FitFailed if a task fails; no further one is started, and those that run are
+    finished and cached. Or if workers (processes or machines) are lost several times and no task is
+    finished in between.
     """
     study = _Run(tasks, shared, n_jobs, bar, cache, keys)
     study.enter_known()
@@ -197,14 +182,7 @@ def _error(failure, name):
 
 
 class Bar:
-    """A progress bar over all fits of a study.
-
-    Parameters
-    ----------
-    total : int
-    shown : bool or None
-        None: if there is a terminal and tqdm is installed.
-    """
+    """A progress bar over all fits; `shown` None: if there is a terminal and tqdm is installed."""
 
     def __init__(self, total, shown):
         self._bar = None

@@ -4,26 +4,10 @@ from concurrent.futures import CancelledError
 
 
 def scattered(value, client):
-    """A copy of a value on one worker, or of each element on one, from which the others fetch it.
+    """A value on the workers of a cluster: distributed.Future, or of a list, tuple or dict one of each.
 
-    It is not sent to all at once: if a worker is lost then, the scheduler (`Scheduler.replicate`) goes
-    on sending to it for ever, and the next one that is sent to all waits for its lock.
-
-    Parameters
-    ----------
-    value : object
-    client : distributed.Client
-
-    Returns
-    -------
-    distributed.Future
-        Of a list, tuple or dict a collection of them, one for each element.
-
-    Raises
-    ------
-    CancelledError
-        If it cannot be sent, as a worker is lost meanwhile, where `Client.scatter` may raise anything,
-        or there is none. A copy that is lost later cancels what is made of it.
+    CancelledError if it cannot be sent because a worker is lost meanwhile, where `Client.scatter` may
+    raise anything, or because there is none. A copy that is lost later cancels what is made of it.
     """
     workers = set(client.ncores())
     try:

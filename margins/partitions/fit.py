@@ -68,19 +68,7 @@ class FitSettings(NamedTuple):
 
 
 def fit_partitions(executor, settings):
-    """Fit samples in partitions.
-
-    Parameters
-    ----------
-    executor : ChunkExecutor or DaskExecutor
-    settings : FitSettings
-
-    Returns
-    -------
-    scanned : Scanned
-    runs : list of NewtonRun
-        One for each binary problem.
-    """
+    """Fit samples in partitions: Scanned, and for each binary problem a NewtonRun."""
     key, specification, name = uuid.uuid4().hex, settings.specification, str(settings.name)
     try:
         sizes = Sizes(settings.seed, executor.n_partitions)

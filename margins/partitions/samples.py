@@ -130,17 +130,7 @@ def codes_of(classes, labels):
 def merged_classes(parts, name):
     """The distinct labels of all partitions, sorted: ndarray.
 
-    Parameters
-    ----------
-    parts : list of ndarray
-        The classes of each.
-    name : str
-        The method's, for errors.
-
-    Raises
-    ------
-    ValueError
-        If no dtype holds all of them exactly.
+    ValueError if no dtype holds all of them exactly.
     """
     check_labels(np.array([label for part in parts for label in part.tolist()], object), f"y of {name}")
     kinds = {part.dtype.kind for part in parts}

@@ -15,20 +15,9 @@ def is_large_map(X, min_bytes=TUNING.partitions.min_mapped_bytes):
 def executor_of(name, X, y, sample_weight, n_threads):
     """The executor over samples in partitions: ChunkExecutor or DaskExecutor.
 
-    Parameters
-    ----------
-    name : str
-        The method's, for errors.
-    X : Chunks, memmap, or array or data frame of dask
-    y : array-like or array or series of dask; None with chunks, which hold the labels
-    sample_weight : like y, or None
-    n_threads : int
-        Threads that read chunks; dask has its own.
-
-    Raises
-    ------
-    ValueError
-        If y or the weights do not fit X.
+    X is Chunks, a memmap, or an array or data frame of dask; y is None with chunks, which hold the
+    labels. Chunks are read by `n_threads` threads; dask has its own. ValueError if y or the weights do
+    not fit X.
     """
     if isinstance(X, Chunks):
         check_held_by_chunks(name, y, sample_weight)

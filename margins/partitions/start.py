@@ -77,20 +77,9 @@ def together(subsamples, classes, class_weights, C):
 
 
 def start_of(subsample, positive, setting, required_gap):
-    """The start of a binary problem at the optimum over the subsample.
+    """The start of the binary problem of the class `positive` at the optimum over the subsample: Start.
 
-    Parameters
-    ----------
-    subsample : Together
-    positive : int
-        The class.
-    setting : margins.partitions.partition.Setting
-    required_gap : float
-
-    Returns
-    -------
-    Start
-        At zero, if the steps over the subsample do not converge soon.
+    It is at zero if the steps over the subsample do not converge soon.
     """
     tuning, m = TUNING.subsample, len(subsample.codes)
     loss = loss_of(setting.loss, subsample.C)

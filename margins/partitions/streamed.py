@@ -120,18 +120,7 @@ class StreamedMatrix:
 class StreamedRows(HeldRows):
     """The rows of samples in partitions; those of one partition, or copies of some rows, are held.
 
-    One run at a time reads them.
-
-    Parameters
-    ----------
-    X : StreamedMatrix
-
-    Attributes
-    ----------
-    X
-        As given.
-    copies : ActiveRows
-        Of the rows of an active set.
+    One run at a time reads them. `copies` are the rows of an active set.
     """
 
     def __init__(self, X):
@@ -213,16 +202,7 @@ class ActiveRows:
         return np.concatenate(self._left_out) if self._left_out else np.zeros(0, np.int32)
 
     def add(self, matrix, part, numbers):
-        """Copy rows of a partition, up to the limit.
-
-        Parameters
-        ----------
-        matrix : ndarray or CSR matrix
-            Of the partition.
-        part : Part
-        numbers : ndarray of int32
-            Among all rows.
-        """
+        """Copy rows of a partition, by their numbers among all rows, up to the limit."""
         places = numbers - part.begin
         places = places if part.places is None else part.places[places]
         n = self._add_sparse(matrix, places) if self._is_sparse else self._add_dense(matrix, places)
@@ -261,14 +241,7 @@ class ActiveRows:
 
 
 def scan(executor, name):
-    """Read and check all partitions: StreamedSamples.
-
-    Parameters
-    ----------
-    executor : margins.partitions.executors.ChunkExecutor or DaskExecutor
-    name : str
-        The method's, for errors.
-    """
+    """Read and check all partitions: StreamedSamples."""
     parts, sqnorms, labels, counts, kinds, begin = [], [], [], [], [], 0
     for index in range(executor.n_partitions):
         X, y, weight = executor.read(index, name)

@@ -166,17 +166,7 @@ def is_small_hessian(n_weights, n_samples, has_nonzeros):
 
 
 def nonzeros_for_blocks(n_weights, n_samples, cost=TUNING.cost):
-    """The least number of non-zeros with which samples are added to a Hessian in dense blocks.
-
-    Parameters
-    ----------
-    n_weights, n_samples : int
-    cost : margins.tuning.CostTuning, optional
-
-    Returns
-    -------
-    int, or inf with few features
-    """
+    """The least non-zeros with which samples are added to a Hessian in dense blocks: int or inf."""
     if n_weights <= cost.min_block_features:
         return math.inf
     dense = n_weights * (cost.dense_square * n_weights + cost.dense_linear)

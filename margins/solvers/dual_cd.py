@@ -11,11 +11,7 @@ DCD_PASSES = 20
 def dual_coordinate_descent(run, shrinking=True):
     """The solver of dual coordinate descent for a run: Solver.
 
-    Parameters
-    ----------
-    run : margins.solvers.driver.Run
-    shrinking : bool
-        True: pass over a working set between full passes.
+    With `shrinking` it passes over a working set between full passes.
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3.
     """

@@ -73,18 +73,7 @@ class Explanation:
 
 
 def explanation_of(training_set, problem, specification, plan, kernel):
-    """The explanation of a plan: Explanation.
-
-    Parameters
-    ----------
-    training_set : margins.training.training_set.TrainingSet
-    problem : margins.solvers.base.Problem
-        Of its first class.
-    specification : margins.training.specification.Specification
-    plan : margins.solvers.plans.Plan
-    kernel : str
-        As the estimator was given it.
-    """
+    """The explanation of a plan for the problem of the first class; `kernel` is as it was given."""
     X, loss = training_set.samples.X, problem.loss
     is_gram = training_set.features is not None
     n_stored = X.shape[0] * X.shape[1] if training_set.is_kernel else int(rows_of(X).n_stored)

@@ -11,15 +11,8 @@ SLICE = 512
 def train_in_one_pass(runs, phases, end_of_time=math.inf):
     """Run one phase of each run, with one common pass over the samples per epoch.
 
-    The runs must process their samples in the same order; results are those of separate runs.
-
-    Parameters
-    ----------
-    runs : list of Run
-    phases : list of Phase
-        One for each run, of rules without active sets.
-    end_of_time : float
-        When the time limit ends all of them, in seconds of `time.perf_counter`.
+    The phases are of rules without active sets. The runs must process their samples in the same order;
+    results are those of separate runs. `end_of_time` is in seconds of `time.perf_counter`.
     """
     for run in runs:
         run.limit_time(end_of_time)

@@ -12,17 +12,7 @@ from margins.tuning import TUNING
 
 
 def threshold(loss, C, accuracy, delta_b):
-    """The b by which `accuracy` is guaranteed before the run: float.
-
-    Parameters
-    ----------
-    loss : margins.losses.Loss
-    C : float
-        Penalty of a sample of weight 1.
-    accuracy : float
-    delta_b : float
-        Width of the zone without updates.
-    """
+    """The b by which `accuracy` is guaranteed before the run; C: of a sample of weight 1."""
     if loss.has_upper_bounds:
         # Remark 4: b such that the largest dual variable is an integer multiple of 1 / b.
         return (math.floor(C * delta_b * (2 + accuracy) / accuracy) + 1) / C
@@ -49,18 +39,9 @@ def refined(run, b):
 
 
 def unlearning_phases(run, b, delta_b, name="rules"):
-    """The rules of unlearning with nested active sets, b doubled until the certificate confirms eps.
+    """Yield phases: unlearning with nested active sets, b doubled until the certificate confirms eps.
 
-    Parameters
-    ----------
-    run : margins.solvers.driver.Run
-    b, delta_b : float
-    name : str
-        As records of phases and epochs report the solver.
-
-    Yields
-    ------
-    margins.solvers.base.Phase
+    Records of phases and epochs report the solver as `name`.
     """
     while True:
         rules = unlearning_rules(run, b, delta_b)

@@ -36,16 +36,8 @@ def maximum_margin(data: NDArray[np.float64]) -> float:
     """The distance of the origin from the convex hull of the y_k; 0.0 if they are not separable.
 
     The hull's nearest point is sum_k alpha_k y_k / sum_k alpha_k for the alpha >= 0 that minimises
-    |sum_k alpha_k y_k|^2 + R^2 (sum_k alpha_k - 1)^2.
-
-    Parameters
-    ----------
-    data : ndarray of float64, shape (m, d)
-
-    Raises
-    ------
-    ArithmeticError
-        If the solution is not confirmed by weak duality.
+    |sum_k alpha_k y_k|^2 + R^2 (sum_k alpha_k - 1)^2. ArithmeticError if weak duality does not confirm
+    it.
     """
     radius = float(np.linalg.norm(data, axis=1).max())
     system = np.vstack([data.T, np.full(len(data), radius)])
@@ -69,18 +61,7 @@ def least_objective(
 ) -> float:
     """min over c >= 0 of |c w|^2 / 2 + C sum_k max(0, 1 - c w.y_k)^2, or not squared: "hinge".
 
-    Parameters
-    ----------
-    data : ndarray of float64, shape (m, d)
-        y_k, without slack features.
-    weights : ndarray of float64, shape (d,)
-    C : float
-        inf: the hard margin.
-    loss : "squared_hinge" or "hinge"
-
-    Returns
-    -------
-    float
+    The y_k, shape (m, d), have no slack features. C inf: the hard margin.
     """
     products, sqnorm = data @ weights, weights @ weights
     if np.isinf(C):
@@ -104,18 +85,8 @@ def least_objective(
 def objective(data: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str) -> float:
     """|w|^2 / 2 + C sum_k max(0, 1 - w.y_k)^2, or not squared: "hinge".
 
-    Parameters
-    ----------
-    data : ndarray of float64, shape (m, d)
-        y_k, without slack features.
-    weights : ndarray of float64, shape (d,)
-    C : float
-        inf: the hard margin, whose objective is inf where some w.y_k is below 1, but for rounding.
-    loss : "squared_hinge" or "hinge"
-
-    Returns
-    -------
-    float
+    The y_k, shape (m, d), have no slack features. C inf: the hard margin, whose objective is inf where
+    some w.y_k is below 1, but for rounding.
     """
     products, sqnorm = data @ weights, weights @ weights
     if np.isinf(C):

@@ -11,22 +11,7 @@ from margins.kernels.kernel import Kernel
 
 
 def find_kernels(package):
-    """The named kernels that the modules of a package define.
-
-    Parameters
-    ----------
-    package : module
-
-    Returns
-    -------
-    dict
-        From name to subclass of Kernel, sorted by name.
-
-    Raises
-    ------
-    ValueError
-        If two classes have one name.
-    """
+    """The named kernels that the modules of a package define: dict of name to class, sorted by name."""
     found = {}
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         for value in vars(importlib.import_module(module.name)).values():

@@ -25,17 +25,7 @@ from margins.tuning import TUNING
 
 
 class SubsampledNewtonSolver(NewtonSolver):
-    """Newton epochs for a loss with upper bounds, the first of which is over a subsample.
-
-    Parameters
-    ----------
-    size : int
-        The maximum number of samples in it.
-    in_blocks, epoch_reduction : bool, float
-        See `NewtonSolver`.
-    tuning : margins.tuning.NewtonTuning, optional
-    subsample_tuning : margins.tuning.SubsampleTuning, optional
-    """
+    """Newton epochs for a loss with upper bounds, the first of which is over at most `size` samples."""
 
     def __init__(
         self,
