@@ -15,6 +15,17 @@ from margins.model_selection.study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+SEARCHED = """
+estimator : classifier
+    Any with scikit-learn's interface. It is cloned, never changed.
+param_grid : dict, list of dict, ParameterSampler, Stages or Halving
+    As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`. Or a `ParameterSampler`,
+    for a random search: its settings are drawn once, for all folds. Or `Halving` of either, for
+    successive halving.
+X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
+y : array-like, shape (n_samples,)
+"""
+
 COMMON = """
 scoring : str, callable, list of str, or dict, default="accuracy"
     As scikit-learn's: a name, a callable (estimator, X, y) -> float, or several metrics.
@@ -65,8 +76,9 @@ def _documented(function: F) -> F:
     """Fill in what both protocols have in common."""
     if function.__doc__:  # none with python -OO
         indent = "\n    "
-        common, raises = (indent.join(text.strip().split("\n")) for text in (COMMON, RAISES))
-        text = function.__doc__.replace("{common}", common).replace("{raises}", raises)
+        text = function.__doc__
+        for name, shared in (("searched", SEARCHED), ("common", COMMON), ("raises", RAISES)):
+            text = text.replace(f"{{{name}}}", indent.join(shared.strip().split("\n")))
         function.__doc__ = "\n".join(line.rstrip() for line in text.split("\n"))
     return function
 
@@ -95,14 +107,7 @@ def parameter_search(
 
     Parameters
     ----------
-    estimator : classifier
-        Any with scikit-learn's interface. It is cloned, never changed.
-    param_grid : dict, list of dict, ParameterSampler, Stages or Halving
-        As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`. Or a `ParameterSampler`,
-        for a random search: its settings are drawn once, for all folds. Or `Halving` of either, for
-        successive halving.
-    X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
-    y : array-like, shape (n_samples,)
+    {searched}
     cv : int, splitter, or iterable of (train, test), default=10
         An integer: `StratifiedKFold`, with groups `StratifiedGroupKFold`, shuffled by `random_state`.
     {common}
@@ -174,14 +179,7 @@ def double_cross_validation(
 
     Parameters
     ----------
-    estimator : classifier
-        Any with scikit-learn's interface. It is cloned, never changed.
-    param_grid : dict, list of dict, ParameterSampler, Stages or Halving
-        As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`. Or a `ParameterSampler`,
-        for a random search: its settings are drawn once, for all folds. Or `Halving` of either, for
-        successive halving.
-    X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
-    y : array-like, shape (n_samples,)
+    {searched}
     outer : int, splitter, or iterable of (train, test), default=10
         An integer: `StratifiedKFold`, with groups `StratifiedGroupKFold`, shuffled by `random_state`.
     inner : int or splitter, default=10
