@@ -10,7 +10,6 @@ number is, is searched only if there is one.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from margins._sparse cimport index_t
-from margins.linalg._vectorised cimport scan_32, scan_64
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,13 +119,13 @@ cdef Py_ssize_t _scan_bits(
 ) noexcept nogil:
     cdef Py_ssize_t i, n_pairs, begin = 0
     cdef int highest = 8 * sizeof(unsigned_t) - 1
-    cdef unsigned_t bits, count = 0
+    cdef unsigned_t bits, count
     while begin < n:
         n_pairs = min(BLOCK, n - 1 - begin)
-        if unsigned_t is uint32_t:
-            bits = scan_32(indices + begin, last, n_pairs, &count)
-        else:
-            bits = scan_64(indices + begin, last, n_pairs, &count)
+        bits = count = 0
+        for i in range(begin, begin + n_pairs):
+            bits |= indices[i] | (last - indices[i])
+            count += <unsigned_t> (indices[i + 1] - indices[i] - 1) >> highest  # 1 if it does not increase
         if begin + n_pairs == n - 1:  # the last index is in no pair that it begins
             bits |= indices[n - 1] | (last - indices[n - 1])
             n_pairs += 1

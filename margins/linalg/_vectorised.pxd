@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Loops over arrays that compilers vectorise, for the instruction set of the machine."""
 
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t
 
 
 cdef extern from *:
@@ -151,23 +151,6 @@ cdef extern from *:
         for (int64_t j = 0; j < n; j++)
             v[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j]);
     }
-
-    /* Of indices j_0, ..., j_n, signed numbers read as unsigned ones: all bits of j_i and last - j_i for i < n,
-       combined, and the number of i < n with j_(i + 1) <= j_i, which is right where all are in [0, last]. */
-    #define MARGINS_SCAN(NAME, TYPE, HIGHEST)                                               \\
-        MARGINS_VECTORISED                                                                  \\
-        static TYPE NAME(const TYPE *j, TYPE last, int64_t n, TYPE *n_not_increasing)       \\
-        {                                                                                   \\
-            TYPE bits = 0, count = 0;                                                       \\
-            for (int64_t i = 0; i < n; i++) {                                               \\
-                bits |= j[i] | (last - j[i]);                                               \\
-                count += (TYPE)(j[i + 1] - j[i] - 1) >> HIGHEST;                            \\
-            }                                                                               \\
-            *n_not_increasing = count;                                                      \\
-            return bits;                                                                    \\
-        }
-    MARGINS_SCAN(margins_scan_32, uint32_t, 31)
-    MARGINS_SCAN(margins_scan_64, uint64_t, 63)
     """
     # values[i] <- exp(values[i]) for values[i] <= 0; relative error below 4e-16; 0 below -708.
     void exp_of_nonpositive "margins_exp"(double* values, Py_ssize_t n) noexcept nogil
@@ -189,11 +172,4 @@ cdef extern from *:
     void add_four_rows "margins_add_four_rows"(
         double* v, const float* p, const float* q, const float* r, const float* s,
         double a, double b, double c, double d, Py_ssize_t n
-    ) noexcept nogil
-    # For each pair of neighbours among n + 1 indices: see above.
-    uint32_t scan_32 "margins_scan_32"(
-        const uint32_t* indices, uint32_t last, Py_ssize_t n, uint32_t* n_not_increasing
-    ) noexcept nogil
-    uint64_t scan_64 "margins_scan_64"(
-        const uint64_t* indices, uint64_t last, Py_ssize_t n, uint64_t* n_not_increasing
     ) noexcept nogil
