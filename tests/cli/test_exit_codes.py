@@ -1,0 +1,254 @@
+"""An error is one message and an exit code, and leaves no new file."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from cli.conftest import write_svmlight
+
+import margins
+from margins.persistence import dump, load
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["train", "none.svm", "m.skops"], 3, "none.svm: cannot be read: No such file"),
+        (["train", "TRAIN", "no/folder/m.skops"], 3, "there is no folder"),
+        (["train", "TRAIN", "m.skops", "-a", "pmd"], 2, "Did you mean 'pdm'?"),
+        (["train", "TRAIN", "m.skops", "-p", "kernl=rbf"], 2, "Did you mean 'kernel'?"),
+        (["train", "TRAIN", "m.skops", "-C", "-1"], 2, "C of auto (MarginClassifier) must be"),
+        (["train", "TRAIN", "m.skops", "--eps", "small"], 2, "eps of auto (MarginClassifier) must be"),
+        (["train", "TRAIN", "m.skops", "-p", "C"], 2, "NAME=VALUE"),
+        (["train", "TRAIN", "m.skops", "--target", "y"], 2, "--target and --categorical are for tables"),
+        (["train", "TRAIN"], 2, "Missing argument 'MODEL'"),
+        (["train", "TABLE", "m.skops"], 2, "a table needs --target NAME"),
+        (
+            ["train", "TABLE", "m.skops", "--target", "sold"],
+            2,
+            "there is no column 'sold'. Columns: 'size'",
+        ),
+        (["predict", "TRAIN", "TRAIN"], 3, "is no model file of skops, or is damaged"),
+        (["predict", "none.skops", "TRAIN"], 3, "none.skops: cannot be read"),
+        (["compare", "TRAIN", "pam"], 2, "at least 2 algorithms"),
+        (["path", "TRAIN", "-C", "1"], 2, "path sets C itself, from --c-min to --c-max"),
+        (["study", "TRAIN", "-g", "C=0"], 2, "C of auto (MarginClassifier) must be"),
+        (
+            ["path", "TRAIN", "--c-min", "5", "--c-max", "1"],
+            2,
+            "must be in [1e-100, 1e+100] and in this order",
+        ),
+        (["path", "TRAIN", "--c-min", "1e-300"], 2, "must be in [1e-100, 1e+100] and in this order"),
+        (["path", "TRAIN", "--c-max", "nan"], 2, "must be in [1e-100, 1e+100] and in this order"),
+        (
+            ["train", "TABLE", "m.skops", "--target", "bought", "--zero-based"],
+            2,
+            "for svmlight's format",
+        ),
+        (
+            ["train", "TABLE", "m.skops", "--target", "bought", "--categorical", "bought"],
+            2,
+            "the target 'bought' cannot be a column of X",
+        ),
+        (
+            ["study", "TRAIN", "-g", "C=1", "--cache", "/dev/null/cache"],
+            3,
+            "margins: cache of study must be a folder that can be written to",
+        ),
+        (
+            ["study", "TRAIN", "-g", "C=1", "--scoring", "neg_log_loss"],
+            2,
+            "margins: scoring of study must be a metric of predicted labels",
+        ),
+        (["tran", "TRAIN"], 2, "No such command"),
+    ],
+)
+def test_what_is_wrong_is_one_message_and_an_exit_code(
+    run, train_file, table_file, tmp_path, monkeypatch, arguments, code, message
+):
+    monkeypatch.chdir(tmp_path)
+    files = {"TRAIN": train_file, "TABLE": table_file}
+    result = run(*(files.get(argument, argument) for argument in arguments))
+    assert result.code == code and message in result.err, result.err
+    assert "Traceback" not in result.err and not (tmp_path / "m.skops").exists()
+
+
+def test_a_malformed_line_is_reported_with_its_place(run, train_file, tmp_path):
+    with train_file.open("a") as file:
+        file.write("1 1:0.5 2:half\n")
+    result = run("train", train_file, tmp_path / "m.skops")
+    assert result.code == 3 and not result.out
+    assert (
+        result.err
+        == f"margins: {train_file}:61:11: the value of a feature must be a finite number. Got 'half'.\n"
+    )
+
+
+TRAINING = (
+    ("train", "DATA", "m.skops"),
+    ("train", "DATA", "m.skops", "-a", "pam"),
+    ("explain", "DATA"),
+    ("path", "DATA", "--points", "2"),
+    ("compare", "DATA", "pam", "mpu", "--folds", "2"),
+    ("study", "DATA", "-g", "C=1", "--outer", "2", "--inner", "2"),
+)
+
+
+@pytest.mark.parametrize("arguments", TRAINING, ids=" ".join)
+@pytest.mark.parametrize(
+    ("text", "place", "problem"),
+    [
+        ("1 1:2\n1 1:3\n", "", "at least 2 classes"),
+        ("1\n-1\n1\n-1\n1\n-1\n", "", "at least one feature"),
+        ("1 1:1e200\n-1 1:3\n" * 6, "", "too long: its squared norm must be at most"),
+        ("0.5 1:2\n1.7 1:3\n", "1:1:", "a label must be a whole number"),
+        (
+            "1 1:2\n-1 1:1 2000000000:3\n",
+            "2:8:",
+            "an index must be at most 134217728. Got '2000000000:3'",
+        ),
+        ("", "1:1:", "at least one sample"),
+    ],
+)
+def test_samples_that_cannot_be_trained_on_name_their_file(
+    run, tmp_path, monkeypatch, arguments, text, place, problem
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.svm").write_text(text)
+    result = run(*(argument.replace("DATA", "d.svm") for argument in arguments))
+    assert result.code == 3 and not result.out and "Traceback" not in result.err
+    assert result.err.splitlines()[-1].startswith(f"margins: d.svm:{place} ") and problem in result.err
+    assert os.listdir(tmp_path) == ["d.svm"]
+
+
+def test_the_largest_index_to_train_on_is_that_of_both_bases(run, tmp_path):
+    path = tmp_path / "d.svm"
+    for option, index in (((), 2**27 + 1), (("--zero-based",), 2**27)):
+        path.write_text(f"1 1:2\n-1 {index}:3\n")
+        result = run("train", path, tmp_path / "m.skops", *option)
+        assert result.code == 3 and f"at most {index - 1}." in result.err
+
+
+def test_what_does_not_suit_the_samples_is_found_when_they_are_read(run, train_file, tmp_path):
+    result = run("train", train_file, tmp_path / "m.skops", "-p", "class_weight={5: 1.0}")
+    assert result.code == 3 and f"{train_file}: class_weight of" in result.err
+    result = run("study", train_file, "-g", "C=1", "--outer", "40", "-q")
+    assert result.code == 3 and f"{train_file}: " in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--scoring", "exactness"), "scoring of compare must be"),
+        (("--scoring", "neg_log_loss"), "scoring of compare must be a metric of predicted labels"),
+        (("--jobs", "0"), "n_jobs of compare must be None or"),
+        (("--seed", "-1"), "-1 is not in the range"),
+    ],
+)
+def test_options_of_studies_are_checked_before_samples_are_read(run, options, problem):
+    result = run("compare", "none.svm", "pam", "mpu", *options)
+    assert result.code == 2 and problem in result.err
+
+
+def test_samples_to_test_a_path_with_are_read_before_it_is_trained(run, train_file, tmp_path):
+    (tmp_path / "bad.svm").write_text("1 1:x\n")
+    result = run("path", train_file, "--points", "2", "--max-iter", "1", "--test", tmp_path / "bad.svm")
+    assert result.code == 3 and result.err.startswith(f"margins: {tmp_path / 'bad.svm'}:1:5: ")
+    result = run("path", train_file, "-C", "5")
+    assert result.code == 2 and "path sets C itself" in result.err
+
+
+def test_the_target_is_no_feature_of_the_model(run, table_file, tmp_path):
+    model = tmp_path / "m.skops"
+    options = ("--target", "bought", "--categorical", "colour,shop,colour")
+    assert run("train", table_file, model, *options).code == 0
+    result = run("evaluate", model, table_file, "--target", "size")
+    assert result.code == 2 and "the target 'size' cannot be a column of X" in result.err
+    other = tmp_path / "other.csv"
+    other.write_text("size,colour\n1,red\n")
+    result = run("predict", model, other)
+    assert result.code == 3 and f"{other}: there is no column 'shop'" in result.err
+
+
+def test_a_model_that_is_not_fitted_is_rejected(run, train_file, tmp_path):
+    dump(margins.MarginClassifier(), tmp_path / "m.skops")
+    for command in ("predict", "evaluate"):
+        result = run(command, tmp_path / "m.skops", train_file)
+        assert result.code == 3 and "m.skops: must hold a classifier that is fitted" in result.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no device that is full")
+@pytest.mark.parametrize(
+    "arguments", [("predict", "MODEL", "DATA"), ("evaluate", "MODEL", "DATA"), ("list",)]
+)
+def test_an_output_that_takes_nothing_is_one_message(train_file, run, tmp_path, arguments):
+    model = tmp_path / "m.skops"
+    run("train", train_file, model)
+    files = {"MODEL": str(model), "DATA": str(train_file)}
+    command = [sys.executable, "-m", "margins", *(files.get(each, each) for each in arguments)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (
+        3,
+        "margins: standard output: cannot be written: No space left on device\n",
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_a_pipe_without_a_reader_ends_the_command(train_file, run, tmp_path):
+    run("train", train_file, tmp_path / "m.skops")
+    command = [sys.executable, "-m", "margins", "predict", str(tmp_path / "m.skops"), str(train_file)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_a_closed_output_is_an_error(train_file, run, tmp_path, monkeypatch):
+    run("train", train_file, tmp_path / "m.skops")
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run("predict", tmp_path / "m.skops", train_file).code == 3
+
+
+def test_without_a_proof_the_model_is_written_and_the_exit_code_says_so(run, train_file, tmp_path):
+    model = tmp_path / "m.skops"
+    result = run("train", train_file, model, "--max-iter", "1", "--eps", "1e-6", "-p", "solver=dcd")
+    assert result.code == 4 and "did not converge" in result.err
+    assert not load(model).converged_
+
+
+def test_an_old_model_stays_if_the_new_one_cannot_be_trained(run, train_file, tmp_path):
+    model = tmp_path / "m.skops"
+    run("train", train_file, model)
+    before = model.read_bytes()
+    train_file.write_text("1 1:x\n")
+    assert run("train", train_file, model).code == 3
+    assert model.read_bytes() == before and sorted(os.listdir(tmp_path)) == ["m.skops", "train.svm"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to a child alone")
+def test_an_interrupted_fit_leaves_no_file(tmp_path, ctrl_c):
+    path = tmp_path / "noise.svm"
+    generator = np.random.default_rng(0)
+    write_svmlight(path, generator.normal(size=(3000, 30)), generator.integers(2, size=3000))
+    arguments = ["train", path, tmp_path / "m.skops", "-C", "1e9", "-p", "eps=1e-9", "-p", "solver=dcd"]
+    arguments += ["--max-iter", "1000000000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "margins", *map(str, arguments)], stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(6)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    try:
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and err.strip() == "margins: interrupted; no file was written"
+    assert sorted(os.listdir(tmp_path)) == ["noise.svm"]
