@@ -3,14 +3,12 @@
 import math
 
 import numpy as np
-import oracles_noise_tolerant as oracle
 import pytest
 import sample_problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise_tolerant_replay import (
     AVERAGINGS,
-    KW,
     OF_ALL_SAMPLES,
     OPTIONS,
     SEEDS,
@@ -25,21 +23,13 @@ from noise_tolerant_replay import (
     replay,
     some,
     state,
+    without_zero_rows,
 )
 from numpy.testing import assert_allclose, assert_array_equal
-
-import margins
 
 # These tests do not depend on whether a run ends with an epoch without updates.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHUFFLES = ["once", "epochs", "never"]
-
-
-def without_zero_rows(X):
-    """The package rejects them if nothing can be learned from them."""
-    X = X.copy()
-    X[~X.any(axis=1), 0] = 1
-    return X
 
 
 # ------------------------------------------------------------------------------------- the training loop
@@ -195,121 +185,6 @@ def test_only_the_ratio_of_eta_to_theta_init_matters(averaging, problem, seed, f
     assert_array_equal(other.decision_function(queries), scale * one.decision_function(queries))
 
 
-# ------------------------------------------------------------------------------------------------- names
-
-
-PRESETS = {
-    "pam": {"tau": 1.0},
-    "lambda-trick": {"lam": 1.0},
-    "alpha-bound": {"alpha_bound": 20},
-    "voted-perceptron": {"averaging": "voted"},
-    "averaged-perceptron": {"averaging": "averaged"},
-    "longest-survivor": {"averaging": "longest"},
-    "pocket": {"averaging": "pocket"},
-}
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets_are_perceptrons_with_other_defaults(name):
-    expected = perceptron().get_params() | KW | PRESETS[name]
-    assert margins.get(name)().get_params() == expected
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets_are_the_explicitly_configured_perceptron(name, n_classes):
-    X, y = clouds(n_classes=n_classes)
-    preset = margins.get(name)(random_state=1).fit(X, y)
-    explicit = perceptron(**KW, **PRESETS[name], random_state=1).fit(X, y)
-    assert_same_fit(preset, explicit)
-    assert_array_equal(preset.decision_function(X), explicit.decision_function(X))
-
-
-def test_every_name_is_registered():
-    assert {*PRESETS, "perceptron", "paum", "servedio-average"} <= set(margins.available())
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@some(OF_ALL_SAMPLES)
-@SETTINGS
-@given(
-    problem=sample_problems.problems(),
-    seed=SEEDS,
-    tau_positive=st.sampled_from([0.0, 0.5, 1.0]),
-    tau_negative=st.sampled_from([0.0, 0.25, 2.0]),
-    intercept_scaling=st.sampled_from([1.0, 3.0]),
-)
-def test_uneven_margins_replay_the_oracle(
-    averaging, fit_intercept, problem, seed, tau_positive, tau_negative, intercept_scaling
-):
-    X, y = problem
-    X = without_zero_rows(X)
-    classifier = margins.get("paum")(
-        tau_positive=tau_positive,
-        tau_negative=tau_negative,
-        intercept_scaling=intercept_scaling,
-        fit_intercept=fit_intercept,
-        max_iter=7,
-        random_state=seed,
-        **averaging,
-    )
-    assert "tau" not in classifier.get_params()
-    classifier.fit(X, y)
-    assert_replays(classifier, replay(classifier, X, y), queries_of(X, seed))
-
-
-def test_uneven_margins_step_by_the_squared_radius():
-    X, y = clouds(seed=5)
-    params = {"tau_positive": 0.3, "tau_negative": 0.1, "max_iter": 20, "random_state": 0}
-    by_data = margins.get("paum")(intercept_scaling=None, **params).fit(X, y)
-    radius = math.sqrt(np.max(np.sum(X**2, axis=1)))
-    given_ = margins.get("paum")(intercept_scaling=radius, **params).fit(X, y)
-    assert by_data.n_updates_ == given_.n_updates_ > 0
-    assert_allclose(by_data.coef_, given_.coef_, rtol=1e-9)
-    assert_allclose(by_data.intercept_, given_.intercept_, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("more", [(0.5, 0.0), (0.0, 0.5)])
-def test_uneven_margins_reach_the_guaranteed_margin(more):
-    # The margin of class j is at least gamma tau_j / (sqrt(8) (R^2 + max tau)), tau not in units.
-    X, y = clouds(distance=0.0, seed=2)
-    X[:, 0] = np.where(y == 1, 1, -1) * (1 + np.abs(X[:, 0])) + 0.5  # gamma >= 1, along this axis
-    X *= 0.25
-    tau_positive, tau_negative = more
-    classifier = margins.get("paum")(
-        tau_positive=tau_positive, tau_negative=tau_negative, max_iter=100_000, random_state=0
-    ).fit(X, y)
-    assert_array_equal(classifier.predict(X), y)
-    scores = classifier.decision_function(X) / np.linalg.norm(classifier.coef_)
-    sqradius = np.max(np.sum(X**2, axis=1))
-    for sign, label, tau in ((1, 1, tau_positive), (-1, 0, tau_negative)):
-        promised = 0.25 * tau * sqradius / (math.sqrt(8) * (sqradius + max(more) * sqradius))
-        assert np.min(sign * scores[y == label]) >= promised
-
-
-@SETTINGS
-@given(problem=sample_problems.problems(), seed=SEEDS)
-def test_servedios_average_adds_every_sample_once(problem, seed):
-    X, y = problem
-    X = without_zero_rows(X)
-    classifier = margins.get("servedio-average")(random_state=seed).fit(X, y)
-    w, theta = oracle.servedio_average(X, y)
-    assert_array_equal(classifier.coef_, [w])
-    assert_array_equal(classifier.intercept_, [-theta])
-    assert classifier.n_updates_ == len(X)
-    assert classifier.n_iter_ == 1
-    assert_array_equal(classifier.decision_function(X), X @ w)
-
-
-def test_servedios_average_of_many_classes():
-    X, y = clouds(n_classes=3)
-    classifier = margins.get("servedio-average")(random_state=0).fit(X, y)
-    expected = [oracle.servedio_average(X, labels)[0] for labels in oracle.one_vs_rest(y)]
-    assert_allclose(classifier.coef_, expected, rtol=1e-12)
-    assert_array_equal(classifier.intercept_, np.zeros(3))
-    assert classifier.n_updates_ == 3 * len(X)
-
-
 # ----------------------------------------------------------------------------------- layouts and classes
 
 
@@ -439,15 +314,6 @@ def test_a_parameter_not_allowed_is_named(name, value):
     with pytest.raises(ValueError, match=rf"\b{name}\b"):
         classifier.fit(X, y)
     assert not state(classifier)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("tau_positive", -1.0), ("tau_negative", math.nan), ("tau_negative", None)]
-)
-def test_an_uneven_margin_not_allowed_is_named(name, value):
-    X, y = clouds()
-    with pytest.raises(ValueError, match=rf"\b{name}\b"):
-        margins.get("paum")(**{name: value}).fit(X, y)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
