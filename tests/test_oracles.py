@@ -2,6 +2,7 @@
 
 import math
 
+import exact_optima
 import numpy as np
 import oracles
 import pytest
@@ -187,38 +188,40 @@ def test_endless_runs_raise_an_error(monkeypatch):
 
 
 def test_maximum_margin_of_known_samples():
-    assert oracles.maximum_margin(np.array([[3.0, 4.0]])) == pytest.approx(5)
-    assert oracles.maximum_margin(np.array([[1.0, 0.0], [0.0, 1.0]])) == pytest.approx(2**-0.5)
-    assert oracles.maximum_margin(np.array([[1.0, 2.0], [-1.0, 2.0], [5.0, 2.0]])) == (pytest.approx(2))
+    assert exact_optima.maximum_margin(np.array([[3.0, 4.0]])) == pytest.approx(5)
+    assert exact_optima.maximum_margin(np.array([[1.0, 0.0], [0.0, 1.0]])) == pytest.approx(2**-0.5)
+    assert exact_optima.maximum_margin(np.array([[1.0, 2.0], [-1.0, 2.0], [5.0, 2.0]])) == (
+        pytest.approx(2)
+    )
     # scipy.optimize.nnls 1.17 leaves this one at 3.48.
     data = np.array([[1.0, 1, 1, 2], [3, 0, 0, 2], [1, 2, 3, 2], [2, 0, 1, 2]])
-    assert oracles.maximum_margin(data) == pytest.approx(math.sqrt(7))
-    assert oracles.maximum_margin(np.array([[1.0, 0.0], [-2.0, 0.0]])) == 0
-    assert oracles.maximum_margin(np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])) == 0
+    assert exact_optima.maximum_margin(data) == pytest.approx(math.sqrt(7))
+    assert exact_optima.maximum_margin(np.array([[1.0, 0.0], [-2.0, 0.0]])) == 0
+    assert exact_optima.maximum_margin(np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])) == 0
 
 
 @examples(40)
 @given(problem=noisy(), delta=st.integers(1, 3))
 def test_optima_of_both_soft_margins_meet_the_hard_margin_of_the_diagonal(problem, delta):
     extended = oracles.data_of(problem.data, np.ones(len(problem.data)), 0, delta**2)
-    gamma = oracles.maximum_margin(extended)
+    gamma = exact_optima.maximum_margin(extended)
     assert gamma >= delta / math.sqrt(len(extended)) * (1 - SLACK)
-    least, alpha = oracles.l2_svm_optimum(problem.data, 1 / (2 * delta**2))
+    least, alpha = exact_optima.l2_svm_optimum(problem.data, 1 / (2 * delta**2))
     assert least == pytest.approx(1 / (2 * gamma**2), rel=1e-8)
     assert alpha.sum() == pytest.approx(1 / gamma**2, rel=1e-4)
-    least, alpha = oracles.l1_svm_optimum(extended, 2 / gamma**2)
+    least, alpha = exact_optima.l1_svm_optimum(extended, 2 / gamma**2)
     assert least == pytest.approx(1 / (2 * gamma**2), rel=1e-8)
     assert np.all(alpha >= 0)
 
 
 def test_soft_margin_optimum_of_known_samples():
     # A sample and its opposite: w = 0 is best, both lose 1.
-    least, alpha = oracles.l1_svm_optimum(np.array([[1.0], [-1.0]]), [3.0, 3.0])
+    least, alpha = exact_optima.l1_svm_optimum(np.array([[1.0], [-1.0]]), [3.0, 3.0])
     assert (least, alpha[0]) == (pytest.approx(6), pytest.approx(alpha[1]))
     # One sample of norm 2 and C = 1/10: alpha = C, w = 1/5, slack 3/5.
-    least, alpha = oracles.l1_svm_optimum(np.array([[2.0]]), 0.1)
+    least, alpha = exact_optima.l1_svm_optimum(np.array([[2.0]]), 0.1)
     assert (least, alpha[0]) == (pytest.approx(0.02 + 0.06), 0.1)
     # The same with squared slack: w minimises w**2 / 2 + (1 - 2 w)**2 / 10.
-    least, _ = oracles.l2_svm_optimum(np.array([[2.0]]), 0.1)
+    least, _ = exact_optima.l2_svm_optimum(np.array([[2.0]]), 0.1)
     w = 0.4 / 1.8
     assert least == pytest.approx(w**2 / 2 + (1 - 2 * w) ** 2 / 10)

@@ -8,6 +8,7 @@ a <- s a + c y.
 import math
 from dataclasses import dataclass
 
+import exact_optima
 import numpy as np
 import oracles
 import pytest
@@ -396,7 +397,7 @@ class Separable:
 def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, problem, draw):
     X, y, delta2, seed = problem
     data = oracles.data_of(X, y, 1.0, delta2)
-    R, gamma = float(np.linalg.norm(data, axis=1).max()), oracles.maximum_margin(data)
+    R, gamma = float(np.linalg.norm(data, axis=1).max()), exact_optima.maximum_margin(data)
     assume(16 * gamma > 0 and 16 * gamma > R)
     rules, most, fraction = algorithm(Separable(data, R, gamma), draw.draw)
     weights, _, converged = sample_problems.run(
@@ -406,7 +407,7 @@ def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, pr
     )
     assert converged
     assert weights.n_updates <= most * (1 + SLACK)
-    reached = oracles.margin(sample_problems.vector_of(weights, y, delta2), data)
+    reached = exact_optima.margin(sample_problems.vector_of(weights, y, delta2), data)
     assert reached > 0
     assert reached >= fraction * gamma * (1 - SLACK)
     assert math.sqrt(weights.sqnorm) >= weights.dual_sum * gamma * (1 - SLACK)
@@ -429,7 +430,7 @@ def test_upper_bound_is_at_least_every_margin(name, problem, passes):
         sample_problems.orders_of(len(X), passes, seed),
     )
     assert (weights.dual >= 0).all()
-    gamma = oracles.maximum_margin(data)
+    gamma = exact_optima.maximum_margin(data)
     assert math.sqrt(weights.sqnorm) >= weights.dual_sum * gamma * (1 - SLACK)
     np.testing.assert_allclose(
         sample_problems.vector_of(weights, y, delta2),

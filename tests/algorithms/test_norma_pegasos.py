@@ -2,6 +2,7 @@
 
 import math
 
+import exact_optima
 import numpy as np
 import oracles
 import pytest
@@ -335,7 +336,7 @@ def test_certificate_of_pegasos_is_true(seed, C, size, project, max_iter):
     X, y = rng.integers(-3, 4, (8, 2)).astype(float), np.where(rng.random(8) < 0.5, 1, -1)
     y[:2] = -1, 1
     data = oracles.data_of(X, y)
-    optimum = oracles.l1_svm_optimum(data, np.full(8, C))[0]
+    optimum = exact_optima.l1_svm_optimum(data, np.full(8, C))[0]
     params = {"C": C, "batch_size": size, "project": project, "max_iter": max_iter}
     model = margins.get("pegasos")(random_state=seed, **params).fit(X, y)
     (certificate,) = model.certificates_

@@ -4,8 +4,8 @@ import math
 import pickle
 import warnings
 
+import exact_optima
 import numpy as np
-import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -171,7 +171,7 @@ def test_alma_of_a_stream_makes_the_updates_of_the_paper_for_any_chunks(p):
 def greatest_margin(unit_data, p):
     """Bounds of max over |w|_q <= 1 of min_k w.y_k: (attained, not exceeded), by the nearest point."""
     if p == 2:
-        gamma = oracles.maximum_margin(unit_data)
+        gamma = exact_optima.maximum_margin(unit_data)
         return gamma, gamma
     m = len(unit_data)
     result = minimize(

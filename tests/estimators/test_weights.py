@@ -3,8 +3,8 @@
 import math
 from itertools import product
 
+import exact_optima
 import numpy as np
-import oracles
 import pytest
 from algorithm_groups import ALGORITHMS, NAMES, NOISE_TOLERANT, STOPPING, VOTING, each_with_some, quiet
 from fitted_clouds import assert_same_fit, clouds, make, unscaled
@@ -29,7 +29,7 @@ def assert_primal(name, classifier, X, y, C, loss):
         products = np.where(y == classifier.classes_[1], 1, -1) * classifier.decision_function(X)
         bias_weight = classifier.intercept_[0] / classifier.intercept_scaling
         sqnorm = np.sum(classifier.coef_**2) + bias_weight**2
-        best = oracles.best_multiple(products, sqnorm, C)
+        best = exact_optima.best_multiple(products, sqnorm, C)
         assert best * (1 - 1e-9) <= certificate.rescaled_primal <= best * (1 + 1e-6)
 
 

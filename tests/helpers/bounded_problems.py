@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import exact_optima
 import numpy as np
 import oracles
 from hypothesis import assume, settings
@@ -49,7 +50,7 @@ def separable(draw):
         assume(len(X))
     data = oracles.data_of(X, y, rho, delta**2)
     R = float(np.linalg.norm(data, axis=1).max())
-    gamma = min(oracles.maximum_margin(data), R)
+    gamma = min(exact_optima.maximum_margin(data), R)
     assume(16 * gamma > R)  # or runs take long
     return Problem(data, R, gamma, seed)
 

@@ -9,6 +9,7 @@ import functools
 import math
 from dataclasses import dataclass
 
+import exact_optima
 import numpy as np
 import oracles
 import pytest
@@ -77,14 +78,14 @@ class Problem:
     @functools.cached_property
     def maximum_margin(self):
         """Of the samples with slack terms; 0 if nothing separates them."""
-        return oracles.maximum_margin(oracles.data_of(self.X, self.y, self.rho, 0.5 / self.C_k))
+        return exact_optima.maximum_margin(oracles.data_of(self.X, self.y, self.rho, 0.5 / self.C_k))
 
     @property
     def optimum(self):
         """The least objective; inf if nothing is feasible."""
         if self.loss == "hinge" and not self.hard:
             try:
-                return oracles.l1_svm_optimum(self.data, self.C_k)[0]
+                return exact_optima.l1_svm_optimum(self.data, self.C_k)[0]
             except ArithmeticError:  # one in a thousand, with a large C, takes it too long
                 reject()
         gamma = self.maximum_margin
@@ -159,7 +160,7 @@ def assert_states_objective(problem, classifier, w):
     elif math.isfinite(certificate.primal):
         assert certificate.margin == pytest.approx(1 / math.sqrt(2 * certificate.primal), rel=SLACK)
     if not problem.hard and problem.loss == "squared_hinge":
-        best = oracles.best_multiple(problem.data @ w, w @ w, problem.C_k)
+        best = exact_optima.best_multiple(problem.data @ w, w @ w, problem.C_k)
         assert objective <= best * (1 + ENOUGH)  # "weights at the scale of least objective"
 
 
@@ -180,7 +181,7 @@ def assert_states_direction(problem, classifier, w):
         if certificate.margin <= 0:
             assert certificate.primal == math.inf
     else:
-        best = oracles.best_multiple(products, sqnorm, problem.C_k)
+        best = exact_optima.best_multiple(products, sqnorm, problem.C_k)
         assert certificate.rescaled_primal >= best * (1 - SLACK)
         assert certificate.rescaled_primal <= best * (1 + ENOUGH) or certificate.primal == math.inf
 

@@ -5,6 +5,7 @@ import math
 import pickle
 from itertools import product
 
+import exact_optima
 import numpy as np
 import oracles
 import pytest
@@ -210,7 +211,7 @@ def test_certificates_hold_in_the_feature_space_of_the_kernel(name, C):
     gram = rbf_kernel(X, X, gamma=2.0)
     features = np.linalg.cholesky(gram)  # its rows have these inner products
     labels = np.where(y == 1, 1, -1)
-    truth = oracles.maximum_margin(oracles.data_of(features, labels, 1.0, 0.5 / C))
+    truth = exact_optima.maximum_margin(oracles.data_of(features, labels, 1.0, 0.5 / C))
     given = {"kernel": "precomputed"} if name == "pfm" else {"kernel": "rbf", "gamma": 2.0}
     for max_iter in (1, 3, 5000):
         classifier = make(name, C=C, max_iter=max_iter, **given).fit(X, y)
@@ -237,7 +238,7 @@ def test_hinge_loss_has_kernels_too(C):
     gram = rbf_kernel(X, X, gamma=2.0)
     labels = np.where(y == 1, 1, -1)
     data = oracles.data_of(np.linalg.cholesky(gram), labels, 1.0)
-    optimum = oracles.l1_svm_optimum(data, np.full(len(y), C))[0]
+    optimum = exact_optima.l1_svm_optimum(data, np.full(len(y), C))[0]
     classifier = make("mpu", C=C, loss="hinge", kernel="rbf", gamma=2.0, eps=1e-3, max_iter=5000)
     (certificate,) = classifier.fit(X, y).certificates_
     assert classifier.converged_
