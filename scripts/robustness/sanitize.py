@@ -26,9 +26,13 @@ TESTS = (
     *("tests/test_sparse.py", "tests/test_update.py", "tests/test_activeset.py", "tests/rules"),
     # Without tests of forks: a child may inherit the sanitizer's own locks as they are.
     *("tests/losses", "tests/solvers", "tests/kernels", "tests/data", "tests/linalg/test_threads.py"),
-    *("tests/contract/test_malformed_input.py", "tests/model_selection/test_lockstep.py"),
+    *("tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
+    "tests/model_selection/test_lockstep.py",
 )
-SAMPLED_TESTS = ("tests/test_sparse.py", "tests/data", "tests/contract/test_malformed_input.py")
+SAMPLED_TESTS = (
+    *("tests/test_sparse.py", "tests/data"),
+    *("tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
+)
 SAMPLED_MODULES = r"margins\.(_sparse|_activeset|data\._structure|kernels\._(gram|row_cache))"
 # One fault for each sanitizer, by kernels whose arguments the caller has to check.
 FAULTS = {
