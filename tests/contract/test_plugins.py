@@ -1,124 +1,29 @@
 """Third-party plug-ins: pure and compiled packages, installed beside an installed margins.
 
 The packages are in tests/plugins; one more is that of docs/plug_in.md. All are installed into one
-temporary environment and run in other processes. Also: the time and the imports of `import margins`.
+temporary environment and run in other processes.
 """
 
-import doctest
-import importlib
-import importlib.util
-import json
-import os
 import re
-import runpy
 import shutil
-import subprocess
-import sys
 import sysconfig
-import tomllib
-import venv
-import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from plugin_environment import (
+    HEADERS,
+    LITTER,
+    PACKAGES,
+    PLUGINS,
+    ROOT,
+    STUBS,
+    Environment,
+    what_is_missing,
+    write_checkout,
+)
 from test_readme import PLUG_IN, blocks
-
-ROOT = Path(__file__).parents[2]
-PLUGINS = ROOT / "tests/plugins"
-PACKAGES = sorted(path.parent.name for path in PLUGINS.glob("*/pyproject.toml"))
-HEADERS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "margins").rglob("*.pxd"))
-# Of the checkout, without its kernels compiled in place, and what else a build may have left.
-STUBS = runpy.run_path(str(ROOT / "scripts/stubs.py"))["stubs"]()
-MADE = [Path(stub).name for stub in STUBS]
-LITTER = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "build", "*.egg-info", *MADE)
-
-# Takes the place of setup.py: the kernels under test are compiled already.
-SETUP = """
-import shutil
-from pathlib import Path
-
-import setuptools
-from setuptools.command.build_ext import build_ext
-
-class Copy(build_ext):
-    def build_extension(self, extension):
-        target = Path(self.get_ext_fullpath(extension.name))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile({binaries!r}[extension.name], target)
-
-setup = setuptools.setup
-setuptools.setup = lambda **options: setup(**{{**options, "cmdclass": {{"build_ext": Copy}}}})
-exec(compile(Path("real_setup.py").read_text(encoding="utf-8"), "setup.py", "exec"))
-"""
-
-
-def what_is_missing():
-    """Why nothing can be compiled and installed here: str or None."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of setuptools, if another test has imported distutils before
-        missing = [
-            name for name in ("Cython", "setuptools", "pip") if not importlib.util.find_spec(name)
-        ]
-    if missing:
-        return f"{missing[0]} is not installed."
-    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-    if os.name != "nt" and shutil.which(compiler) is None:
-        return f"There is no C compiler: {compiler} is not on the path."
-    return None
-
-
-class Environment:
-    """An environment, and what is in it."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        venv.create(folder / "environment", with_pip=False)
-        scripts = "Scripts" if os.name == "nt" else "bin"
-        self.python = str(folder / "environment" / scripts / "python")
-        self.variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        self.variables["CFLAGS"] = "-O0 -g0"  # the compiler has little to do, and has little to say
-        where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        self.packages = Path(self.run("-c", where).strip())
-        # What margins needs is there already. (A .pth there, as of an editable margins, is not read.)
-        ours = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-        (self.packages / "needed.pth").write_text("\n".join(ours), encoding="utf-8")
-
-    def run(self, *arguments):
-        """Run its Python, away from the checkout: the output."""
-        result = subprocess.run(
-            [self.python, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=self.folder,
-            env=self.variables,
-            timeout=300,
-        )
-        assert result.returncode == 0, result.stdout + result.stderr
-        return result.stdout
-
-    def ask(self, statements):
-        """What some statements leave in `answer`."""
-        return json.loads(self.run("-c", f"import json\n{statements}\nprint(json.dumps(answer))"))
-
-    def pip(self, *arguments):
-        """Run pip on it, without an index."""
-        options = ["--no-build-isolation", "--no-deps", "--no-index"]
-        result = self.try_pip(arguments[0], *options, *arguments[1:])
-        assert result.returncode == 0, result.stdout + result.stderr
-
-    def try_pip(self, *arguments):
-        """Run pip on it, as it is configured: the finished process."""
-        command = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
-        return subprocess.run(
-            [*command, *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=self.folder,
-            env=self.variables,
-            timeout=600,
-        )
 
 
 def write_halving(folder):
@@ -139,20 +44,6 @@ def write_other_headers(folder):
             text, n_numbers = re.subn(r"^    ABI = \d+$", "    ABI = 999", text, flags=re.MULTILINE)
             assert n_numbers == 1
         target.write_text(text, encoding="utf-8")
-
-
-def write_checkout(source):
-    """What margins is built from, with the kernels under test in place of a compiler."""
-    shutil.copytree(ROOT / "margins", source / "margins", ignore=LITTER)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    shutil.copy(ROOT / "setup.py", source / "real_setup.py")
-    (source / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts/stubs.py", source / "scripts")
-    kernels = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx")]
-    names = [*(".".join(kernel.parts) for kernel in kernels), "margins._memoryview"]
-    binaries = {name: importlib.import_module(name).__file__ for name in names}
-    (source / "setup.py").write_text(SETUP.format(binaries=binaries), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -192,15 +83,6 @@ def wheel_and_environment(tmp_path_factory):
 @pytest.fixture(scope="session")
 def environment(wheel_and_environment):
     return wheel_and_environment[1]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Compilers are not found by the path there.")
-def test_missing_requirements_are_named(monkeypatch):
-    monkeypatch.setenv("CC", "no-such-compiler -O2")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
-    assert what_is_missing() == "There is no C compiler: no-such-compiler is not on the path."
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert what_is_missing() == "Cython is not installed."
 
 
 # ------------------------------------------------------------------------------------ what is installed
@@ -394,119 +276,3 @@ def test_checks_of_broken_compiled_rules_name_the_fault(environment):
     assert answer.keys() == expected.keys()
     for name, message in expected.items():
         assert re.match(f"{name} fails {message}", answer[name]), answer[name]
-
-
-# ------------------------------------------------------------------------- ways to build and to install
-
-FRESH = """
-import fresh_rules, margins
-answer = [margins.__file__, fresh_rules.__file__, margins.get("fresh").__module__]
-answer.append(fresh_rules.FreshMargin(0.5)._py_threshold({"sqnorm": 8.0, "t": 2.0}))
-"""
-
-
-def test_a_rule_is_compiled_against_an_editable_installation(tmp_path):
-    reason = what_is_missing()
-    if reason:
-        pytest.skip(reason)
-    environment = Environment(tmp_path)
-    write_checkout(tmp_path / "checkout")
-    environment.pip("install", "--editable", tmp_path / "checkout")
-    shutil.copytree(PLUGINS / "native_rule", tmp_path / "native_rule", ignore=LITTER)
-    environment.pip("install", tmp_path / "native_rule")
-    library, rules, module, threshold = environment.ask(FRESH)
-    assert Path(library) == tmp_path / "checkout/margins/__init__.py"
-    assert environment.packages in Path(rules).parents
-    assert module == "fresh" and threshold == 2.0
-
-
-@pytest.mark.slow
-def test_a_plug_in_is_built_in_isolation_from_an_index_that_offers_the_wheel(tmp_path):
-    """Cython and what margins needs come from the package index that pip is configured with."""
-    reason = what_is_missing()
-    if reason:
-        pytest.skip(reason)
-    environment = Environment(tmp_path)
-    probe = environment.try_pip("download", "--no-deps", "--dest", tmp_path / "probe", "Cython>=3.1")
-    if probe.returncode != 0:
-        pytest.skip(f"No package index can be reached: {probe.stderr.strip().splitlines()[-1]}")
-    index = tmp_path / "index"
-    write_checkout(tmp_path / "checkout")
-    environment.pip("wheel", "--wheel-dir", index, tmp_path / "checkout")
-    shutil.copytree(PLUGINS / "native_rule", tmp_path / "native_rule", ignore=LITTER)
-    built = tmp_path / "built"
-    command = ["wheel", "--no-deps", "--prefer-binary", "--find-links", index, "--wheel-dir", built]
-    result = environment.try_pip(*command, tmp_path / "native_rule")
-    assert result.returncode == 0, result.stdout + result.stderr
-    environment.pip("install", *index.glob("*.whl"), *built.glob("*.whl"))
-    library, rules, module, threshold = environment.ask(FRESH)
-    assert environment.packages in Path(library).parents
-    assert environment.packages in Path(rules).parents
-    assert module == "fresh" and threshold == 2.0
-
-
-# -------------------------------------------------------------------------------------------- the docs
-
-
-def test_rule_of_the_docs_is_the_one_that_is_compiled_here():
-    ((_, text),) = blocks("cython", "docs/extending.md")
-    assert text == (PLUGINS / "native_rule/fresh_rules.pyx").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 20
-
-
-def test_functions_of_the_docs_are_those_that_are_installed_here():
-    module = (PLUGINS / "c_function/by_function.py").read_text(encoding="utf-8")
-    (text,) = [text for _, text in blocks("python", "docs/extending.md") if "CFUNCTYPE" in text]
-    examples = doctest.DocTestParser().get_examples(text)
-    assert len(examples) > 4
-    copied = [
-        example.source.strip()
-        for example in examples
-        if not example.want and not example.source.startswith(("from margins", "check_rule"))
-    ]
-    assert len(copied) >= 5
-    assert not [source for source in copied if source not in module]
-
-
-def test_every_plug_in_depends_on_the_distribution_not_on_the_other_project_named_margins():
-    projects = [tomllib.loads((PLUGINS / name / "pyproject.toml").read_text()) for name in PACKAGES]
-    projects += [tomllib.loads(text) for _, text in blocks("toml", PLUG_IN)]
-    assert len(projects) > 8
-    for project in projects:
-        assert project["project"]["name"].startswith("margins-")
-        requirements = project["project"].get("dependencies", [])
-        requirements += project.get("build-system", {}).get("requires", [])
-        assert "scikit-margins" in requirements and "margins" not in requirements
-
-
-# --------------------------------------------------------------------------------- the package's import
-
-TIMES = """
-from time import process_time
-times = [process_time()]
-import numpy
-times.append(process_time())
-import margins
-times.append(process_time())
-margins.available()
-times.append(process_time())
-print(*(after - before for before, after in zip(times, times[1:])))
-"""
-
-
-def test_importing_margins_and_listing_names_is_fast():
-    # Processor time, and the least of several runs: whatever else the machine does can only add.
-    runs = [
-        [float(word) for word in subprocess.check_output([sys.executable, "-c", TIMES]).split()]
-        for _ in range(5)
-    ]
-    _, importing, asking = (min(times) for times in zip(*runs, strict=True))
-    assert importing < 0.150, f"import margins takes {importing:.3f} s, beside numpy"
-    assert asking < 0.050, f"margins.available() takes {asking:.3f} s"
-
-
-def test_importing_margins_loads_only_what_it_needs():
-    code = "import sys; before = set(sys.modules); import margins; print(*set(sys.modules) - before)"
-    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
-    assert not {name for name in loaded if name.split(".")[0] in ("numpy", "scipy", "sklearn", "joblib")}
-    assert {name for name in loaded if name.startswith("margins")} == {"margins", "margins.registry"}

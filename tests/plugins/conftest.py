@@ -1,3 +1,3 @@
-"""These are packages for tests/contract/test_plugins.py to install; there is nothing to collect."""
+"""These are packages for tests of tests/contract to install; there is nothing to collect."""
 
 collect_ignore_glob = ["*"]

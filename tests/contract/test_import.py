@@ -1,0 +1,34 @@
+"""The time that `import margins` takes, and what it loads."""
+
+import subprocess
+import sys
+
+TIMES = """
+from time import process_time
+times = [process_time()]
+import numpy
+times.append(process_time())
+import margins
+times.append(process_time())
+margins.available()
+times.append(process_time())
+print(*(after - before for before, after in zip(times, times[1:])))
+"""
+
+
+def test_importing_margins_and_listing_names_is_fast():
+    # Processor time, and the least of several runs: whatever else the machine does can only add.
+    runs = [
+        [float(word) for word in subprocess.check_output([sys.executable, "-c", TIMES]).split()]
+        for _ in range(5)
+    ]
+    _, importing, asking = (min(times) for times in zip(*runs, strict=True))
+    assert importing < 0.150, f"import margins takes {importing:.3f} s, beside numpy"
+    assert asking < 0.050, f"margins.available() takes {asking:.3f} s"
+
+
+def test_importing_margins_loads_only_what_it_needs():
+    code = "import sys; before = set(sys.modules); import margins; print(*set(sys.modules) - before)"
+    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    assert not {name for name in loaded if name.split(".")[0] in ("numpy", "scipy", "sklearn", "joblib")}
+    assert {name for name in loaded if name.startswith("margins")} == {"margins", "margins.registry"}
