@@ -1,4 +1,4 @@
-"""Every algorithm with every kernel: training, fitted attributes, caches, threads and errors."""
+"""Every algorithm with every kernel: training, fitted attributes, caches and threads."""
 
 import dataclasses
 import math
@@ -9,7 +9,18 @@ import exact_optima
 import numpy as np
 import oracles
 import pytest
-from algorithm_groups import each_with_some
+from algorithm_groups import ALGORITHMS, each_with_some
+from kernel_machines import (
+    BY_POINTS,
+    NAMES,
+    NOISE_TOLERANT,
+    clouds,
+    each_algorithm,
+    each_by_points,
+    integers,
+    linear,
+    make,
+)
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -17,63 +28,17 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
-import margins
 from margins.estimators.maximum_margin import MaximumMarginClassifier
-from margins.estimators.noise_tolerance import AveragingClassifier
 
-ALGORITHMS = {name: margins.get(name) for name in margins.available()}
-NAMES = [
-    name
-    for name, algorithm in ALGORITHMS.items()
-    for field in dataclasses.fields(algorithm)
-    if field.name == "kernel" and field.metadata["allowed"].contains("rbf")
-]
 PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
 # Their sums are rounded at every update, and each is a function of all before.
 ROUNDED = ["cramma", "micra", "romma", "aggressive-romma"]
-NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], AveragingClassifier)]
 VOTING = ["voted-perceptron"]  # the model is a list of mistakes, not coefficients
-BY_POINTS = [name for name in NAMES if name != "pfm"]  # its gamma is a margin, not a kernel's
 # Single samples are added, and their sum is neither scaled nor projected.
 SUMS = [name for name in NOISE_TOLERANT if name != "averaged-perceptron"] + ["servedio-average"]
 
 # Most of these problems are not about whether a fit proves its accuracy.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-each_algorithm = pytest.mark.parametrize("name", NAMES)
-each_by_points = pytest.mark.parametrize("name", BY_POINTS)
-
-
-def make(name, **params):
-    """The algorithm with few epochs; integer parameters keep sums of integer samples exact."""
-    declared = {field.name for field in dataclasses.fields(ALGORITHMS[name])}
-    usual = {"max_iter": 20, "random_state": 0, "eps": 0.125, "solver": "unlearning"}
-    if name in NOISE_TOLERANT:
-        usual |= {"eta": 1.0, "theta_init": 4.0, "intercept_scaling": 2.0}
-    if name == "pfm":
-        usual["gamma"] = 0.1
-    if name == "dcd":
-        usual["shrinking"] = False  # what it removes is decided by ties, and those by rounding
-    usual = {key: value for key, value in usual.items() if key in declared}
-    return ALGORITHMS[name](**(usual | params))
-
-
-def integers(n_classes=2, m=40, d=4, seed=0):
-    """X, y and new points Z, of small integers; the classes overlap a little."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(-4, 5, (m, d)).astype(float)
-    scores = X @ rng.integers(-3, 4, (d, n_classes)) + 2 * rng.normal(size=(m, n_classes))
-    return X, scores.argmax(axis=1), rng.integers(-5, 6, (15, d)).astype(float)
-
-
-def clouds(n_classes=2, m=50, d=3, seed=0):
-    """X, y and new points Z: overlapping normal clouds."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(m) % n_classes
-    return rng.normal(size=(n_classes, d))[y] + rng.normal(size=(m, d)), y, rng.normal(size=(15, d))
-
-
-def linear(A, B):
-    return (A @ B.T).toarray() if sparse.issparse(A) else A @ B.T
 
 
 def square(A, B):
@@ -191,7 +156,7 @@ POINT_KERNELS = {
 )
 def test_named_kernels_are_those_of_scikit_learn(name, case):
     kernel, container = case
-    X, y, Z = clouds(n_classes=3)
+    X, y, Z = clouds(50, 3, n_classes=3)
     X[np.abs(X) < 0.3] = 0
     named, function = POINT_KERNELS[kernel]
     scale = 1 / (X.shape[1] * X.var())  # gamma="scale", the zeros of a sparse matrix included
@@ -268,7 +233,7 @@ def test_a_kernel_separates_what_no_hyperplane_does():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @each_by_points
 def test_model_has_the_attributes_of_support_vector_machines(name, n_classes, container):
-    X, y, Z = clouds(n_classes)
+    X, y, Z = clouds(50, 3, n_classes)
     classifier = make(name, kernel="rbf", gamma=0.5, C=10.0).fit(container(X), y)
     n_problems = 1 if n_classes == 2 else n_classes
     support, n_support = classifier.support_, len(classifier.support_)
@@ -344,7 +309,7 @@ def test_layout_of_the_matrix_changes_nothing(name, layout):
 
 @each_by_points
 def test_pickled_and_cloned_kernel_machines_are_the_same(name):
-    X, y, Z = clouds(3)
+    X, y, Z = clouds(50, 3, n_classes=3)
     for kernel in ("rbf", "poly", square):
         classifier = make(name, kernel=kernel, C=1.0).fit(X, y)
         copy = pickle.loads(pickle.dumps(classifier))
@@ -355,7 +320,7 @@ def test_pickled_and_cloned_kernel_machines_are_the_same(name):
 
 @each_by_points
 def test_another_kernel_forgets_the_one_before(name):
-    X, y, Z = clouds(3)
+    X, y, Z = clouds(50, 3, n_classes=3)
     again = make(name, C=1.0)
     for kernel in ("linear", "rbf", "linear", square, "poly"):
         fresh = make(name, C=1.0, kernel=kernel).fit(X, y)
@@ -405,128 +370,3 @@ def test_number_of_jobs_changes_not_one_bit(name, kernel):
     together = make(name, n_jobs=2, **params).fit(X, y)
     assert_same_fit(together, alone)
     assert_array_equal(together.decision_function(Z), alone.decision_function(Z))
-
-
-# --------------------------------------------------------------------------------- what cannot be had
-
-
-class KernelFailure(Exception):
-    pass
-
-
-class FailingKernel:
-    """The linear kernel, until it has been called so many times."""
-
-    def __init__(self, n_calls_left):
-        self.n_calls_left = n_calls_left
-
-    def __call__(self, A, B):
-        if self.n_calls_left == 0:
-            raise KernelFailure(f"no kernel of {A.shape} and {B.shape}")
-        self.n_calls_left -= 1
-        return A @ B.T
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("n_calls_left", [0, 1, 2, 5])
-@each_algorithm
-def test_error_of_the_kernel_is_the_error_of_the_fit(name, n_calls_left, n_jobs):
-    X, y, _ = integers(3)
-    # Without a cache nearly every update computes a row.
-    classifier = make(name, kernel=FailingKernel(n_calls_left), cache_size=1e-6, C=1.0, n_jobs=n_jobs)
-    with pytest.raises(KernelFailure, match="no kernel of"):
-        classifier.fit(X, y)
-    assert not hasattr(classifier, "dual_coef_") and not hasattr(classifier, "votes_")
-    classifier.set_params(kernel="linear").fit(X, y).predict(X)
-
-
-@each_algorithm
-def test_error_of_the_kernel_is_the_error_of_the_prediction(name):
-    X, y, Z = integers()
-    classifier = make(name, kernel=FailingKernel(10**6), C=1.0).fit(X, y)
-    classifier.kernel_.function.n_calls_left = 0
-    for method in (classifier.predict, classifier.decision_function):
-        with pytest.raises(KernelFailure, match="no kernel of"):
-            method(Z)
-
-
-WRONG = {
-    "transposed": lambda A, B: B @ A.T,
-    "one column short": lambda A, B: (A @ B.T)[:, 1:],
-    "flat": lambda A, B: (A @ B.T).ravel(),
-    "number": lambda A, B: 1.0,
-    "NaN": lambda A, B: np.full((len(A), len(B)), np.nan),
-    "infinite": lambda A, B: np.full((len(A), len(B)), np.inf),
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_wrong_result_of_a_function_is_an_error(wrong):
-    X, y, Z = integers(m=80)
-    for name in ("mpu", "perceptron", "voted-perceptron"):
-        with pytest.raises(ValueError, match=r"^The kernel .* must return a finite array of shape \("):
-            make(name, kernel=WRONG[wrong], C=1.0).fit(X, y)
-        classifier = make(name, kernel=linear, C=1.0).fit(X, y)
-        object.__setattr__(classifier.kernel_, "function", WRONG[wrong])
-        with pytest.raises(ValueError, match=r"^The kernel .* must return a finite array of shape \("):
-            classifier.decision_function(Z)
-
-
-def test_wrong_shape_during_a_fit_is_an_error():
-    X, y, _ = integers(m=80)
-
-    def until_rows(A, B):
-        return A @ B.T if len(B) < 80 else A @ B[1:].T
-
-    for name in ("mpu", "perceptron"):
-        with pytest.raises(ValueError, match=r"must return a finite array of shape \(\d+, 80\)"):
-            make(name, kernel=until_rows, C=1.0).fit(X, y)
-
-
-@each_algorithm
-def test_matrix_that_is_not_square_is_rejected(name):
-    X, y, Z = integers()
-    for given in (X, linear(X, X)[:, 1:], sparse.csr_array(X)):
-        sentence = rf"must be a square matrix\. Got shape 40 x {given.shape[1]}\.$"
-        with pytest.raises(ValueError, match=sentence):
-            make(name, kernel="precomputed", C=1.0).fit(given, y)
-    classifier = make(name, kernel="precomputed", C=1.0).fit(linear(X, X), y)
-    for new in (Z, linear(Z, X)[:, 1:]):
-        with pytest.raises(ValueError, match=rf"X has {new.shape[1]} features, but .* 40 features"):
-            classifier.decision_function(new)
-
-
-@each_algorithm
-def test_negative_squared_length_is_rejected(name):
-    X, y, _ = integers()
-    gram = linear(X, X)
-    gram[7, 7] = -3.0
-    with pytest.raises(ValueError, match=r"'precomputed' must have K\(x, x\) .* Got -3 for sample 7"):
-        make(name, kernel="precomputed", C=1.0).fit(gram, y)
-    with pytest.raises(ValueError, match=r"must have K\(x, x\) in \[0, .* Got -"):
-        make(name, kernel=lambda A, B: -linear(A, B), C=1.0).fit(X + 10, y)
-
-
-@pytest.mark.parametrize("C", [1.0, math.inf])
-@each_algorithm
-def test_indefinite_matrix_does_not_crash(name, C):
-    # As in SVC negative eigenvalues are not looked for; with them |a|^2 may vanish.
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        gram = rng.integers(0, 5, (20, 20)).astype(float)
-        gram += gram.T
-        y = np.arange(20) % 2
-        classifier = make(name, kernel="precomputed", C=C, max_iter=5)
-        try:
-            classifier.fit(gram, y)
-        except ValueError as refusal:
-            assert "kernel" in str(refusal)
-        else:
-            assert np.isfinite(classifier.decision_function(gram)).all()
-
-
-@each_by_points
-def test_points_that_are_all_one_have_a_kernel_of_finite_width(name):
-    X, y = np.full((6, 2), 3.0), np.arange(6) % 2
-    classifier = make(name, kernel="rbf", C=1.0).fit(X, y)
-    assert np.isfinite(classifier.decision_function([[3.0, 3.0], [0.0, 1.0]])).all()
