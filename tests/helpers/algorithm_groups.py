@@ -7,6 +7,7 @@ from margins.estimators.budget import BudgetClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.estimators.step import StepClassifier
+from margins.solvers.auto import SOLVERS
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 NAMES = list(ALGORITHMS)
@@ -33,6 +34,8 @@ ENDLESS = [*STEPS, "pegasos"]  # no stopping criterion but the number of epochs
 SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
 # The others guarantee a separating hyperplane, and so does the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
+# The decomposition is for kernels alone.
+SOLVERS_OF_LINEAR_DATA = [solver for solver in SOLVERS if solver != "decomposition"]
 # What validates data and parameters, encodes labels, trains binary problems and predicts.
 METHODS = ("fit", "partial_fit", "predict", "decision_function", "check_parameters")
 METHODS += ("training_set", "specification", "chunk_rules", "set_fitted")

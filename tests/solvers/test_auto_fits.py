@@ -1,0 +1,170 @@
+"""Fits with solver='auto': which of the planned phases run, and what they cost."""
+
+import math
+
+import numpy as np
+import oracles
+import pytest
+from algorithm_groups import SOLVERS_OF_LINEAR_DATA, quiet
+from sample_problems import clouds, integers
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins.solvers.newton import newton
+from margins.solvers.newton._hessian_vector import HessianVectorProduct
+from margins.solvers.newton.newton import NewtonSolver
+
+Auto = margins.MarginClassifier
+each_loss = pytest.mark.parametrize("loss", ("squared_hinge", "hinge"))
+PAPERS = ("pdm", "pdm-succ", "mpcs", "mpvs", "mpu")
+
+
+@each_loss
+def test_steps_by_hessian_vector_products_end_at_their_cost_limit(loss):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array((np.ones(8000), rng.integers(0, 300, 8000), np.arange(0, 8001, 8)), (1000, 300))
+    X.sum_duplicates()
+    y = np.where(X @ rng.normal(size=300) > 0, 1, -1)  # separable
+    fit = Auto(loss=loss, C=1e4, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert fit.n_accesses_ < 1000 * (2000 if loss == "hinge" else 700)
+
+
+@each_loss
+def test_many_samples_of_many_features_need_no_hessian(loss, monkeypatch):
+    kinds = []
+    monkeypatch.setattr(
+        newton,
+        "HessianVectorProduct",
+        lambda *given: kinds.append(given) or HessianVectorProduct(*given),
+    )
+    rng = np.random.default_rng(0)
+    X = sparse.random(2000, 300, 0.02, format="csr", random_state=0)
+    y = np.where(X @ rng.normal(size=300) + 0.5 * rng.normal(size=2000) > 0, 1, -1)
+    fit = Auto(loss=loss, C=1e3, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert kinds
+    assert fit.n_accesses_ < 2000 * (2000 if loss == "hinge" else 200)
+    # The certificate, from coef_ and dual_coef_ alone.
+    Y = oracles.data_of(X.toarray(), y, 1.0)
+    w = np.append(fit.coef_[0], fit.intercept_)
+    slacks = np.maximum(1 - Y @ w, 0)
+    primal = w @ w / 2 + 1e3 * (slacks.sum() if loss == "hinge" else slacks @ slacks)
+    assert primal == pytest.approx(fit.certificates_[0].primal, rel=1e-9)
+    slow = Auto(C=1e3, eps=1e-2, random_state=1, max_iter=10_000, loss=loss)
+    slow.fit(X, y)
+    assert slow.certificates_[0].dual <= primal * (1 + 1e-9)
+    assert fit.certificates_[0].dual <= slow.certificates_[0].primal * (1 + 1e-9)
+
+
+def _with_steps_counted(monkeypatch):
+    """Epochs of Newton steps, appended as they run."""
+    seen, epoch = [], NewtonSolver.epoch
+
+    def counted(self, run):
+        seen.append(run.n_epochs)
+        return epoch(self, run)
+
+    monkeypatch.setattr(NewtonSolver, "epoch", counted)
+    return seen
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize(
+    ("rank", "C", "steps"),
+    [
+        (350, 1.0, False),  # separable, as 360 random samples of 350 features are
+        (350, 100.0, False),
+        (5, 1e-4, False),  # what accesses find left is little
+        (5, 1e3, True),  # not separable: samples of five dimensions, labelled at random
+    ],
+)
+def test_few_samples_are_left_to_accesses_unless_these_cost_more(loss, rank, C, steps, monkeypatch):
+    epochs = _with_steps_counted(monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(360, 350))
+    X = X if rank == 350 else X[:, :rank] @ X[:rank] / math.sqrt(rank)
+    y = rng.choice([-1, 1], 360)
+    fit = Auto(loss=loss, C=C, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert bool(epochs) is steps
+    assert fit.solver_.endswith("newton" if steps else "conjugate")
+    if steps:
+        slow = Auto(loss=loss, C=C, eps=1e-3, random_state=0, solver="unlearning", max_iter=100).fit(
+            X, y
+        )
+        assert fit.n_accesses_ < slow.n_accesses_ / 3
+
+
+@pytest.mark.parametrize(("C", "steps"), [(1e-4, False), (1.0, True)])
+def test_no_newton_step_is_made_where_accesses_leave_a_small_gap(C, steps, monkeypatch):
+    epochs = _with_steps_counted(monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 200))
+    y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)
+    fit = Auto(C=C, eps=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert bool(epochs) is steps
+
+
+@pytest.mark.parametrize("solver", ["auto", *SOLVERS_OF_LINEAR_DATA])
+@pytest.mark.parametrize("shape", [(360, 350), (3000, 200)])
+def test_a_threshold_of_zero_is_none_for_passes(shape, solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=shape), rng.choice([-1, 1], shape[0])
+    assert Auto(C=1e-3, eps=1.0, solver=solver, random_state=0).fit(X, y).converged_
+
+
+@quiet
+@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("params", [{}, {"stop": "clean-pass"}, {"C": math.inf}, {"kernel": "rbf"}])
+def test_papers_algorithms_run_their_rules_and_nothing_else(name, params, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("not of this paper")
+
+    for place in ("newton.newton.NewtonSolver", "conjugate.ConjugateSolver", "auto._Planner"):
+        monkeypatch.setattr(f"margins.solvers.{place}.__init__", refuse)
+    X, y = clouds()
+    fitted = margins.get(name)(max_iter=5, eps=0.1, random_state=0, **params).fit(X, y)
+    assert fitted.solver_ == "rules"
+    assert {record.solver for record in fitted.phases_[0]} == {"rules"}
+    assert {epoch.solver for epoch in fitted.learning_curve_[0]} == {"rules"}
+    assert "newton" not in fitted.get_params()
+    with pytest.raises(AssertionError, match="not of this paper"):
+        Auto().fit(X, y)
+
+
+def test_papers_algorithms_have_counts_of_their_own():
+    X, y = clouds(m=300)
+    fits = {name: margins.get(name)(random_state=0).fit(X, y) for name in PAPERS}
+    assert all(fitted.converged_ for fitted in fits.values())
+    assert len({fitted.n_updates_ for fitted in fits.values()}) == len(PAPERS)
+    assert min(fitted.n_updates_ for fitted in fits.values()) > 300
+
+
+@pytest.mark.parametrize(("loss", "most"), [("squared_hinge", 2500), ("hinge", 20_000)])
+def test_of_a_smooth_loss_a_part_is_accessed_before_steps(loss, most):
+    X, y = integers(m=20_000, d=20)
+    fit = Auto(loss=loss, eps=1e-6, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert most / 4 < fit.learning_curve_[0][0].mistakes <= most
+    assert fit.phases_[0][0].accesses == most
+    # A run of one epoch accesses all samples.
+    with pytest.warns(ConvergenceWarning):
+        short = Auto(loss=loss, eps=1e-6, max_iter=1, random_state=0).fit(X, y)
+    assert short.n_accesses_ == 20_000
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("shape", [(200, 4), (500, 30), (60, 100), (20, 400), (900, 60)])
+def test_what_runs_is_part_of_what_was_explained(shape, loss):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=shape), rng.choice([-1, 1], shape[0])
+    classifier = Auto(loss=loss, eps=1e-4, random_state=0)
+    planned = [phase.solver for phase in classifier.explain(X, y).plan.phases]
+    ran = [record.solver for record in classifier.fit(X, y).phases_[0]]
+    rest = iter(planned)
+    assert all(name in rest for name in dict.fromkeys(ran))
