@@ -1,10 +1,11 @@
-"""Pages made from the registry: one for each algorithm, their index, and the table of advice.
+"""Pages made from the registry: one for each algorithm, their index, and tables of all of them.
 
+Their words come from the docstrings of the algorithms, where phrases in bold mark what the tables show.
 They are written to the source folder before Sphinx reads it, and only where they have changed.
 """
 
 import inspect
-import tomllib
+import re
 import warnings
 from pathlib import Path
 
@@ -14,18 +15,43 @@ TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
 SETTINGS = {"pfm": {"gamma": 0.1}}  # needs the margin that it is to find
 
 
-def advice(folder):
-    """When to take each algorithm: {name: {"take": str, "rather_not": str}}."""
-    with open(Path(folder) / "advice.toml", "rb") as file:
-        return tomllib.load(file)
+# The tables: {file: {title of a column: key of `words_of`}}.
+TABLES = {
+    "advice.md": {"take it for": "take", "rather not for": "rather_not"},
+    "algorithms.md": {"what it does": "what", "guarantee": "guarantee", "source": "source"},
+}
+# The phrase before each cell, which ends with a full stop.
+MARKS = {
+    "guarantee": r"\*\*Guarantee\*\*:",
+    "take": r"\*\*Take it for\*\*",
+    "rather_not": r"\*\*Rather not for\*\*",
+    "source": r"\*\*Source\*\*:",
+}
+
+
+def words_of(name):
+    """What the docstring of an algorithm says, for tables: {"what": str, "guarantee": str, ...}.
+
+    A phrase that is missing is empty. The guarantee is then an accuracy, or none.
+    """
+    algorithm = margins.get(name)
+    docstring = inspect.getdoc(algorithm)
+    text = " ".join(docstring.split())
+    words = {"what": docstring.splitlines()[0].rstrip(".")}
+    for key, mark in MARKS.items():
+        words[key] = "".join(re.findall(rf"{mark} (.+?)\.(?= |$)", text)[:1])
+    words["guarantee"] = words["guarantee"] or (
+        "accuracy ``eps``" if hasattr(algorithm(), "eps") else "none"
+    )
+    return words
 
 
 def built_in():
-    """The names of the algorithms that have a page: list of str."""
-    return [name for name in margins.available() if margins.get(name).__module__.startswith("margins.")]
+    """The names of the algorithms that have a page, `auto` first: list of str."""
+    return sorted(margins.registry.built_ins(), key=lambda name: (name != "auto", name))
 
 
-def page(name, words):
+def page(name):
     """The page of an algorithm, as reStructuredText: str."""
     algorithm = margins.get(name)
     path = f"{algorithm.__module__}.{algorithm.__qualname__}"
@@ -35,10 +61,6 @@ def page(name, words):
         "=" * len(name),
         "",
         f"``margins.get({name!r})``, the class ``{path}``.",
-        "",
-        f"**Take it when:** {words['take']}",
-        "",
-        f"**Rather not:** {words['rather_not']}",
         "",
         f"**Rules, on a tiny problem:** {rules}" if rules else f"**Solver:** {solver}",
         "",
@@ -106,10 +128,7 @@ def draw(name, file):
 
 def index(names):
     """The page that lists the pages: str."""
-    docstrings = {name: inspect.getdoc(margins.get(name)) for name in names}
-    summaries = [
-        f"* - :doc:`{name}`\n     - {text.splitlines()[0]}" for name, text in docstrings.items()
-    ]
+    summaries = [f"* - :doc:`{name}`\n     - {words_of(name)['what']}." for name in names]
     title = "A page for each algorithm"
     return "\n".join(
         [title, "=" * len(title), "", ".. list-table::", "", *(f"   {row}" for row in summaries), ""]
@@ -117,10 +136,20 @@ def index(names):
     )
 
 
-def advice_table(names, words):
-    """When to take each algorithm, as a Markdown table: str."""
-    rows = [f"| `{name}` | {words[name]['take']} | {words[name]['rather_not']} |" for name in names]
-    return "\n".join(["| name | take it when | rather not |", "| --- | --- | --- |", *rows, ""])
+def table(columns):
+    """A Markdown table of all algorithms: str.
+
+    Parameters
+    ----------
+    columns : dict
+        {title of a column: key of `words_of`}.
+    """
+    lines = ["| name | " + " | ".join(columns) + " |", "| --- " * (len(columns) + 1) + "|"]
+    for name in built_in():
+        words = words_of(name)
+        cells = [words[key].replace("|", r"\|") for key in columns.values()]
+        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, ""])
 
 
 def write(path, text):
@@ -133,11 +162,11 @@ def write(path, text):
 def make_pages(app):
     """Write all pages, and the figures that are missing."""
     folder, names = Path(app.srcdir), built_in()
-    words = advice(folder)
-    write(folder / "_generated" / "advice.md", advice_table(names, words))
+    for file, columns in TABLES.items():
+        write(folder / "_generated" / file, table(columns))
     write(folder / "algorithm_pages" / "index.rst", index(names))
     for name in names:
-        write(folder / "algorithm_pages" / f"{name}.rst", page(name, words[name]))
+        write(folder / "algorithm_pages" / f"{name}.rst", page(name))
         figure = folder / "algorithm_pages" / f"{name}.png"
         if not figure.exists():
             draw(name, figure)

@@ -12,6 +12,8 @@ class KernelAdatron(SoftMarginClassifier):
     ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which increases the dual objective for eta below
     2 / R**2. With eta=None the step is optimal for each sample, ``1 / N``: `dcd` without shrinking.
 
+    **Take it for** comparing with the kernel adatron. **Rather not for** the mere solution.
+
     **Source**: Friess, Cristianini & Campbell (1998).
 
     See Also

@@ -12,8 +12,10 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
 
     The updates are those of `romma`: the shortest weight vector with functional margin 1 on the sample
     that also satisfies the previous constraint. It is never longer than ``1 / gamma``, gamma the maximum
-    margin, so after a full epoch without updates the margin is at least ``(1 - eps) gamma``. On
-    separable data there are at most ``(R / (eps gamma))**2`` updates.
+    margin, so after a full epoch without updates the margin is at least ``(1 - eps) gamma``.
+    **Guarantee**: accuracy ``eps``, on separable data after at most ``(R / (eps gamma))**2`` updates.
+
+    **Take it for** a bound on updates known before the run. **Rather not for** unscaled data.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm, section 4; its delta is
     eps. A product of ``1 - eps`` exactly counts as too small, so that eps = 1 is `romma`.

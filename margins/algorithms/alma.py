@@ -112,10 +112,10 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     Samples are divided by their p-norms and added up; a link function maps the sum to the weight vector,
     whose q-norm is bounded, ``1/p + 1/q = 1``. With ``p=2`` both are the Euclidean norm; with p near
-    2 ln(n_features), q is near 1, and irrelevant features have little influence. On separable data (on
-    all data if C < inf) it ends, at the latest after an epoch without updates, with at least ``1 - eps``
-    of the maximum margin *of the normalised samples in that norm*, which the fit proves and which
-    `converged_` is about:
+    2 ln(n_features), q is near 1, and irrelevant features have little influence. **Guarantee**: on
+    separable data (on all data if C < inf) it ends, at the latest after an epoch without updates, with
+    at least ``1 - eps`` of the maximum margin *of the normalised samples in that norm*. The fit proves
+    it, and `converged_` is about it:
 
     - `normalised_certificates_`: a list of Certificate, about the samples divided by their p-norms
       (bias and slack terms included), so without a unit. `margin` is the least product of such a
@@ -127,6 +127,8 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     `dual_coef_`, available with a finite C, belongs to `certificates_`; `coef_` is proportional to the
     sum of alpha_k y_k x_k only with ``p=2``.
+
+    **Take it for** few relevant features among many. **Rather not for** the margin of the 2-norm.
 
     **Source**: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Theorem 3.
 

@@ -16,10 +16,12 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     """The Ballseptron: a ball around every sample must be classified correctly.
 
     A misclassified sample is added. If a sample is classified correctly, but closer to the hyperplane
-    than `radius`, the nearest point of its ball is added instead, ``y - radius a / |a|``. If the radius
-    is below the maximum margin gamma, it ends with a margin above the radius, after at most
-    ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S`` may
-    fall below it, which proves that no such margin exists: the fit ends with a warning.
+    than `radius`, the nearest point of its ball is added instead, ``y - radius a / |a|``. **Guarantee**:
+    if the radius is below the maximum margin gamma, it ends with a margin above the radius, after at
+    most ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S``
+    may fall below it, which proves that no such margin exists: the fit ends with a warning.
+
+    **Take it for** a margin that is known to be above a radius. **Rather not for** unknown margins.
 
     **Source**: Shalev-Shwartz & Singer (2005), A new perspective on an old perceptron algorithm. The
     bound on the number of updates is derived here.

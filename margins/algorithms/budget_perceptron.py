@@ -10,11 +10,14 @@ class BudgetPerceptron(BudgetClassifier):
 
     A sample with a product of at most beta is added. Then, as long as the product of some cached sample
     with the weight vector without it exceeds beta, the sample with the largest such product is removed.
-    On separable data the cache never holds more than ``(R**2 + 2 beta) / gamma**2`` samples. With a
-    `size`, nothing is removed before the cache is full, and then the sample with the largest product.
+    **Guarantee**: on separable data the cache never holds more than ``(R**2 + 2 beta) / gamma**2``
+    samples. With a `size`, nothing is removed before the cache is full, and then the sample with the
+    largest product.
 
     `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
     their rows. Convergence to an epoch without updates is not guaranteed.
+
+    **Take it for** streams and kernel models that must stay small. **Rather not for** unlimited memory.
 
     **Source**: Crammer, Kandola & Singer (2003); the bound: Panagiotakopoulos & Tsampouka (2010),
     Remark 3.

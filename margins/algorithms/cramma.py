@@ -28,6 +28,8 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     eta and the exponent are at most proportional to the unproven share of it. A run ends when eps is
     proven; no bound on the number of updates is known.
 
+    **Take it for** comparing algorithms of constant rate. **Rather not for** unscaled data: it is slow.
+
     **Source**: Tsampouka & Shawe-Taylor (2006), Constant rate approximate maximum margin algorithms.
     The phases are an addition.
 

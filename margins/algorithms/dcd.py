@@ -14,6 +14,8 @@ class DualCoordinateDescent(SoftMarginClassifier):
     of `LinearSVC`, but the fit ends when its accuracy is proven, not when the gradient is within a
     tolerance.
 
+    **Take it for** comparing with LIBLINEAR, update by update. **Rather not for** the mere solution.
+
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3; Fan, Chang, Hsieh,
     Wang & Lin (2008), LIBLINEAR.
 

@@ -15,6 +15,8 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
     updates. It is that of the paper's Figure 2. The paper's tables fit an offset of eta times their
     lambda better (docs/papers.md).
 
+    **Take it for** noisy labels. **Rather not for** a finite C, which is its exact form.
+
     **Source**: Khardon & Wachman (2007), section 2.2; Kowalczyk, Smola & Williamson (2001).
 
     See Also

@@ -9,6 +9,8 @@ class LongestSurvivorPerceptron(NoiseTolerantClassifier):
 
     Of equals, the first one. Without a margin this is Gallant's pocket algorithm.
 
+    **Take it for** comparing averagings. **Rather not for** accuracy: averages are usually better.
+
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 
     See Also

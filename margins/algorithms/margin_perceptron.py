@@ -10,8 +10,10 @@ from margins.solvers.base import Phase
 class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """The perceptron with margin: add every sample whose product ``a.y`` is at most b.
 
-    On separable data it ends after at most ``(R**2 + 2 b) / gamma**2`` updates with more than
-    ``b / (R**2 + 2 b)`` of the maximum margin, which tends to one half as b grows.
+    **Guarantee**: on separable data it ends after at most ``(R**2 + 2 b) / gamma**2`` updates with more
+    than ``b / (R**2 + 2 b)`` of the maximum margin, which tends to one half as b grows.
+
+    **Take it for** quick fits on separable data. **Rather not for** a proven accuracy.
 
     **Source**: Duda & Hart (1973); Panagiotakopoulos & Tsampouka (2010), (11) and (17) without
     unlearning.

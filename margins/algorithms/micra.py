@@ -11,6 +11,8 @@ class MistakeControlledRule(ConstantRateMargin):
     ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`, whose phases are
     used here, too: eta is the learning rate at the start of a phase, and decreases within it.
 
+    **Take it for** comparing algorithms of falling rates. **Rather not for** unscaled data: it is slow.
+
     **Source**: Tsampouka & Shawe-Taylor (2007), Approximate maximum margin algorithms with rules
     controlled by the number of mistakes. The phases are an addition.
 

@@ -23,6 +23,8 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     without updates does not prove eps, b is doubled, n (unless given) is increased by one, and the run
     continues.
 
+    **Take it for** studies of shrinking that fades. **Rather not for** speed: `mpu` is faster.
+
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
 
     See Also

@@ -15,13 +15,15 @@ class Norma(StepClassifier):
     past samples decays with a half-life of about ``0.7 / (eta lam)`` samples, so the algorithm can
     follow a drifting target and does not converge. `converged_` stays False.
 
-    The length of a never exceeds ``R / lam``. In one pass over any T samples the mean of
-    ``lam / 2 |a|**2 + max(0, rho - a.y)`` exceeds that of any fixed weight vector u by at most
-    ``|u|**2 / (2 eta T) + 2 eta R**2``.
+    The length of a never exceeds ``R / lam``. **Guarantee**: in one pass over any T samples the mean of
+    ``lam / 2 |a|**2 + max(0, rho - a.y)`` exceeds that of any fixed weight vector u by at most ``|u|**2
+    / (2 eta T) + 2 eta R**2``.
 
     The bias is penalised like a weight, as everywhere in this package; in the paper it is not. Nothing
     is truncated: past samples are kept as one weight vector, or, with a kernel, as dual variables that
     decay.
+
+    **Take it for** streams whose target drifts. **Rather not for** a learning rate that is not tuned.
 
     **Source**: Kivinen, Smola & Williamson (2004), section III.
 

@@ -13,10 +13,12 @@ class PassiveAggressiveClassifier(StepClassifier):
     A sample with ``a.y >= 1``, ties included, makes no update; any other is added with the factor
     ``c = loss / |y|**2``, where the loss is ``1 - a.y``.
 
-    On data of maximum margin gamma the squared losses of all processed samples sum to at most
-    ``(R / gamma)**2``. So a fit ends after at most ``(R / (gamma tol))**2`` updates, with at least
-    ``(1 - tol) / 2`` of gamma, because a never leaves the ball of radius 1 / gamma around the weight
-    vector of maximum margin. There is no guarantee for other data.
+    On data of maximum margin gamma the squared losses of all processed samples sum to at most ``(R /
+    gamma)**2``. **Guarantee**: on separable data a fit ends after at most ``(R / (gamma tol))**2``
+    updates, with at least ``(1 - tol) / 2`` of gamma, because a never leaves the ball of radius 1 /
+    gamma around the weight vector of maximum margin. There is no guarantee for other data.
+
+    **Take it for** clean streams. **Rather not for** noisy labels: `pa-i` limits its steps.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 2.
 

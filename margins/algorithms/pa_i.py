@@ -11,9 +11,11 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
 
     ``c = min(aggressiveness / R**2, loss / |y|**2)``, which limits the effect of mislabelled samples.
 
-    In one pass over any sequence it makes at most
+    **Guarantee**: in one pass over any sequence it makes at most
     ``max(R**2, 1 / c_max) (|u|**2 + 2 c_max sum of u's losses)`` mistakes, for any weight vector u, with
     ``c_max = aggressiveness / R**2``.
+
+    **Take it for** noisy streams. **Rather not for** a fixed point: it never stops moving.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 4.
 

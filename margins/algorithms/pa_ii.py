@@ -12,9 +12,11 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     ``c = loss / (|y|**2 + R**2 / (2 aggressiveness))``, the step of PA with a new slack term of that
     size each time a sample is processed. (With a finite `C` a sample always has the same slack term.)
 
-    In one pass over any sequence the squared losses sum to at most
+    **Guarantee**: in one pass over any sequence the squared losses sum to at most
     ``(R**2 + 1 / (2 c)) (|u|**2 + 2 c sum of u's squared losses)``, for any weight vector u, with
     ``c = aggressiveness / R**2``.
+
+    **Take it for** noisy streams, less sensitive than `pa-i`. **Rather not for** a fixed point.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 5.
 

@@ -8,9 +8,11 @@ class PerceptronWithMargin(NoiseTolerantClassifier):
     """The perceptron algorithm with margins: scores must exceed tau theta_init.
 
     Of the noise-tolerant variants that Khardon & Wachman compared, this one improves the last hypothesis
-    most, and combinations with others gain little. On separable data, with theta learned in steps of
-    C = R**2, its margin is at least ``tau / (sqrt(8) (eta R**2 + tau))`` of the maximum, with tau in
-    absolute units.
+    most, and combinations with others gain little. **Guarantee**: on separable data, with theta learned
+    in steps of C = R**2, its margin is at least ``tau / (sqrt(8) (eta R**2 + tau))`` of the maximum,
+    with tau in absolute units.
+
+    **Take it for** noisy labels and few epochs. **Rather not for** a proven accuracy.
 
     **Source**: Krauth & Mezard (1987); Khardon & Wachman (2007), section 2.4, "PAM".
 

@@ -9,9 +9,11 @@ from margins.parameters import Interval, parameter
 class UnevenMarginPerceptron(AveragingClassifier):
     """The perceptron with uneven margins: one margin for each label, for imbalanced classes.
 
-    On separable data it ends, and class j has a margin of at least
+    **Guarantee**: on separable data it ends, and class j has a margin of at least
     ``tau_j / (sqrt(8) (eta + max(tau_positive, tau_negative)))`` of the maximum. In one-vs-rest the
     positive samples are those of the class.
+
+    **Take it for** classes of uneven size. **Rather not for** class weights alone.
 
     **Source**: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002).
 

@@ -17,6 +17,9 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     is an upper bound of the maximum margin. On separable data (with C < inf, on all data) it ends with
     at least ``1 - eps`` of the maximum margin, without prior knowledge of the data.
 
+    **Take it for** a maximum margin by the simplest rule. **Rather not for** overlapping classes and eps
+    below 0.01: updates grow as ``1 / eps**2``.
+
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8), Theorem 3.2, section 4.
 
     See Also
@@ -69,6 +72,8 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
 
     As `DynamicMarginPerceptron` with ``successive=True`` and ``stop="clean-pass"``: as published, the
     fit runs through all accuracies, also where an earlier one proves `eps` already.
+
+    **Take it for** fewer updates than `pdm`. **Rather not for** runs that stop early.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), section 4, "PDM-succ".
 

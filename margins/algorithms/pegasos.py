@@ -31,14 +31,17 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     ``1 / (k lam t)`` of every drawn sample with ``a.y < 1``, and projects the result onto the ball of
     radius ``1 / sqrt(lam)``, which contains the optimum.
 
-    The objective ``lam / 2 |a|**2 + mean hinge loss`` of one of the first T weight vectors, chosen at
-    random, exceeds the optimum in expectation by at most ``(sqrt(lam) + R)**2 (1 + ln T) / (2 lam T)``,
-    for any m. Steps do not end by themselves: `converged_` stays False, and the certificate states the
-    duality gap of the L1-SVM that was reached.
+    **Guarantee**: the objective ``lam / 2 |a|**2 + mean hinge loss`` of one of the first T weight
+    vectors, chosen at random, exceeds the optimum in expectation by at most ``(sqrt(lam) + R)**2 (1 + ln
+    T) / (2 lam T)``, for any m. Steps do not end by themselves: `converged_` stays False, and the
+    certificate states the duality gap of the L1-SVM that was reached.
 
     C = inf is the limit, a perceptron on random draws, which adds samples with ``a.y <= 0``. The size of
     a stream is unknown, so `partial_fit` requires `lam`; every sample then counts as a draw, and the
     certificate, the upper bound |a| / S, is that of the hard margin.
+
+    **Take it for** a rough solution of the L1-SVM on very large data. **Rather not for** more than two
+    digits: from there on ``MarginClassifier(loss="hinge")`` is faster.
 
     **Source**: Shalev-Shwartz, Singer & Srebro (2007), Figure 1, Theorem 1.
 

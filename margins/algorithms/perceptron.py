@@ -10,12 +10,15 @@ from margins.parameters import Interval, OneOf, parameter
 class Perceptron(NoiseTolerantClassifier):
     """The classical perceptron: add every misclassified sample.
 
-    On separable data it ends, with a full epoch without mistakes, after at most ``(R / gamma)**2``
-    updates. Its certificate states the margin reached, of which no share of the maximum is guaranteed.
+    **Guarantee**: on separable data it ends, with a full epoch without mistakes, after at most ``(R /
+    gamma)**2`` updates. Its certificate states the margin reached, of which no share of the maximum is
+    guaranteed.
 
     Its parameters cover every noise-tolerant variant of Khardon & Wachman: a margin, the lambda-trick, a
     bound on the updates of each sample, a learned threshold with any initial value, and averaging or
     selection over iterates. The algorithms named after these variants are presets of this class.
+
+    **Take it for** the usual baseline. **Rather not for** noisy labels.
 
     **Source**: Rosenblatt (1958); Novikoff (1962), Theorem 1 of the lecture on linear separators;
     Khardon & Wachman (2007), Figures 1 and 2.

@@ -19,10 +19,13 @@ from margins.solvers.schedules import DEEP
 class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """The perceptron with fixed margin condition: require ``a.y > (1 - eps) gamma |a|``.
 
-    If the data have a margin of at least gamma, it ends with a margin of at least ``(1 - eps) gamma``,
-    after at most ``2 (R / (eps gamma))**2 + 2 R / (eps gamma)`` updates. If gamma is too large,
-    ``|a| / S`` falls below ``(1 - eps) gamma``, which proves that no such margin exists: the fit ends
-    with a warning.
+    **Guarantee**: if the data have a margin of at least gamma, it ends with a margin of at least ``(1 -
+    eps) gamma``, after at most ``2 (R / (eps gamma))**2 + 2 R / (eps gamma)`` updates. If gamma is too
+    large, ``|a| / S`` falls below ``(1 - eps) gamma``, which proves that no such margin exists: the fit
+    ends with a warning.
+
+    **Take it for** a margin that is known or must be refuted. **Rather not for** unknown margins: with C
+    = inf and too large a gamma it runs until max_iter.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (7) and Theorem 3.1; Margin
     Perceptron(gamma), Theorem 2 of the lecture on linear separators, which has eps = 1/2.

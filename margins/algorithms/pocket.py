@@ -9,7 +9,10 @@ class PocketPerceptron(NoiseTolerantClassifier):
 
     A hypothesis that survives longer than the one in the pocket replaces it only if it classifies more
     training samples correctly. ``longest-survivor`` is the pocket without the ratchet, and so is the
-    pocket in a stream, which keeps no samples to count over.
+    pocket in a stream, which keeps no samples to count over. **Guarantee**: on the training samples a
+    hypothesis is never worse than the one before.
+
+    **Take it for** few samples with noisy labels. **Rather not for** large data: it is slow.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 

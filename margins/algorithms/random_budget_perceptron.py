@@ -9,11 +9,13 @@ class RandomBudgetPerceptron(BudgetClassifier):
     """The randomized budget perceptron: when the cache is full, a random sample is removed.
 
     A perceptron with at most `size` samples. Removing a random sample is cheaper than finding the one
-    with the largest margin, and the expected number of mistakes is bounded relative to any weight vector
-    that is short enough for the size.
+    with the largest margin. **Guarantee**: the expected number of mistakes is bounded relative to any
+    weight vector that is short enough for the size.
 
     `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
     their rows. Convergence to an epoch without updates is not guaranteed.
+
+    **Take it for** kernel models of fixed size. **Rather not for** results independent of a seed.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), the randomized budget perceptron.
 

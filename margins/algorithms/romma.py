@@ -13,9 +13,10 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     """ROMMA: at every mistake, the shortest weight vector with functional margin 1.
 
     All earlier samples are represented by one constraint, ``a'.a >= |a|**2``, so the new vector has a
-    closed form. There is no learning rate and no other parameter. On separable data it ends after at
-    most ``(R / gamma)**2`` updates, gamma the maximum margin; `aggressive-romma` also guarantees a
-    margin.
+    closed form. **Guarantee**: on separable data it ends after at most ``(R / gamma)**2`` updates. With
+    `aggressive-romma` there is a guaranteed margin, too.
+
+    **Take it for** runs without any parameter. **Rather not for** noisy labels.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm.
 

@@ -53,12 +53,14 @@ class SecondOrderPerceptron(OwnLoopClassifier):
 
     It predicts with ``w = (a + sum of x x.T)**-1 v``, where v and the matrix are sums over the
     misclassified samples: ridge regression on the mistakes. Where most of the variance is in a few
-    directions it makes fewer mistakes than the perceptron. On separable data it ends with an epoch
-    without mistakes, but guarantees no share of the maximum margin; its certificate states the margin
+    directions it makes fewer mistakes than the perceptron. **Guarantee**: on separable data it ends with
+    an epoch without mistakes, with no share of the maximum margin. Its certificate states the margin
     reached, in units of X. `dual_coef_`, available with a finite C, is the number of mistakes on each
     sample, which proves the upper bound: the combination of samples is v, not `coef_`.
 
     An update takes time and memory quadratic in the number of features, at most 10 000.
+
+    **Take it for** some hundred features of uneven spread. **Rather not for** many features.
 
     **Source**: Cesa-Bianchi, Conconi & Gentile (2005), A Second-Order Perceptron Algorithm.
 

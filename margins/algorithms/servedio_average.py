@@ -12,8 +12,10 @@ from margins.solvers.base import Phase
 class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     """Servedio's average algorithm: every sample is added once, whatever the prediction.
 
-    The weight vector is the sum of all samples y_k. It takes one pass and has no parameters; under
-    isotropic distributions it learns half-spaces, even with noise.
+    The weight vector is the sum of all samples y_k. It takes one pass and has no parameters.
+    **Guarantee**: under isotropic distributions it learns half-spaces, even with noise.
+
+    **Take it for** a baseline in one pass. **Rather not for** correlated or unscaled features.
 
     **Source**: Servedio (1999); Khardon & Wachman (2007), section 1.
 

@@ -14,8 +14,10 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
 
     Mistake t + 1 sets ``a <- (t a + lam y) / (lam + t)``, so the sample of mistake j has a weight
     proportional to about ``j**(lam - 1)``. lam = 1 gives the updates of the perceptron, lam = 2 those of
-    `mpvs` with n = 1 and b = 0. It is meant for drifting targets; on separable data it ends after at
-    most ``lam**2 / (2 lam - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if lam > 1/2.
+    `mpvs` with n = 1 and b = 0. **Guarantee**: on separable data it ends after at most ``lam**2 / (2 lam
+    - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if lam > 1/2.
+
+    **Take it for** streams whose target drifts. **Rather not for** a fixed set of samples.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple
     budget perceptron, section 3. The bound on the number of updates is derived here.

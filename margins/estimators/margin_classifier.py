@@ -36,7 +36,11 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     (`margins.partitions`): chunks, large memory maps, and arrays and data frames of dask. `n_iter_` then
     counts passes, and there is no `dual_coef_`.
 
-    **Source**: the docstrings of the solvers, in `margins.solvers`.
+    **Take it for** the optimum of LinearSVC's or SVC's problem, with a proof, in the least time.
+    **Rather not for** comparing the rules of papers: it runs whichever solver is fastest.
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), Keerthi & DeCoste (2005), Yan & Li (2020), Notay
+    (2000), Lin, Weng & Keerthi (2008); the docstrings of the solvers, in `margins.solvers`, say more.
 
     See Also
     --------

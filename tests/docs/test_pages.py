@@ -1,8 +1,8 @@
 """The pages of the documentation: their examples run, and every algorithm has its page."""
 
 import doctest
+import inspect
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,21 +28,41 @@ def test_examples_of_pages_run(page):
     assert result.failed == 0
 
 
-def test_every_algorithm_has_advice_and_every_advice_an_algorithm():
-    words = tomllib.loads((DOCS / "advice.toml").read_text(encoding="utf-8"))
-    assert set(words) == set(algorithm_pages.built_in())
-    for name, one in words.items():
-        assert set(one) == {"take", "rather_not"}, name
-        assert all(text.endswith(".") for text in one.values()), name
+@pytest.mark.parametrize("name", algorithm_pages.built_in())
+def test_the_docstring_of_an_algorithm_has_the_words_of_its_rows(name):
+    words = algorithm_pages.words_of(name)
+    for key, mark in (("take", "Take it for"), ("rather_not", "Rather not for"), ("source", "Source")):
+        assert words[key], f"The docstring of {margins.get(name).__name__} has no **{mark}** ... phrase."
+        assert words[key] in " ".join(inspect.getdoc(margins.get(name)).split())
+    for columns in algorithm_pages.TABLES.values():
+        (row,) = [line for line in algorithm_pages.table(columns).split("\n") if f"| `{name}` |" in line]
+        assert row.replace(r"\|", "").count("|") == len(columns) + 2
+        assert all(words[key].replace("|", r"\|") in row for key in columns.values())
+
+
+def test_each_table_is_on_a_page():
+    pages = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
+    for file in algorithm_pages.TABLES:
+        assert pages.count(f"```{{include}} _generated/{file}\n```\n") == 1
+
+
+def test_a_guarantee_is_an_accuracy_unless_the_docstring_states_another():
+    guarantees = {
+        name: algorithm_pages.words_of(name)["guarantee"] for name in ("pdm", "pocket", "romma")
+    }
+    assert guarantees == {
+        "pdm": "accuracy ``eps``",
+        "pocket": "on the training samples a hypothesis is never worse than the one before",
+        "romma": "on separable data it ends after at most ``(R / gamma)**2`` updates",
+    }
+    assert algorithm_pages.words_of("longest-survivor")["guarantee"] == "none"
 
 
 @pytest.mark.parametrize("name", algorithm_pages.built_in())
-def test_the_page_of_an_algorithm_has_its_rules_and_its_advice(name):
-    words = algorithm_pages.advice(DOCS)
-    text = algorithm_pages.page(name, words[name])
-    assert words[name]["take"] in text and words[name]["rather_not"] in text
+def test_the_page_of_an_algorithm_has_its_rules_and_its_docstring(name):
+    text = algorithm_pages.page(name)
     algorithm = margins.get(name)
-    assert f"{algorithm.__module__}.{algorithm.__qualname__}" in text
+    assert f".. autoclass:: {algorithm.__module__}.{algorithm.__qualname__}\n" in text
     assert ("**Streams:** ``partial_fit``" in text) == hasattr(algorithm(), "partial_fit")
     assert "Rules, on a tiny problem" in text or "**Solver:**" in text
 
