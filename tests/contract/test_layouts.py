@@ -10,10 +10,20 @@ from algorithm_groups import ALGORITHMS, NAMES, REPRESENTATIVES
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-# Multiply or divide by what is no power of 2: sums are rounded.
-SHRINKING = {"mpcs", "mpvs", "pa", "pa-i", "pa-ii", "norma", "pegasos", "alma"}
-SHRINKING |= {"second-order-perceptron", "cramma", "micra", "romma", "aggressive-romma"}
-SHRINKING |= {"spa", "ballseptron", "dcd", "adatron"}
+from margins.cli.catalogue import rules_of
+from margins.rules import Additive, NoShrink
+
+
+def is_sum_of_samples(name):
+    """True if the rules add whole samples and nothing else, so that sums of integers are exact."""
+    rules = rules_of(ALGORITHMS[name])
+    return (
+        rules is not None and isinstance(rules.update, Additive) and isinstance(rules.shrink, NoShrink)
+    )
+
+
+# Multiply or divide by what is no power of 2: sums are rounded. `auto` runs by rules here.
+SHRINKING = {name for name in NAMES if name != "auto" and not is_sum_of_samples(name)}
 # Read out what is not the last sum of samples: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_

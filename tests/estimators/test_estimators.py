@@ -10,13 +10,14 @@ from algorithm_groups import (
     ENDLESS,
     NAMES,
     NOISE_TOLERANT,
+    SILENT,
     STOPPING,
     VOTING,
     WHITENING,
     each_with_some,
     quiet,
 )
-from fitted_clouds import by_rules, clouds, make, unscaled
+from fitted_clouds import by_rules, clouds, make
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
@@ -271,8 +272,8 @@ def test_only_algorithms_for_separating_hyperplanes_warn_that_there_is_none(name
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         classifier.fit(X, y)
-    silent = (unscaled(name) or name in ENDLESS) and name != "perceptron"
-    assert [warning.category for warning in caught] == ([] if silent else [ConvergenceWarning] * 3)
+    expected = [] if name in SILENT else [ConvergenceWarning] * 3
+    assert [warning.category for warning in caught] == expected
     assert classifier.converged_ is (name == AVERAGE)
     assert all(certificate.primal == math.inf for certificate in classifier.certificates_)
 

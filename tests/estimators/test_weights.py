@@ -6,8 +6,17 @@ from itertools import product
 import exact_optima
 import numpy as np
 import pytest
-from algorithm_groups import ALGORITHMS, NAMES, NOISE_TOLERANT, STOPPING, VOTING, each_with_some, quiet
-from fitted_clouds import assert_same_fit, clouds, make, unscaled
+from algorithm_groups import (
+    ALGORITHMS,
+    NAMES,
+    NOISE_TOLERANT,
+    STOPPING,
+    UNSCALED,
+    VOTING,
+    each_with_some,
+    quiet,
+)
+from fitted_clouds import assert_same_fit, clouds, make
 from numpy.testing import assert_allclose, assert_array_equal
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
@@ -25,7 +34,7 @@ def assert_primal(name, classifier, X, y, C, loss):
     """The primal objectives stated are those of the coefficients and of their best multiple."""
     certificate = classifier.certificates_[0]
     assert_allclose(certificate.primal, objective(classifier, X, y, C, loss), rtol=1e-9)
-    if unscaled(name):
+    if name in UNSCALED:
         products = np.where(y == classifier.classes_[1], 1, -1) * classifier.decision_function(X)
         bias_weight = classifier.intercept_[0] / classifier.intercept_scaling
         sqnorm = np.sum(classifier.coef_**2) + bias_weight**2

@@ -1,9 +1,11 @@
 """The registered algorithms, and groups of them that tests treat alike."""
 
+import numpy as np
 import pytest
 
 import margins
 from margins.estimators.budget import BudgetClassifier
+from margins.estimators.custom import OwnLoopClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.estimators.step import StepClassifier
@@ -23,17 +25,21 @@ NOISE_TOLERANT = subclasses(AveragingClassifier)
 STEPS = subclasses(StepClassifier)
 BUDGET = subclasses(BudgetClassifier)
 ONLINE = [name for name in NAMES if hasattr(ALGORITHMS[name](), "partial_fit")]
-VOTING = ["voted-perceptron"]  # the model is a list of mistakes: no coef_, no intercept_
+# The model is a list of mistakes: no coef_, no intercept_.
+VOTING = [name for name in NOISE_TOLERANT if ALGORITHMS[name]().averaging == "voted"]
 AVERAGE = "servedio-average"  # one sum over the samples, without order or mistakes
 WHITENING = "second-order-perceptron"  # predicts with a matrix times the sum of the samples
-LINEAR = ["alma", WHITENING]  # no other kernel, and sums are rounded
+# No other kernel, and sums are rounded.
+LINEAR = subclasses(OwnLoopClassifier)
+SPECIFICATIONS = {name: ALGORITHMS[name]().specification(np.ones(1)) for name in NAMES}
 # Their coef_ is what has been added up, and not the best multiple of it.
-UNSCALED = [*NOISE_TOLERANT, AVERAGE, *STEPS, *BUDGET]
-ENDLESS = [*STEPS, "pegasos"]  # no stopping criterion but the number of epochs
+UNSCALED = [name for name in NAMES if SPECIFICATIONS[name].model_scale is not None]
 # Not for separating hyperplanes: they do not warn that there is none.
-SILENT = [name for name in [*UNSCALED, "pegasos"] if name != "perceptron"]
+SILENT = [name for name in NAMES if name == AVERAGE or not SPECIFICATIONS[name].warns]
+# No stopping criterion but the number of epochs.
+ENDLESS = [name for name in SILENT if name in STEPS or name not in UNSCALED]
 # The others guarantee a separating hyperplane, and so does the classical perceptron.
-SEPARATING = [name for name in NAMES if name not in UNSCALED or name == "perceptron"]
+SEPARATING = [name for name in NAMES if name not in UNSCALED or name not in SILENT]
 # The decomposition is for kernels alone.
 SOLVERS_OF_LINEAR_DATA = [solver for solver in SOLVERS if solver != "decomposition"]
 # What validates data and parameters, encodes labels, trains binary problems and predicts.

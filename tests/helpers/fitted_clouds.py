@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from algorithm_groups import ALGORITHMS, AVERAGE, BUDGET, NOISE_TOLERANT, STEPS
+from algorithm_groups import ALGORITHMS
 from numpy.testing import assert_array_equal
 
 
@@ -52,8 +52,3 @@ def assert_same(one, other, key):
         assert_array_equal(one, other, err_msg=key)
     else:
         assert one == other, key
-
-
-def unscaled(name):
-    """Is `coef_` what has been added up, and not the best multiple of it?"""
-    return name in NOISE_TOLERANT or name in STEPS or name in BUDGET or name == AVERAGE

@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
+from margins.cli.catalogue import rules_of
 from margins.estimators.noise_tolerance import AveragingClassifier
 
 # With the parameters that a stream or a hard margin needs.
@@ -23,7 +24,9 @@ AVERAGING = [name for name in ONLINE if issubclass(ALGORITHMS[name], AveragingCl
 VOTING = "voted-perceptron"
 # A fit adds slack terms, or the offset of the lambda-trick, to products of samples that it has added.
 DUAL_IN_SCORES = ("alma", "lambda-trick", "pdm")
-DECAYING = ("norma", "pegasos")  # every access changes the weight vector
+RULES = {name: rules_of(ALGORITHMS[name]) for name in STREAMS}
+# Every access changes the weight vector.
+DECAYING = [name for name, rules in RULES.items() if rules is not None and rules.shrink.decays]
 
 each_stream = pytest.mark.parametrize("name", STREAMS)
 

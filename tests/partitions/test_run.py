@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 from margins import bounds
 from margins.data.chunks import Chunks
+from margins.estimators.partitioned import IN_MEMORY
 from margins.partitions import streamed
 from margins.partitions.run import PartOrders, StreamedRun
 from margins.partitions.streamed import ActiveRows, Part
@@ -23,13 +24,8 @@ from margins.solvers import state
 from margins.solvers.base import Phase, Solver
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-NOT_STREAMED = {
-    "alma",
-    "second-order-perceptron",
-    "budget-perceptron",
-    "random-budget-perceptron",
-    "pegasos",
-}
+WHY_NOT = {name: margins.get(name)().why_not_in_partitions() for name in margins.available()}
+NOT_STREAMED = {name for name, why_not in WHY_NOT.items() if why_not is IN_MEMORY}
 OTHERS = {"auto", "voted-perceptron", "pocket"}
 NAMES = [name for name in margins.available() if name not in NOT_STREAMED | OTHERS]
 PROVING = [name for name in STOPPING if name in NAMES]
