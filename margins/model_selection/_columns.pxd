@@ -17,7 +17,7 @@ cdef extern from *:
     /* Products of one row with all columns: x holds its n values, offsets the positions in v of the rows
        of their features. The number of columns is a multiple of 8. Packs are explicit because compilers
        do not keep the sums in registers otherwise, which costs a factor of 2 to 4. */
-    #define MARGINS_DOTS(name, pack)                                                                \
+    #define MARGINS_COLUMNS_DOTS(name, pack)                                                        \
         static void name(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,   \
                          ptrdiff_t n_columns, double* out)                                          \
         {                                                                                           \
@@ -51,7 +51,7 @@ cdef extern from *:
         }
 
     /* Add c times the row to all columns; the other arguments as above. */
-    #define MARGINS_ADD(name, pack)                                                                 \
+    #define MARGINS_COLUMNS_ADD(name, pack)                                                         \
         static void name(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* c,   \
                          ptrdiff_t n_columns, double* v)                                            \
         {                                                                                           \
@@ -68,7 +68,7 @@ cdef extern from *:
 
     /* Mark the columns that misclassify a sample of class own_code; 0 if none does. Without branches, so
        that compilers vectorise it. */
-    #define MARGINS_COMPARE(name)                                                                   \
+    #define MARGINS_COLUMNS_COMPARE(name)                                                           \
         static int64_t name(const double* dots, const double* label_sum, const double* sqrho,       \
                             const double* code, const double* negative, const double* positive,     \
                             double own_code, ptrdiff_t n_columns, int64_t* wrong)                   \
@@ -83,30 +83,31 @@ cdef extern from *:
             }                                                                                       \
             return any_wrong;                                                                       \
         }
-    MARGINS_COMPARE(margins_compare2)
+    MARGINS_COLUMNS_COMPARE(margins_columns_compare2)
     #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
-    __attribute__((target("avx2"))) MARGINS_COMPARE(margins_compare4)
-    #define margins_compare (__builtin_cpu_supports("avx2") ? margins_compare4 : margins_compare2)
+    __attribute__((target("avx2"))) MARGINS_COLUMNS_COMPARE(margins_columns_compare4)
+    #define margins_columns_compare \
+        (__builtin_cpu_supports("avx2") ? margins_columns_compare4 : margins_columns_compare2)
     #else
-    #define margins_compare margins_compare2
+    #define margins_columns_compare margins_columns_compare2
     #endif
 
     #if defined(__GNUC__) || defined(__clang__)
     typedef double margins_pack2 __attribute__((vector_size(16), aligned(8), may_alias));
-    MARGINS_DOTS(margins_dots2, margins_pack2)
-    MARGINS_ADD(margins_add2, margins_pack2)
+    MARGINS_COLUMNS_DOTS(margins_columns_dots2, margins_pack2)
+    MARGINS_COLUMNS_ADD(margins_columns_add2, margins_pack2)
     #if defined(__x86_64__)
     typedef double margins_pack4 __attribute__((vector_size(32), aligned(8), may_alias));
-    __attribute__((target("avx2"))) MARGINS_DOTS(margins_dots4, margins_pack4)
-    __attribute__((target("avx2"))) MARGINS_ADD(margins_add4, margins_pack4)
-    #define margins_dots (__builtin_cpu_supports("avx2") ? margins_dots4 : margins_dots2)
-    #define margins_add (__builtin_cpu_supports("avx2") ? margins_add4 : margins_add2)
+    __attribute__((target("avx2"))) MARGINS_COLUMNS_DOTS(margins_columns_dots4, margins_pack4)
+    __attribute__((target("avx2"))) MARGINS_COLUMNS_ADD(margins_columns_add4, margins_pack4)
+    #define margins_columns_dots (__builtin_cpu_supports("avx2") ? margins_columns_dots4 : margins_columns_dots2)
+    #define margins_columns_add (__builtin_cpu_supports("avx2") ? margins_columns_add4 : margins_columns_add2)
     #else
-    #define margins_dots margins_dots2
-    #define margins_add margins_add2
+    #define margins_columns_dots margins_columns_dots2
+    #define margins_columns_add margins_columns_add2
     #endif
     #else
-    static void margins_dots(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,
+    static void margins_columns_dots(const double* x, const ptrdiff_t* offsets, ptrdiff_t n, const double* v,
                              ptrdiff_t n_columns, double* out)
     {
         for (ptrdiff_t column = 0; column < n_columns; column++) {
@@ -116,19 +117,19 @@ cdef extern from *:
             out[column] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
     }
-    MARGINS_ADD(margins_add, double)
+    MARGINS_COLUMNS_ADD(margins_columns_add, double)
     #endif
     """
-    void products_with_columns "margins_dots"(
+    void products_with_columns "margins_columns_dots"(
         const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* v, Py_ssize_t n_columns,
         double* out
     ) noexcept nogil
     # Adding 0 changes no column: no weight is ever -0.0.
-    void add_to_all "margins_add"(
+    void add_to_all "margins_columns_add"(
         const double* x, const Py_ssize_t* offsets, Py_ssize_t n, const double* c, Py_ssize_t n_columns,
         double* v
     ) noexcept nogil
-    int64_t compare "margins_compare"(
+    int64_t compare "margins_columns_compare"(
         const double* dots, const double* label_sum, const double* sqrho, const double* code,
         const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong
     ) noexcept nogil
