@@ -6,24 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from algorithm_groups import ALGORITHMS, NAMES, REPRESENTATIVES
+from algorithm_groups import ALGORITHMS, NAMES, REPRESENTATIVES, SUMS_OF_SAMPLES
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from margins.cli.catalogue import rules_of
-from margins.rules import Additive, NoShrink
-
-
-def is_sum_of_samples(name):
-    """True if the rules add whole samples and nothing else, so that sums of integers are exact."""
-    rules = rules_of(ALGORITHMS[name])
-    return (
-        rules is not None and isinstance(rules.update, Additive) and isinstance(rules.shrink, NoShrink)
-    )
-
-
 # Multiply or divide by what is no power of 2: sums are rounded. `auto` runs by rules here.
-SHRINKING = {name for name in NAMES if name != "auto" and not is_sum_of_samples(name)}
+SHRINKING = {name for name in NAMES if name != "auto" and name not in SUMS_OF_SAMPLES}
 # Read out what is not the last sum of samples: a mean is rounded too.
 NOT_THE_LAST = {"averaged-perceptron", "longest-survivor", "pocket"}
 VOTING = {"voted-perceptron"}  # no coef_

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import margins
+from margins.cli.catalogue import rules_of
 from margins.estimators.budget import BudgetClassifier
 from margins.estimators.custom import OwnLoopClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.estimators.step import StepClassifier
+from margins.rules import Additive, NoShrink
 from margins.solvers.auto import SOLVERS
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
@@ -40,6 +42,13 @@ SILENT = [name for name in NAMES if name == AVERAGE or not SPECIFICATIONS[name].
 ENDLESS = [name for name in SILENT if name in STEPS or name not in UNSCALED]
 # The others guarantee a separating hyperplane, and so does the classical perceptron.
 SEPARATING = [name for name in NAMES if name not in UNSCALED or name not in SILENT]
+RULES = {name: rules for name in NAMES if (rules := rules_of(ALGORITHMS[name])) is not None}
+# They add whole samples and nothing else, so that sums of integers are exact.
+SUMS_OF_SAMPLES = [
+    name
+    for name, rules in RULES.items()
+    if isinstance(rules.update, Additive) and isinstance(rules.shrink, NoShrink)
+]
 # The decomposition is for kernels alone.
 SOLVERS_OF_LINEAR_DATA = [solver for solver in SOLVERS if solver != "decomposition"]
 # What validates data and parameters, encodes labels, trains binary problems and predicts.
