@@ -43,9 +43,16 @@ class Orders:
     def __init__(self, n, seed, proven, shuffle="epochs", n_held_out=0, rows_per_chunk=1):
         self.shuffle, self.n_held_out = shuffle, n_held_out
         self._n, self._proven, self._generator = n, proven, generator_of(seed)
-        self._order = np.arange(n, dtype=np.int32)
-        self._is_first = True
+        self._is_first, self._made_order = True, None
         self.rows_per_chunk = rows_per_chunk
+
+    # Made on demand: Newton steps and draws need none. `functools.cached_property` has one lock for all
+    # objects, which may be locked after a fork.
+    @property
+    def _order(self):
+        if self._made_order is None:
+            self._made_order = np.arange(self._n, dtype=np.int32)
+        return self._made_order
 
     @property
     def held_out(self):

@@ -280,7 +280,7 @@ class RunState:
 
     def release(self):
         """Release what only a run that starts from this one reads."""
-        self.solver = self.products = None
+        self.solver = self.products = self._phase = None
 
     def set_threshold(self, theta):
         """Make theta the threshold of the score, which is then ``a.x - theta``."""

@@ -1,7 +1,9 @@
 """Paths along C: every fit is true of its own problem, and begins from its neighbour."""
 
 import dataclasses
+import gc
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.estimators.path import grid_of
+from margins.training.along_c import paths_of
 
 CS = [0.01, 0.3, 5.0, 200.0]
 SETTINGS = [
@@ -206,3 +209,21 @@ def test_an_integer_stands_for_the_grid_of_scikit_learn():
 def test_parameters_that_a_path_has_no_use_for_are_errors(name):
     with pytest.raises(TypeError, match=f"svm_path does not take '{name}'"):
         margins.svm_path(*tumours(), 3, **{name: 1})
+
+
+@each_setting
+def test_runs_of_a_path_release_their_solvers(params):
+    X, y = tumours()
+    estimator = margins.MarginClassifier(random_state=0, **params)
+    training_set = estimator.training_set(X, y)
+    paths = paths_of(training_set, estimator.specification(training_set.sqnorms), estimator, CS)
+    runs, solvers = [], []
+
+    def visit(i, run):
+        runs.append(run)
+        solvers.append(weakref.ref(run.solver))
+
+    paths.train(1, 0, CS, visit)
+    gc.collect()
+    assert [solver() for solver in solvers] == [None] * len(CS)
+    assert all(run.converged for run in runs)
