@@ -45,7 +45,8 @@ class Refits:
             )
         if data.digest != study.data:
             raise ValueError(
-                "X, y, sample_weight and groups of Study must be those of the study. Got others."
+                "X, y, sample_weight and groups of Study must be those of the study. Got others, or a "
+                "study of version 0.2, which recorded its data in another way."
             )
         self._estimator = seeded_estimator(estimator, study.seed)
 
