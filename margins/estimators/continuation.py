@@ -46,7 +46,7 @@ class StreamContinuation:
     def check(self, name, training_set, specification):
         """Raise ValueError unless training may continue with these samples."""
         samples = training_set.samples
-        n_features = samples.X.shape[1]
+        n_features = samples.n_features
         if not np.array_equal(samples.classes, self._classes) or n_features != self._n_features:
             raise ValueError(
                 f"X and y of {name} must have the features and classes of the last fit, with "
@@ -97,7 +97,7 @@ class DualContinuation:
         """Raise ValueError unless there is a dual variable for every sample."""
         samples = training_set.samples
         before = self._dual.shape[1], self._n_features, self._classes.tolist()
-        now = samples.n_samples, samples.X.shape[1], samples.classes.tolist()
+        now = samples.n_samples, samples.n_features, samples.classes.tolist()
         if before != now:
             expected, got = (
                 f"{n_samples} samples, {n_features} features, classes {classes}"

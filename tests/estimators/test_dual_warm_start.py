@@ -123,6 +123,17 @@ def test_classes_each_begin_from_their_own(params):
         assert_agree(classifier, clone(classifier).fit(X, y))
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_samples_of_a_precomputed_kernel_may_have_weight_0(loss):
+    X, y = tumours()
+    K, weight = X @ X.T, (np.arange(len(y)) % 4).astype(float)
+    classifier = make("auto", kernel="precomputed", loss=loss).fit(K, y, sample_weight=weight)
+    first = classifier.certificates_[0]
+    assert classifier.fit(K, y, sample_weight=weight).converged_
+    assert classifier.certificates_[0].dual >= first.dual * (1 - 1e-9)
+    assert classifier.fit(K, y).converged_  # the others begin from 0
+
+
 @pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}])
 def test_a_stored_model_has_warm_starts(params, tmp_path):
     X, y = tumours()
