@@ -247,8 +247,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
 
     def training_set_of(self, samples: Samples) -> TrainingSet:
         """Return samples that are validated and weighted, with the rows that solvers read."""
-        X, is_linear = samples.X, isinstance(self.kernel, str) and self.kernel == LINEAR.name
-        kernel = LINEAR if is_linear else kernel_of(self, X)
+        X = samples.X
+        kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if isinstance(X, StreamedMatrix):
             return TrainingSet(samples, kernel, X.rows, is_in_parts=True)
         return TrainingSet(samples, kernel, lambda: self._rows(X, kernel, samples.n_problems))
@@ -338,6 +338,10 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed
         return tags
+
+    @property
+    def _is_linear(self):
+        return isinstance(self.kernel, str) and self.kernel == LINEAR.name
 
     @property
     def _is_precomputed(self):

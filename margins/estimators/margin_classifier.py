@@ -91,8 +91,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
 
     def check_parameters(self):
         super().check_parameters()
-        is_linear = isinstance(self.kernel, str) and self.kernel == LINEAR.name
-        if self.fit_intercept and not self.penalize_intercept and is_linear:
+        if self.fit_intercept and not self.penalize_intercept and self._is_linear:
             raise ValueError(
                 f"penalize_intercept of {self._display_name()} must be True with kernel='linear', whose "
                 "solvers learn the intercept as the weight of one more feature. Got False. Allowed: "

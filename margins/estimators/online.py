@@ -230,7 +230,7 @@ class OnlineMixin(Declared):
 
     def _check_warm_start(self, streams):
         """Raise ValueError for parameters that a warm start, from these streams, does not allow."""
-        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+        if not self._is_linear:
             raise ValueError(
                 f"warm_start of {self._display_name('fit')} must be False with a kernel other than "
                 f"'linear': the products with its samples are not kept. Got kernel={self.kernel!r}."
@@ -276,7 +276,7 @@ class OnlineMixin(Declared):
 
     def _check_stream(self):
         """Raise ValueError for parameters, or a fitted model, that streams do not allow."""
-        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+        if not self._is_linear:
             raise ValueError(
                 f"kernel of {self._display_name('partial_fit')} must be 'linear': a stream keeps no "
                 f"samples to evaluate a kernel on. Got {self.kernel!r}."

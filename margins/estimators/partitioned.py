@@ -46,9 +46,8 @@ def why_not_streamed(estimator):
     ----------
     estimator : BaseMarginClassifier
     """
-    kernel = estimator.kernel
-    if not (isinstance(kernel, str) and kernel == LINEAR.name):
-        return "kernel", "'linear'", kernel
+    if not estimator._is_linear:
+        return "kernel", "'linear'", estimator.kernel
     if getattr(estimator, "warm_start", False):
         return "warm_start", "False", True
     if has_callbacks(estimator):

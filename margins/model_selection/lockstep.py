@@ -83,14 +83,22 @@ def _reason_against(params):
         return f"kernel={params['kernel']!r} is not linear"
     if not (isinstance(params["C"], float) and params["C"] == math.inf):
         return f"C={params['C']!r} is not inf"
-    if params["max_time"] is not None:
-        return f"max_time={params['max_time']!r} is of one fit"
-    if params["verbose"]:
-        return f"verbose={params['verbose']!r} prints lines for every fit"
+    reason = reason_for_single_fits(params)
+    if reason is not None:
+        return reason
     if not isinstance(params["random_state"], Integral):
         return f"random_state={params['random_state']!r} is not an integer: no two fits share an order"
     if isinstance(params["averaging"], str) and params["averaging"] == "tail":
         return "averaging='tail' trains on other samples"
+    return None
+
+
+def reason_for_single_fits(params):
+    """Why parameters are about one fit, so that several are not trained together: str or None."""
+    if params["max_time"] is not None:
+        return f"max_time={params['max_time']!r} is of one fit"
+    if params["verbose"]:
+        return f"verbose={params['verbose']!r} prints lines for every fit"
     return None
 
 

@@ -16,7 +16,7 @@ from margins.estimators.callbacks import has_callbacks
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import run_not_converged
 from margins.estimators.names import display_name
-from margins.model_selection.lockstep import Trained
+from margins.model_selection.lockstep import Trained, reason_for_single_fits
 from margins.training.along_c import paths_of
 from margins.training.fit import model_of
 
@@ -67,11 +67,7 @@ def _reason_against(estimator, settings):
         if not isinstance(C, Real) or isinstance(C, bool) or not 0 < float(C) < math.inf:
             return f"C={C!r} has no neighbours"
     params |= settings[0]
-    if params["max_time"] is not None:
-        return f"max_time={params['max_time']!r} is of one fit"
-    if params["verbose"]:
-        return f"verbose={params['verbose']!r} prints lines for every fit"
-    return None
+    return reason_for_single_fits(params)
 
 
 def _is_same(one, other):

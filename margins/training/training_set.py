@@ -2,7 +2,8 @@
 
     samples -> TrainingSet -> problem(code, specification) -> Run
 
-It is the only maker of the binary problems of fits in memory. Nothing in it changes after it was made.
+It is the only maker of the binary problems of fits in memory. Nothing in it changes after it was made,
+but it keeps what several problems need: squared norms, and the last loss.
 """
 
 import copy
@@ -223,11 +224,11 @@ class SharedRows:
     """Rows that all threads read."""
 
     def __init__(self, rows):
-        self._row_source = rows
+        self._shared = rows
 
     def get(self):
         """The rows: Rows."""
-        return self._row_source
+        return self._shared
 
 
 class RowsOfThread:
