@@ -202,13 +202,13 @@ class Run(RunState):
         self.certify_as_returned()
         if is_late:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
-        may_converge = is_late or self._stop is None or self._stop.has_converged
-        if self.finished and may_converge:
+        was_stopped = self._stop is not None and not self._stop.has_converged
+        if self.finished and (is_late or not was_stopped):
             self.ending = self._converged_ending
-        elif self._stop is None or self._stop.has_converged:
-            self.ending = Ending.EXHAUSTED if self.standstill is None else Ending.STANDSTILL
-        else:
+        elif was_stopped:
             self.ending = self._stop
+        else:
+            self.ending = Ending.EXHAUSTED if self.standstill is None else Ending.STANDSTILL
         if self._watch is not None:
             self._watch.end()
 
