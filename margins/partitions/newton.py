@@ -27,7 +27,7 @@ from margins.losses._smoothed import next_length
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero
-from margins.solvers.base import Ending, PhaseRecord, PrimalPoint
+from margins.solvers.base import Ending, HasEnding, PhaseRecord, PrimalPoint
 from margins.solvers.certification import NEGLIGIBLE, unit_of
 from margins.solvers.history import Epoch
 from margins.tuning import TUNING
@@ -37,7 +37,7 @@ SLOPE_REDUCTION = 0.1
 MAX_LENGTHS = 30
 
 
-class NewtonRun:
+class NewtonRun(HasEnding):
     """The fit of one binary problem.
 
     Parameters
@@ -87,25 +87,9 @@ class NewtonRun:
         self._before = self._hessian = None  # of the base of the next evaluation
         self._version, self._n_worse, self._gap = 0, 0, math.inf
         self._n_updates, self._begin = 0, time.perf_counter()
-        self.certificate = self._detail = None
-        self.ending: Ending | None = None
+        self.certificate = None
         self.history, self.phases = [], []
         self.n_epochs, self.n_accesses = 0, summary.n_samples
-
-    @property
-    def converged(self):
-        """True if the run has ended with the proof."""
-        return self.ending is Ending.PROVEN
-
-    @property
-    def message(self):
-        """Why the run ended without the proof: str; None if it converged, or has not ended."""
-        if self.ending in (None, Ending.PROVEN):
-            return None
-        specification = self.specification
-        return self.ending.describe(
-            max_iter=specification.max_iter, max_time=specification.max_time, detail=self._detail
-        )
 
     @property
     def hypothesis(self):

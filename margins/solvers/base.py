@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from margins._activeset import ActiveSets, Level
 from margins._update import Averaging, BinaryData, Rules, WeightVector
@@ -342,6 +342,29 @@ class Ending(Enum):
         if self is Ending.MAX_TIME:
             return f"max_time={max_time:g} seconds came first"
         return "a callback stopped it" if self is Ending.CALLBACK else str(detail)
+
+
+class HasEnding:
+    """What a run says of its end, whether its samples are in memory or in partitions."""
+
+    specification: Any  # margins.training.specification.Specification
+    ending: Ending | None = None  # None: it has not ended
+    _detail: str | None = None  # the reason of a standstill or of an infeasible problem
+
+    @property
+    def converged(self):
+        """True if the run has ended with what it was to reach."""
+        return self.ending is not None and self.ending.has_converged
+
+    @property
+    def message(self):
+        """Why the run ended without the proof: str; None if it converged, or has not ended."""
+        if self.ending is None or self.ending.has_converged:
+            return None
+        limits = self.specification
+        return self.ending.describe(
+            max_iter=limits.max_iter, max_time=limits.max_time, detail=self._detail
+        )
 
 
 @dataclass

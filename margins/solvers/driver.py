@@ -209,6 +209,7 @@ class Run(RunState):
             self.ending = self._stop
         else:
             self.ending = Ending.EXHAUSTED if self.standstill is None else Ending.STANDSTILL
+        self._detail = self._why_infeasible if self.ending is Ending.INFEASIBLE else self.standstill
         if self._watch is not None:
             self._watch.end()
 

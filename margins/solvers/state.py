@@ -12,7 +12,15 @@ from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.losses._scaling import largest_factor
-from margins.solvers.base import Ending, EpochReport, PhaseRecord, Problem, Solver, solver_path
+from margins.solvers.base import (
+    Ending,
+    EpochReport,
+    HasEnding,
+    PhaseRecord,
+    Problem,
+    Solver,
+    solver_path,
+)
 from margins.solvers.certification import (
     NEGLIGIBLE,
     NEGLIGIBLE_OF_ONE,
@@ -30,7 +38,7 @@ from margins.training.specification import Specification
 SAME = 1e-9
 
 
-class RunState:
+class RunState(HasEnding):
     """The state of one fit of one binary problem. Algorithms read it, and change it by its methods.
 
     Parameters
@@ -127,7 +135,6 @@ class RunState:
         self._checks_gap = True  # at the end of the last epoch
         self.clean = self.is_warm = False
         self.standstill: str | None = None
-        self.ending: Ending | None = None
         self._stop: Ending | None = None  # why the last epoch ends the run, if it does
         self._why_infeasible: str | None = None
 
@@ -136,23 +143,6 @@ class RunState:
         copied.__dict__.update(self.__dict__)
         copied.orders = copy.copy(self.orders)
         return copied
-
-    @property
-    def converged(self):
-        """True if the run has ended with what it was to reach."""
-        return self.ending is not None and self.ending.has_converged
-
-    @property
-    def message(self):
-        """Why the run ended without the proof: str; None if it converged, or has not ended."""
-        if self.ending is None or self.ending.has_converged:
-            return None
-        is_infeasible = self.ending is Ending.INFEASIBLE
-        return self.ending.describe(
-            max_iter=self.max_iter,
-            max_time=self.specification.max_time,
-            detail=self._why_infeasible if is_infeasible else self.standstill,
-        )
 
     @property
     def eps(self):
