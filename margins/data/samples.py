@@ -18,11 +18,6 @@ class Samples(NamedTuple):
     n_features: int  # as given; of a precomputed kernel, X has fewer columns if samples are left out
     feature_names: np.ndarray | None = None  # str, shape (n_features,), or None
 
-    @property
-    def n_problems(self):
-        """The number of binary problems: int. Two classes make one."""
-        return 1 if len(self.classes) == 2 else len(self.classes)
-
 
 def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False, all_classes=True):
     """Weigh samples, ValidSamples, and remove those of weight 0: Samples.

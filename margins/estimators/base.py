@@ -59,6 +59,7 @@ from margins.rules.errors import RuleError
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
 from margins.training.fit import Fit, Training
+from margins.training.one_vs_rest import positive_codes
 from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
@@ -251,7 +252,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if isinstance(X, StreamedMatrix):
             return TrainingSet(samples, kernel, X.rows, is_in_parts=True)
-        return TrainingSet(samples, kernel, lambda: self._rows(X, kernel, samples.n_problems))
+        n_problems = len(positive_codes(len(samples.classes)))
+        return TrainingSet(samples, kernel, lambda: self._rows(X, kernel, n_problems))
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
         """The samples of positive weight, of all classes if these are all samples."""

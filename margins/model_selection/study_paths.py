@@ -103,7 +103,7 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
     def keep(index, run):
         if not run.converged:
             label = training_set.classes.tolist()[index]
-            suffix = "" if training_set.samples.n_problems == 1 else f" for class {label!r}"
+            suffix = "" if len(training_set.positive_codes) == 1 else f" for class {label!r}"
             warnings.warn(run_not_converged(estimator, run, suffix), ConvergenceWarning, stacklevel=2)
         scores = model_of([run], run.specification, training_set).scores(X_test).ravel()
         return scores, run.n_epochs, run.certificate.n_updates

@@ -15,6 +15,7 @@ from margins.partitions.samples import Sizes, codes_of, merged_classes
 from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
+from margins.training.one_vs_rest import positive_codes
 from margins.training.specification import Specification
 from margins.tuning import TUNING
 
@@ -195,7 +196,7 @@ def _setting(key, scanned, executor, settings):
         name=name,
         n_features=scanned.n_features,
         classes=scanned.classes,
-        positive=(1,) if len(scanned.classes) == 2 else tuple(range(len(scanned.classes))),
+        positive=tuple(positive_codes(len(scanned.classes))),
         C=specification.C,
         class_weights=weights,
         loss=specification.loss,

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
+from margins.training.one_vs_rest import positive_codes
 
 
 def check_state(classifier: Any) -> None:
@@ -39,7 +40,7 @@ def _problems_of(classifier: Any) -> Iterator[str]:
     if not isinstance(classifier.kernel_, Kernel):
         yield f"kernel_ must be a kernel. Got {classifier.kernel_!r}"
         return
-    n_problems = 1 if len(classes) == 2 else len(classes)
+    n_problems = len(positive_codes(len(classes)))
     has_votes = hasattr(classifier, "votes_")
     if not has_votes:
         yield from _wrong_array(classifier.intercept_, "intercept_", (n_problems,))

@@ -81,7 +81,7 @@ def explanation_of(training_set, problem, specification, plan, kernel):
         n_samples=X.shape[0],
         n_features=X.shape[1],
         n_nonzeros=n_stored,
-        n_problems=training_set.samples.n_problems,
+        n_problems=len(training_set.positive_codes),
         loss=loss.name if loss.is_finite else "hard margin",
         kernel=kernel,
         rows="Gram matrix" if is_gram else "kernel" if training_set.is_kernel else "X",

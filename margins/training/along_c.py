@@ -162,8 +162,8 @@ def paths_of(training_set, specification, planner, Cs):
     ValueError
         If a value of C, times the weight of a sample, is not allowed.
     """
-    moments, n_problems = None, training_set.samples.n_problems
-    if n_problems > 1 and shares_moments(training_set, specification, planner.solver):
+    moments, has_several = None, len(training_set.positive_codes) > 1
+    if has_several and shares_moments(training_set, specification, planner.solver):
         moments = moments_of(training_set, specification)
     paths = AlongC(training_set, specification, planner.plan, moments)
     paths.check_penalties(Cs)
