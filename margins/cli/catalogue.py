@@ -56,6 +56,7 @@ def rules_of(algorithm):
                 rules.append(phase.rules or getattr(phase.solver, "rules", None))
                 yield phase
 
+    # A plug-in with a loop of its own has no phases, and so no rules to show.
     with warnings.catch_warnings(), contextlib.suppress(NotImplementedError):
         warnings.simplefilter("ignore")
         Recorder(**({"gamma": 0.1} if _needs_gamma(algorithm) else {}), max_iter=1).fit(*TINY)
