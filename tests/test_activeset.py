@@ -10,14 +10,15 @@ import numpy as np
 import oracles
 import pytest
 import sample_problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from margins._activeset import ActiveSets, Level
 from margins._update import WeightVector
 from margins.rules import Additive, DynamicMargin, FixedThreshold, Mistake, NoShrink, Rules, Unlearning
 
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=40)
+SETTINGS = examples(40)
 THRESHOLD_LEVELS = ((3, 2.25), (2, 1.125), (4, 1.0))
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import oracles
 import pytest
 from algorithm_groups import ALGORITHMS, NAMES, NOISE_TOLERANT, ONLINE, STOPPING, quiet
-from certified_problems import PROVING, SLACK, Problem, accuracies, assert_true, examples, problems
+from certified_problems import PROVING, SLACK, Problem, accuracies, assert_true, problems
 from hypothesis import example, given
 from hypothesis import strategies as st
+from properties import examples
 
 from margins.certificate import Certificate
 from margins.losses import loss_of

@@ -6,9 +6,10 @@ import exact_optima
 import numpy as np
 import oracles
 import pytest
-from bounded_problems import SLACK, examples, noisy, schedules, separable
+from bounded_problems import SLACK, noisy, schedules, separable
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from properties import examples
 
 
 def check_same_runs(problem, rules, schedule):

@@ -4,7 +4,8 @@ import malformed
 import numpy as np
 import pytest
 import sample_problems
-from hypothesis import given, settings
+from hypothesis import given
+from properties import examples
 from scipy import sparse
 
 from margins._sparse import Rows
@@ -12,7 +13,7 @@ from margins.data._structure import all_ones
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF
 
-EXACT = settings(derandomize=True, deadline=None, max_examples=40)
+EXACT = examples(40)
 
 
 @pytest.mark.parametrize("layout", sample_problems.LAYOUTS)

@@ -6,8 +6,9 @@ import numpy as np
 import oracles
 import pytest
 import sample_problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from margins._update import WeightVector
 from margins.rules import (
@@ -24,7 +25,7 @@ from margins.rules import (
     VariableShrink,
 )
 
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=25)
+SETTINGS = examples(25)
 # Shrunk sums are rounded, and rounding would decide a tie p == threshold; an irrational b has none.
 IRRATIONAL = 7 + math.sqrt(2) / 8
 INTEGERS = {  # name: (oracle, condition); sums on integer samples are exact, so every bit must agree

@@ -14,8 +14,9 @@ import oracles
 import pytest
 import sample_problems
 from algorithm_groups import quiet
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from properties import examples
 
 from margins import bounds
 from margins.rules import (
@@ -37,7 +38,7 @@ from margins.rules import (
 )
 
 SLACK = 1e-9
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=40)
+SETTINGS = examples(40)
 
 
 # ------------------------------------------------------------------------------------------ oracles
@@ -324,7 +325,7 @@ class Separable:
 
 
 @pytest.mark.parametrize("algorithm", [margitron, romma, aggressive_romma, shifting, ballseptron])
-@settings(derandomize=True, deadline=None, max_examples=80)
+@examples(80)
 @given(problem=clouds(), draw=st.data())
 def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, problem, draw):
     X, y, delta2, seed = problem

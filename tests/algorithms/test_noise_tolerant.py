@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import sample_problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from noise_tolerant_replay import (
     AVERAGINGS,
@@ -26,6 +26,7 @@ from noise_tolerant_replay import (
     without_zero_rows,
 )
 from numpy.testing import assert_allclose, assert_array_equal
+from properties import examples
 
 # These tests do not depend on whether a run ends with an epoch without updates.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -190,7 +191,7 @@ def test_only_the_ratio_of_eta_to_theta_init_matters(averaging, problem, seed, f
 
 @pytest.mark.parametrize("layout", sample_problems.LAYOUTS)
 @some(AVERAGINGS)
-@settings(SETTINGS, max_examples=4)
+@examples(4)
 @given(problem=sample_problems.problems(), seed=SEEDS)
 def test_every_layout_gives_the_same_fit(averaging, layout, problem, seed):
     X, y = problem

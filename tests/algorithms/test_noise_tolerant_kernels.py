@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import sample_problems
-from hypothesis import given, settings
+from hypothesis import given
 from noise_tolerant_replay import (
     AVERAGINGS,
     OPTIONS,
@@ -21,6 +21,7 @@ from noise_tolerant_replay import (
     some,
 )
 from numpy.testing import assert_allclose, assert_array_equal
+from properties import examples
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 # Whether a run ends with an epoch without updates is not tested here.
@@ -66,7 +67,7 @@ def test_linear_kernel_is_the_primal_run(averaging, options, problem, seed):
 
 @pytest.mark.parametrize("layout", ["dense", "dense float32", "Fortran", "CSR", "CSR int64"])
 @some(AVERAGINGS)
-@settings(SETTINGS, max_examples=5)
+@examples(5)
 @given(problem=sample_problems.problems(), seed=SEEDS)
 def test_polynomial_kernel_replays_the_oracle(averaging, layout, problem, seed):
     X, y = problem

@@ -8,10 +8,11 @@ import oracles
 import oracles_noise_tolerant as noise_tolerant
 import pytest
 import sample_problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=60)
+SETTINGS = examples(60)
 OPTIONS = st.fixed_dictionaries(
     {
         "tau": st.sampled_from([0.0, 0.5, 2.0, {-1: 1.0, +1: 0.0}, {-1: 0.5, +1: 2.0}]),

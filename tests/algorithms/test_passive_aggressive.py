@@ -6,9 +6,10 @@ import exact_optima
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from properties import examples
 from sample_problems import data_of, orders_of, replay, vector_of
 
 import margins
@@ -17,7 +18,6 @@ from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
 NAMES = ("pa", "pa-i", "pa-ii")
 # 1 / 8 and 1 / 2 are exact, and so is all that follows from dividing by powers of 2.
 C = 0.125
-examples = settings(derandomize=True, deadline=None, max_examples=60)
 
 
 def oracle(data, orders, variant="pa", C=math.inf, tol=0.0):
@@ -54,7 +54,7 @@ def clouds(seed=0, m=40, d=3, distance=2.0):
 
 @pytest.mark.parametrize("delta2", [0.0, 2.0])
 @pytest.mark.parametrize("variant", NAMES)
-@examples
+@examples(60)
 @given(seed=st.integers(0, 10**6))
 def test_every_update_is_that_of_the_paper(variant, delta2, seed):
     rng = np.random.default_rng(seed)
@@ -73,7 +73,7 @@ def test_every_update_is_that_of_the_paper(variant, delta2, seed):
 
 
 @pytest.mark.parametrize("variant", NAMES)
-@examples
+@examples(60)
 @given(seed=st.integers(0, 10**6))
 def test_powers_of_two_are_exact_bit_for_bit(variant, seed):
     # One feature each and no bias: |y|^2 and |y|^2 + 1 / (2 C) are powers of 2, and no sum is rounded.
@@ -117,7 +117,7 @@ def test_tie_at_one_changes_nothing_and_the_double_below_does():
         assert weights.n_updates == n_updates
 
 
-@examples
+@examples(60)
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 1.0, 20.0]))
 def test_pa_ii_is_pa_with_a_new_slack_term_at_every_sample(seed, C):
     rng = np.random.default_rng(seed)
@@ -163,7 +163,7 @@ def epochs_of(random_state, m, n_epochs):
 
 
 @pytest.mark.parametrize("tol", [0.5, 0.1, 0.01])
-@examples
+@examples(60)
 @given(seed=st.integers(0, 10**6))
 def test_separable_data_converge_within_the_bound(tol, seed):
     rng = np.random.default_rng(seed)
@@ -185,7 +185,7 @@ def test_separable_data_converge_within_the_bound(tol, seed):
 
 
 @pytest.mark.parametrize("variant", NAMES)
-@examples
+@examples(60)
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 1.0]))
 def test_losses_of_one_pass_are_bounded_as_in_the_theorems(variant, seed, C):
     rng = np.random.default_rng(seed)

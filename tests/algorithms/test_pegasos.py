@@ -6,10 +6,11 @@ import exact_optima
 import numpy as np
 import oracles
 import pytest
-from decaying_steps import SLACK, assert_state, clouds, examples, norma_rules, present
+from decaying_steps import SLACK, assert_state, clouds, norma_rules, present
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from properties import examples
 from sample_problems import data_of, run, vector_of
 from scipy import sparse
 
@@ -60,7 +61,7 @@ def pegasos_rules(lam, project=False, weight=None):
 
 
 @pytest.mark.parametrize("project", [True, False])
-@examples
+@examples(60)
 @given(
     seed=st.integers(0, 10**6),
     lam=st.sampled_from([0.01, 0.3, 5.0]),
@@ -84,7 +85,7 @@ def test_every_step_of_pegasos_is_the_papers(project, seed, lam, size, weighted)
 
 
 @pytest.mark.parametrize("project", [True, False])
-@examples
+@examples(60)
 @given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.01, 0.3, 5.0]))
 def test_batches_of_one_are_the_loop_over_single_samples(project, seed, lam):
     rng = np.random.default_rng(seed)
@@ -165,7 +166,7 @@ def test_objective_approaches_the_optimum(size, project, weighted):
     assert certificate.gap < 0.1
 
 
-@examples
+@examples(60)
 @given(
     seed=st.integers(0, 10**6),
     C=st.sampled_from([0.1, 1.0, 30.0]),

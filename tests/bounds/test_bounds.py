@@ -7,9 +7,10 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from bounded_problems import SLACK, examples
+from bounded_problems import SLACK
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from properties import examples
 
 from margins import bounds
 

@@ -11,9 +11,10 @@ import exact_optima
 import numpy as np
 import oracles
 import pytest
-from bounded_problems import MPU_LEVELS, SLACK, examples, noisy, samples, schedules, separable
+from bounded_problems import MPU_LEVELS, SLACK, noisy, samples, schedules, separable
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from properties import examples
 
 from margins import bounds
 

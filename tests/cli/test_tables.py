@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from margins.cli.errors import CommandError
 from margins.cli.samples import Source, TrainingColumns, read_points, read_samples
@@ -148,7 +149,7 @@ def test_no_field_is_dropped_in_silence(tmp_path, text):
         read(tmp_path, text, categorical=())
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     st.lists(
         st.lists(st.sampled_from(["1", "2.5", "x", "", '"', '"a,b"', "NA", "nan", "\n", "label", "-0"])),

@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 import pytest
 from algorithm_groups import NAMES, SILENT, STOPPING, quiet
-from certified_problems import PROVING, SLACK, Problem, accuracies, assert_true, examples, problems
+from certified_problems import PROVING, SLACK, Problem, accuracies, assert_true, problems
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from sklearn.exceptions import ConvergenceWarning
 
 import margins

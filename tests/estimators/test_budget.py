@@ -7,9 +7,10 @@ import exact_optima
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from properties import examples
 from sample_problems import orders_of
 from scipy import sparse
 
@@ -21,10 +22,6 @@ from margins.solvers.custom._budget import Cache
 
 Budget, Random = margins.get("budget-perceptron"), margins.get("random-budget-perceptron")
 SEEDS = st.integers(0, 10**6)
-
-
-def examples(count):
-    return settings(derandomize=True, deadline=None, max_examples=count)
 
 
 def integers(seed, m=25, d=3, separable=False):

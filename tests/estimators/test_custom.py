@@ -7,9 +7,10 @@ import warnings
 import exact_optima
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from properties import examples
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
@@ -19,12 +20,6 @@ import margins
 Alma = margins.get("alma")
 SecondOrder = margins.get("second-order-perceptron")
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def examples(count):
-    return settings(
-        derandomize=True, deadline=None, max_examples=count, suppress_health_check=[HealthCheck.too_slow]
-    )
 
 
 # -------------------------------------------------------------------------------------------- oracles

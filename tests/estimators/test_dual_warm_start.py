@@ -6,10 +6,11 @@ import warnings
 import numpy as np
 import pytest
 from algorithm_groups import quiet
-from certified_problems import Problem, assert_true, examples, problems
+from certified_problems import Problem, assert_true, problems
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from properties import examples
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 

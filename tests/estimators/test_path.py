@@ -7,9 +7,10 @@ import weakref
 
 import numpy as np
 import pytest
-from certified_problems import assert_true, examples, problems
+from certified_problems import assert_true, problems
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 

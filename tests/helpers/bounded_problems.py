@@ -5,14 +5,10 @@ from dataclasses import dataclass
 import exact_optima
 import numpy as np
 import oracles
-from hypothesis import assume, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 SLACK = 1e-9  # relative; gamma_d itself is known to about 1e-12 only
-
-
-def examples(count):
-    return settings(derandomize=True, deadline=None, max_examples=count)
 
 
 @dataclass

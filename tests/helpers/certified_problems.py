@@ -14,18 +14,12 @@ import numpy as np
 import oracles
 import pytest
 from algorithm_groups import ALGORITHMS, STOPPING, UNSCALED
-from hypothesis import HealthCheck, assume, reject, settings
+from hypothesis import assume, reject
 from hypothesis import strategies as st
 
 PROVING = ["auto", *STOPPING]  # MarginClassifier always ends with its proof
 SLACK = 1e-9  # relative, of the truths and of what is recomputed
 ENOUGH = 1e-6  # relative, of an objective at the best scale
-
-
-def examples(count):
-    return settings(
-        derandomize=True, deadline=None, max_examples=count, suppress_health_check=[HealthCheck.too_slow]
-    )
 
 
 @dataclass

@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from numpy.testing import assert_allclose
 
 from margins._activeset import ActiveSets
 from margins.rules import Additive, ConstantDecay, FixedThreshold, Rules
 
 SLACK = 1e-9
-examples = settings(derandomize=True, deadline=None, max_examples=60)
 
 
 def clouds(seed=0, m=60, d=3, distance=0.7):

@@ -7,16 +7,16 @@ import numpy as np
 import oracles_noise_tolerant as oracle
 import pytest
 import sample_problems
-from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from properties import examples
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 import margins
 from margins.solvers.base import PhaseRecord
 
-SETTINGS = settings(derandomize=True, deadline=None, max_examples=10)
+SETTINGS = examples(10)
 SEEDS = st.integers(0, 99)
 
 

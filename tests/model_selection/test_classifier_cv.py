@@ -6,13 +6,13 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scikit_learn_checks import EQUIVALENCE, assert_passes_scikit_learn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import log_loss, make_scorer, recall_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import margins
 from margins.losses import Hinge
@@ -351,18 +351,13 @@ TO_ACCURACY = "Objectives agree to eps; the check wants 1e-7 of coefficients."
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
+@pytest.mark.parametrize(
+    ("params", "expected"),
     [
-        margins.MarginClassifierCV(Cs=2, cv=2, random_state=0, max_iter=100),
-        margins.MarginClassifierCV(Cs=[0.5, 5], cv=2, kernel="rbf", random_state=0, max_iter=100),
+        ({"Cs": 2}, {}),
+        ({"Cs": [0.5, 5], "kernel": "rbf"}, dict.fromkeys(EQUIVALENCE, TO_ACCURACY)),
     ],
-    expected_failed_checks=lambda classifier: dict.fromkeys(
-        (
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ),
-        TO_ACCURACY,
-    ),
 )
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+def test_scikit_learn_contract(params, expected):
+    classifier = margins.MarginClassifierCV(cv=2, random_state=0, max_iter=100, **params)
+    assert_passes_scikit_learn(classifier, expected)

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
@@ -27,7 +28,7 @@ from margins.rules import (
     VariableShrink,
 )
 
-QUICK = settings(derandomize=True, deadline=None, max_examples=150)
+QUICK = examples(150)
 
 
 def shrinking(b, shrink):

@@ -6,9 +6,10 @@ import exact_optima
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from properties import examples
 from sample_problems import orders_of
 from sklearn.svm import LinearSVC
 
@@ -23,10 +24,6 @@ Dcd, Adatron = margins.get("dcd"), margins.get("adatron")
 LOSSES = ("squared_hinge", "hinge")
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SEEDS = st.integers(0, 10**6)
-
-
-def examples(count):
-    return settings(derandomize=True, deadline=None, max_examples=count)
 
 
 def clouds(seed=0, m=60, d=4, distance=1.0):

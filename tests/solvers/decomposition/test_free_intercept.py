@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 from algorithm_groups import quiet
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from properties import examples
 from scipy.optimize import minimize_scalar
 from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import SVC
@@ -62,7 +63,7 @@ def test_scores_are_those_of_svc(C):
 
 
 @quiet
-@settings(derandomize=True, deadline=None, max_examples=120)
+@examples(120)
 @given(st.integers(0, 10**6), st.sampled_from(["hinge", "squared_hinge"]), st.sampled_from([1, 30]))
 def test_certificates_are_true(seed, loss, max_iter):
     X, y, weight, C = random_problem(seed)
@@ -133,7 +134,7 @@ def test_linear_kernels_and_other_solvers_are_errors():
     )
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@examples(100)
 @given(st.integers(0, 10**6), st.sampled_from(["hinge", "squared_hinge", "hinge of equal C"]))
 def test_the_best_intercept_of_a_loss(seed, kind):
     X, y, weight, C = random_problem(seed)
@@ -157,7 +158,7 @@ def test_the_best_intercept_of_the_hard_margin():
     assert HardMargin().best_intercept(scores, signs) == -2.0
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@examples(100)
 @given(st.integers(0, 10**6))
 def test_balancing_keeps_bounds_and_ends_the_excess(seed):
     rng = np.random.default_rng(seed)

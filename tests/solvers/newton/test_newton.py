@@ -8,9 +8,10 @@ import numpy as np
 import oracles
 import pytest
 from algorithm_groups import quiet
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from properties import examples
 from proven_by_hand import fit, optimum, sides
 from sample_problems import ALL_LAYOUTS, clouds, data_of, integers
 from sklearn.base import clone
@@ -142,7 +143,7 @@ def test_classes_in_threads_are_bit_identical(loss):
     assert one.certificates_ == two.certificates_
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@examples(150)
 @given(
     seed=st.integers(0, 10**6),
     loss=st.sampled_from(LOSSES),
