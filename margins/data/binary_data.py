@@ -86,10 +86,7 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
         raise ValueError(f"X must have at most {MAX_SAMPLES} samples. Got {len(sqnorms)}.")
     largest = check_lengths(sqnorms)
     if hard_margin and 0 < largest < SMALLEST_SQNORM:
-        raise ValueError(
-            "X is too small: with C=inf the largest squared norm of a row must be 0 or at least "
-            f"{SMALLEST_SQNORM:g}. Got {largest:g}. Scale the features."
-        )
+        raise too_small(largest)
     sqnorms = sqnorms + sqrho
     if hard_margin and not zero_rows and not sqnorms.min() >= SMALLEST_SQNORM:
         shortest = np.argmin(sqnorms)
@@ -99,6 +96,20 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
             "without zero rows."
         )
     return sqnorms
+
+
+def require_zeros(X):
+    """ValueError if X, whose rows have squared norms of 0, is not 0: they are less than any double."""
+    if np.any(X.data if sparse.issparse(X) else X):
+        raise too_small(0.0)
+
+
+def too_small(largest):
+    """The error for rows too short for a hard margin, given the largest squared norm: ValueError."""
+    return ValueError(
+        "X is too small: with C=inf the largest squared norm of a row must be at least "
+        f"{SMALLEST_SQNORM:g}, or X must be 0. Got {largest:g}. Scale the features."
+    )
 
 
 def check_lengths(sqnorms):

@@ -99,6 +99,12 @@ class StreamedMatrix:
         """Its rows, for one thread: StreamedRows."""
         return StreamedRows(self)
 
+    def matrices(self):
+        """Read one partition after the other: ndarrays or CSR matrices."""
+        for part in self.parts:
+            with self.read(part) as X:
+                yield X
+
     @contextmanager
     def read(self, part):
         """A context with the matrix of a partition."""

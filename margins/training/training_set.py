@@ -11,7 +11,7 @@ import threading
 
 import numpy as np
 
-from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
+from margins.data.binary_data import augmented_sqnorms, make_binary_data, require_zeros, rows_of
 from margins.data.samples import Samples
 from margins.kernels import LINEAR, Precomputed
 from margins.solvers.base import Problem
@@ -136,6 +136,10 @@ class TrainingSet:
         is_checked = specification.is_hard_margin and specification.checks_lengths
         key = specification.sqrho, is_checked, allows_zero_rows
         if key not in self._augmented:
+            if is_checked and not self.sqnorms.any():
+                X = self.samples.X
+                for matrix in X.matrices() if self.is_in_parts else [X]:
+                    require_zeros(matrix)
             self._augmented[key] = augmented_sqnorms(self.sqnorms, *key)
         return self._augmented[key]
 

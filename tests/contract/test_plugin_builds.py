@@ -9,8 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from documents import PLUG_IN, blocks
 from plugin_environment import LITTER, PACKAGES, PLUGINS, Environment, what_is_missing, write_checkout
-from test_readme import PLUG_IN, blocks
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Compilers are not found by the path there.")
@@ -31,6 +31,7 @@ answer.append(fresh_rules.FreshMargin(0.5)._py_threshold({"sqnorm": 8.0, "t": 2.
 """
 
 
+@pytest.mark.slow
 def test_a_rule_is_compiled_against_an_editable_installation(tmp_path):
     reason = what_is_missing()
     if reason:

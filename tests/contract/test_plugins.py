@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from documents import PLUG_IN, blocks
 from plugin_environment import (
     HEADERS,
     LITTER,
@@ -23,7 +24,6 @@ from plugin_environment import (
     what_is_missing,
     write_checkout,
 )
-from test_readme import PLUG_IN, blocks
 
 
 def write_halving(folder):
@@ -85,6 +85,37 @@ def environment(wheel_and_environment):
     return wheel_and_environment[1]
 
 
+# What plug-ins are asked for, in one process, since each takes a second to start.
+QUESTIONS = """
+import importlib
+import margins
+from margins.rules import Additive, NoShrink, Rules
+
+def of_import(load):
+    try:
+        return load()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+names = (
+    "broken", "stale", "twin", "margins-twin-one:pdm", "fresh", "halving", "mpu",
+    "pdm", "scikit-margins:pdm", "margins-shadow:pdm", "margins-twin-one:twin", "margins-twin-two:twin",
+)
+installed = ("margins", "halving", "fresh", "fresh_rules", "by_function")
+answer = {
+    "modules": {name: of_import(lambda: margins.get(name).__module__) for name in names},
+    "files": [importlib.import_module(name).__file__ for name in installed],
+}
+from unmarked_rules import UnmarkedThreshold
+answer["unmarked"] = of_import(lambda: repr(Rules(UnmarkedThreshold(), Additive(), NoShrink())))
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(environment):
+    return environment.ask(QUESTIONS)
+
+
 # ------------------------------------------------------------------------------------ what is installed
 
 
@@ -99,25 +130,20 @@ def test_headers_and_stubs_are_in_the_wheel_beside_the_kernels(wheel_and_environ
     assert {kernel.as_posix() + suffix for kernel in kernels} <= set(held)
 
 
-def test_the_environment_uses_the_installed_package(environment):
-    modules = ["margins", "halving", "fresh", "fresh_rules", "by_function"]
-    answer = environment.ask(
-        f"import importlib; answer = [importlib.import_module(name).__file__ for name in {modules}]"
+def test_the_environment_uses_the_installed_package(environment, answers):
+    assert len(answers["files"]) == 5
+    assert all(environment.packages in Path(path).parents for path in answers["files"])
+
+
+def test_listing_names_shows_plug_ins_and_imports_none(environment):
+    names, loaded = environment.ask(
+        "import margins, sys; answer = [margins.available(), list(sys.modules)]"
     )
-    assert all(environment.packages in Path(path).parents for path in answer)
-
-
-def test_names_of_plug_ins_are_available(environment):
-    names = environment.ask("import margins; answer = margins.available()")
+    assert not {"halving", "fresh", "fresh_rules", "broken_plug_in", "shadow", "twin_one"} & set(loaded)
     offered = {"halving", "fresh", "by-function", "by-python-function", "relaxed", "broken", "stale"}
     assert offered <= set(names)
     assert "twin" not in names and {"margins-twin-one:twin", "margins-twin-two:twin"} <= set(names)
     assert {"pdm", "margins-shadow:pdm"} <= set(names)
-
-
-def test_listing_names_imports_no_plug_in(environment):
-    loaded = environment.ask("import margins, sys; margins.available(); answer = list(sys.modules)")
-    assert not {"halving", "fresh", "fresh_rules", "broken_plug_in", "shadow", "twin_one"} & set(loaded)
 
 
 def test_list_shows_every_plug_in_and_what_is_wrong_with_it(environment):
@@ -132,22 +158,9 @@ def test_list_shows_every_plug_in_and_what_is_wrong_with_it(environment):
 
 # ------------------------------------------------------------------------------------- what goes wrong
 
-ERRORS = """
-import margins
-answer = {}
-for name in (
-    "broken", "stale", "twin", "margins-twin-one:pdm", "fresh", "halving", "mpu",
-    "pdm", "scikit-margins:pdm", "margins-shadow:pdm", "margins-twin-one:twin", "margins-twin-two:twin",
-):
-    try:
-        answer[name] = margins.get(name).__module__
-    except Exception as error:
-        answer[name] = f"{type(error).__name__}: {error}"
-"""
 
-
-def test_errors_name_the_package_and_affect_no_other(environment):
-    answer = environment.ask(ERRORS)
+def test_errors_name_the_package_and_affect_no_other(answers):
+    answer = answers["modules"]
     assert answer["broken"] == (
         "ImportError: Algorithm 'broken' of package 'margins-broken' cannot be imported from "
         "'broken_plug_in:BrokenPerceptron': RuntimeError: this plug-in is broken"
@@ -179,16 +192,11 @@ def test_a_module_compiled_against_another_interface_cannot_be_imported(environm
     )
 
 
-def test_a_compiled_rule_without_an_interface_version_is_rejected(environment):
-    error = environment.ask(
-        "from margins.rules import Additive, NoShrink, Rules\n"
-        "from unmarked_rules import UnmarkedThreshold\n"
-        "try:\n    answer = repr(Rules(UnmarkedThreshold(), Additive(), NoShrink()))\n"
-        "except ImportError as error:\n    answer = str(error)"
-    )
+def test_a_compiled_rule_without_an_interface_version_is_rejected(answers):
     assert re.match(
-        r"Rule UnmarkedThreshold of unmarked_rules must be compiled against version \d+ .* Got None\.",
-        error,
+        r"ImportError: Rule UnmarkedThreshold of unmarked_rules must be compiled against version \d+ .* "
+        r"Got None\.",
+        answers["unmarked"],
     )
 
 
@@ -206,24 +214,30 @@ def end(name, X, y, **params):
     return [fit.coef_.tolist(), fit.intercept_.tolist(), fit.n_updates_, fit.n_iter_, curve]
 
 answer = []
-for seed in range(12):
+for seed in range(6):
     rng = np.random.default_rng(seed)
     X = rng.integers(-4, 5, (40, 5)).astype(float)
     y = X @ rng.integers(-3, 4, 5) + 0.5 * (1 - 2 * (seed % 2)) + (seed % 3) * rng.normal(size=40) > 0
     for params in ({"C": math.inf, "max_iter": 30}, {"C": 0.5}, {"C": 8.0, "eps": 0.125}):
-        answer.append([end(name, X, y, **params) for name in NAMES])
+        names = ("fresh", "pdm", "by-function", "by-python-function")
+        answer.append([end(name, X, y, **params) for name in names])
 """
 
 
-def test_a_rule_from_elsewhere_runs_bit_for_bit_as_the_built_in(environment):
-    for theirs, ours in environment.ask(FITS.replace("NAMES", "('fresh', 'pdm')")):
+@pytest.fixture(scope="module")
+def fits(environment):
+    """Lists of the ends of fits to the same samples, by the algorithms of `FITS`."""
+    return environment.ask(FITS)
+
+
+def test_a_rule_from_elsewhere_runs_bit_for_bit_as_the_built_in(fits):
+    for theirs, ours, _, _ in fits:
         assert theirs == ours
 
 
-def test_a_function_runs_bit_for_bit_the_same_by_its_pointer_as_by_its_name(environment):
-    answer = environment.ask(FITS.replace("NAMES", "('by-function', 'by-python-function')"))
-    assert all(by_pointer == by_name for by_pointer, by_name in answer)
-    assert sum(by_name[2] > 0 for _, by_name in answer) == len(answer)
+def test_a_function_runs_bit_for_bit_the_same_by_its_pointer_as_by_its_name(fits):
+    assert all(by_pointer == by_name for _, _, by_pointer, by_name in fits)
+    assert all(by_name[2] > 0 for *_, by_name in fits)
 
 
 def test_plug_ins_pass_the_kit(environment):

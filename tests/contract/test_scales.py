@@ -17,10 +17,12 @@ from algorithm_groups import (
     STEPS,
     UNSCALED,
     VOTING,
-    each_with_some,
     quiet,
 )
+from hypothesis import example, given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from properties import examples
 from scipy import sparse
 from small_problems import (
     OF_KERNELS,
@@ -34,7 +36,15 @@ from small_problems import (
     small,
 )
 
+from margins.data.chunks import Chunks
 from margins.parameters import Interval
+
+names = st.sampled_from(NAMES)
+penalties = st.sampled_from([1.0, math.inf])
+
+
+def powers_of_ten(low, high):
+    return st.floats(low, high).map(lambda exponent: 10.0**exponent)
 
 
 def declares(name, parameter):
@@ -43,8 +53,9 @@ def declares(name, parameter):
 
 @quiet
 @each_algorithm
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize(("exponent", "C"), [(166, math.inf), (150, 1.0), (-150, 1.0), (-190, math.inf)])
+@pytest.mark.parametrize(
+    ("exponent", "C", "fit_intercept"), [(166, math.inf, True), (-150, 1.0, True), (150, 1.0, False)]
+)
 def test_change_of_units_changes_nothing_but_the_units(name, exponent, C, fit_intercept):
     # x -> z x, rho -> z rho, C -> C / z^2, gamma -> z gamma. A power of 2 is exact but for pow.
     X, y = small(distance=6)
@@ -88,23 +99,20 @@ def assert_same_but_for_units(other, plain, X, z, exact):
         assert getattr(other.certificates_[0], field) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
-@pytest.mark.parametrize(
-    ("name", "scale_and_C"), each_with_some(product([1e65, 1e160, 1e200, 1e305], [1.0, math.inf]))
-)
-def test_row_too_long_for_double_arithmetic_is_rejected(name, scale_and_C):
-    scale, C = scale_and_C
+@examples(60)
+@given(name=names, scale=powers_of_ten(65, 305), C=penalties)
+def test_row_too_long_for_double_arithmetic_is_rejected(name, scale, C):
     X, y = small()
     X[7] *= scale
-    for given in (X, sparse.csr_array(X), np.asfortranarray(X)):
+    for container in (np.asarray, sparse.csr_array, np.asfortranarray):
         with pytest.raises(ValueError, match=r"^Row 7 of X is too long: .* Scale the features\.$"):
-            make(name, C=C).fit(given, y)
+            make(name, C=C).fit(container(X), y)
 
 
 @quiet
-@each_algorithm
-@pytest.mark.parametrize("scale", [1e-30, 1e-60, 1e-100, 1e-160, 1e-200, 1e-310])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("C", [1.0, math.inf])
+@examples(300)
+@given(name=names, scale=powers_of_ten(-310, -30), C=penalties, fit_intercept=st.booleans())
+@example(name="alpha-bound", scale=1e-163, C=math.inf, fit_intercept=False)  # its squares are 0
 def test_short_rows_are_rejected_or_have_a_true_certificate(name, scale, C, fit_intercept):
     X, y = small(distance=6)
     ordinary = ALGORITHMS["mpu"](C=math.inf, fit_intercept=False, random_state=0).fit(X, y)
@@ -138,6 +146,18 @@ def test_short_rows_are_rejected_or_have_a_true_certificate(name, scale, C, fit_
             assert best * (1 - 1e-9) <= certificate.rescaled_primal <= best * (1 + 1e-6)
 
 
+@quiet
+def test_rows_whose_squares_are_0_are_too_small_for_a_hard_margin():
+    X, y = small(distance=6)
+    X *= 1e-163
+    classifier = make("perceptron", C=math.inf, fit_intercept=False, max_iter=5)
+    for samples in ((X, y), (sparse.csr_array(X), y), (Chunks.of_rows(X, y, n_rows=10),)):
+        with pytest.raises(ValueError, match=r"X is too small: .*, or X must be 0\. Got 0\."):
+            classifier.fit(*samples)
+    for zeros in ((0 * X, y), (Chunks.of_rows(0 * X, y, n_rows=10),)):
+        assert not classifier.fit(*zeros).coef_.any()
+
+
 def outcome(classifier, X, y, *weight):
     """A sentence, or a sound certificate: nothing in between."""
     try:
@@ -153,8 +173,8 @@ def outcome(classifier, X, y, *weight):
 
 
 @quiet
-@each_algorithm
-@pytest.mark.parametrize("C", [1e-320, 1e-300, 1e-200, 1e-100, 1e-20])
+@examples(100)
+@given(name=names, C=powers_of_ten(-320, -20))
 def test_small_penalty_is_rejected_or_has_a_correct_result(name, C):
     X, y = small()
     result = outcome(make(name, C=C, max_iter=50), X, y)
@@ -168,13 +188,13 @@ def test_small_penalty_is_rejected_or_has_a_correct_result(name, C):
 
 
 @quiet
-@each_algorithm
-@pytest.mark.parametrize("C", [1e10, 1e20, 1e30, 1e100, 1e300])
+@examples(150)
+@given(name=names, C=powers_of_ten(10, 300))
 def test_large_penalty_is_rejected_or_gives_the_hard_margin(name, C):
     X, y = small(distance=6)
     hard = ALGORITHMS["mpu"](C=math.inf, eps=1e-6, random_state=0).fit(X, y).certificates_[0]
-    given = {"gamma": 0.5 * hard.margin} if name == "pfm" else {}
-    classifier = make(name, C=C, max_iter=2000, **given)
+    required = {"gamma": 0.5 * hard.margin} if name == "pfm" else {}
+    classifier = make(name, C=C, max_iter=2000, **required)
     result = outcome(classifier, X, y)
     if isinstance(result, str):
         assert C > 1e20
@@ -189,11 +209,13 @@ def test_large_penalty_is_rejected_or_gives_the_hard_margin(name, C):
 
 
 @quiet
-@each_algorithm
-@pytest.mark.parametrize(
-    ("C", "weight"), [(1e300, 1e300), (1e-200, 1e-200), (1.0, 1e-320), (1.0, 1e-200)]
+@examples(100)
+@given(
+    name=names,
+    extremes=st.sampled_from([(1e300, 1e300), (1e-200, 1e-200), (1.0, 1e-320), (1.0, 1e-200)]),
 )
-def test_weights_out_of_the_range_of_a_double_are_rejected_or_have_a_correct_result(name, C, weight):
+def test_weights_out_of_the_range_of_a_double_are_rejected_or_have_a_correct_result(name, extremes):
+    C, weight = extremes
     X, y = small()
     result = outcome(make(name, C=C, max_iter=50), X, y, np.full(len(y), weight))
     if isinstance(result, str):
@@ -204,13 +226,12 @@ def test_weights_out_of_the_range_of_a_double_are_rejected_or_have_a_correct_res
 
 
 @quiet
-@each_algorithm
-@pytest.mark.parametrize("rho", [1e-200, 1e-30, 1e30, 1e60, 1e100, 1e160, 1e300])
-@pytest.mark.parametrize("C", [1.0, math.inf])
+@examples(200)
+@given(name=names, rho=powers_of_ten(-200, 300), C=penalties)
 def test_intercept_scaling_of_any_size_is_rejected_or_has_a_correct_result(name, rho, C):
     X, y = small(distance=6)
-    given = {"gamma": 1e-3} if name == "pfm" and math.isinf(C) else {}
-    result = outcome(make(name, C=C, intercept_scaling=rho, max_iter=20, **given), X, y)
+    required = {"gamma": 1e-3} if name == "pfm" and math.isinf(C) else {}
+    result = outcome(make(name, C=C, intercept_scaling=rho, max_iter=20, **required), X, y)
     if isinstance(result, str):
         assert not 1e-55 < rho < 1e55
         assert re.search("intercept_scaling of|^Row|^C of", result)
@@ -230,33 +251,38 @@ def test_an_int_beyond_every_double_is_rejected_by_a_sentence():
 
 
 NOT_OWN = ("C", "intercept_scaling", "max_iter", "random_state", "n_jobs", "verbose")
-OWN_NUMBERS = [
-    pytest.param(name, field, part, id=f"{name}-{field.name}")
-    for name in NAMES
-    for field in dataclasses.fields(ALGORITHMS[name])
-    if field.name not in NOT_OWN
-    # The same kernels for all: one with certificates, one that adds, one that votes.
-    if name in ("mpu", "perceptron", "voted-perceptron") or field.name not in OF_KERNELS
-    for part in parts_of(field.metadata["allowed"])
-    if isinstance(part, Interval)
-]
+
+
+def intervals_of(name):
+    """Pairs (parameter, interval of its numbers), of what an algorithm has beside what all have."""
+    for field in dataclasses.fields(ALGORITHMS[name]):
+        # The same kernels for all: one with certificates, one that adds, one that votes.
+        has_kernels = name in ("mpu", "perceptron", "voted-perceptron")
+        if field.name not in NOT_OWN and (has_kernels or field.name not in OF_KERNELS):
+            for part in parts_of(field.metadata["allowed"]):
+                if isinstance(part, Interval):
+                    yield field.name, part
+
+
+def numbers_about(interval):
+    """Numbers at the ends of an interval, beside them, and of any size."""
+    ends = [end for end in (interval.low, interval.high) if math.isfinite(end)]
+    yield from ends
+    for end in ends:
+        yield from (np.nextafter(end, other).item() for other in (-math.inf, math.inf))
+    yield from (1e-300, 1e-17, 1e-8, 1e17, 1e300, 1.7e308, 0, 1, 10, 1000)
 
 
 @quiet
 @pytest.mark.parametrize("C", [1.0, math.inf])
-@pytest.mark.parametrize(("name", "field", "interval"), OWN_NUMBERS)
-def test_number_at_the_end_of_its_interval_is_rejected_or_has_a_sound_result(name, field, interval, C):
+@each_algorithm
+def test_number_at_the_end_of_its_interval_is_rejected_or_has_a_sound_result(name, C):
     X, y = small()
-    ends = [end for end in (interval.low, interval.high) if math.isfinite(end)]
-    numbers = ends + [np.nextafter(end, other).item() for end in ends for other in (-math.inf, math.inf)]
-    numbers += [1e-300, 1e-17, 1e-8, 1e17, 1e300, 1.7e308, 0, 1, 10, 1000]
     losses = [{}, {"loss": "hinge"}] if hasattr(ALGORITHMS[name](), "delta_b") else [{}]
-    for loss in losses:
-        for number in filter(lambda number: allows(interval, number), numbers):
-            given = beside(field.name, name)
-            result = outcome(make(name, C=C, max_iter=5, **given, **{field.name: number}, **loss), X, y)
+    for loss, (parameter, interval) in product(losses, intervals_of(name)):
+        for number in filter(lambda number: allows(interval, number), numbers_about(interval)):
+            others = beside(parameter, name)
+            result = outcome(make(name, C=C, max_iter=5, **others, **{parameter: number}, **loss), X, y)
             if isinstance(result, str):
-                of_kernel = "|The kernel 'poly' must have" * bool(given.get("kernel"))
-                assert re.match(
-                    rf"{field.name} of {re.escape(shown_name(name))} must{of_kernel}", result
-                )
+                of_kernel = "|The kernel 'poly' must have" * bool(others.get("kernel"))
+                assert re.match(rf"{parameter} of {re.escape(shown_name(name))} must{of_kernel}", result)

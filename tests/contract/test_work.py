@@ -106,6 +106,18 @@ OTHERS = {
 }
 
 
+# Small, of few and of many features; the others take seconds to read.
+DAILY = ("breast-cancer", "digits", "mushrooms", "pcmac", "duke", "usps")
+
+
+def each_record(records, names):
+    """Parametrise a test by the keys of records; those of other data sets are slow."""
+    position = names.index("name")
+    marks = [() if key[position] in DAILY else pytest.mark.slow for key in records]
+    cases = [pytest.param(*key, marks=mark) for key, mark in zip(records, marks, strict=True)]
+    return pytest.mark.parametrize(names, cases)
+
+
 @functools.cache
 def problems(name):
     """The problems of the benchmark's tasks: {task: (problem, gap)}."""
@@ -135,12 +147,12 @@ def check_work(algorithm, name, task, accesses, updates):
     return fit
 
 
-@pytest.mark.parametrize(("name", "task"), list(WORK))
+@each_record(WORK, ("name", "task"))
 def test_the_planned_solvers_need_no_more_passes_and_updates_than_recorded(name, task):
     check_work("auto", name, task, *WORK[name, task])
 
 
-@pytest.mark.parametrize(("algorithm", "name"), list(OTHERS))
+@each_record(OTHERS, ("algorithm", "name"))
 def test_other_algorithms_need_no_more_passes_and_updates_than_recorded(algorithm, name):
     fitted = check_work(algorithm, name, "c", *OTHERS[algorithm, name])
     assert fitted.solver_ == "rules"

@@ -5,12 +5,13 @@ from numbers import Integral, Real
 
 import numpy as np
 import pytest
-from algorithm_groups import ALGORITHMS, LINEAR, NAMES
+from algorithm_groups import ALGORITHMS, LINEAR, NAMES, REPRESENTATIVES
 
 from margins.parameters import AnyOf, InstanceOf, Interval, OneOf, SubclassOf
 
 OF_KERNELS = ("degree", "gamma", "coef0", "cache_size")
 each_algorithm = pytest.mark.parametrize("name", NAMES)
+each_representative = pytest.mark.parametrize("name", REPRESENTATIVES)
 
 
 def make(name, **params):

@@ -6,28 +6,12 @@ import importlib.metadata
 import re
 import sys
 import tomllib
-from pathlib import Path
 
 import demo
 import pytest
+from documents import PLUG_IN, ROOT, blocks, text_of
 
 import margins
-
-ROOT = Path(__file__).parents[1]
-PLUG_IN = "docs/plug_in.md"
-
-
-def text_of(page):
-    return (ROOT / page).read_text(encoding="utf-8")
-
-
-def blocks(language, page="README.md"):
-    """The fenced code blocks of a language: list of (line number, text)."""
-    text = text_of(page)
-    return [
-        (text.count("\n", 0, match.start(1)), match[1])
-        for match in re.finditer(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    ]
 
 
 def built_in():

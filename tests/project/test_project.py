@@ -13,7 +13,7 @@ import pytest
 
 import margins
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PYTHONS = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

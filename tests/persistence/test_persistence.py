@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from contract import stored_models
+import stored_models
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
@@ -62,9 +62,8 @@ def kernels_of(name):
 @pytest.mark.parametrize(
     ("name", "kernel"), [(name, kernel) for name in margins.available() for kernel in kernels_of(name)]
 )
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_every_algorithm_comes_back_as_it_was(name, kernel, n_classes):
-    X, y = samples(n_classes)
+def test_every_algorithm_comes_back_as_it_was(name, kernel):
+    X, y = samples(n_classes=2 if kernel == "linear" else 3)
     classifier = make(name, kernel)
     X = X @ X.T if classifier.kernel == "precomputed" else X
     assert_same(reread(classifier.fit(X, y)), classifier, X)

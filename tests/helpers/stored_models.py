@@ -1,6 +1,6 @@
-"""Write the models of tests/contract/models, which later versions must read: run once for each version.
+"""Write the models in tests/persistence/models, which later versions must read: run once a version.
 
-python tests/contract/stored_models.py
+python tests/helpers/stored_models.py
 """
 
 import json
@@ -11,7 +11,7 @@ import numpy as np
 import margins
 from margins.persistence import dump
 
-FOLDER = Path(__file__).parent / "models"
+FOLDER = Path(__file__).parents[1] / "persistence" / "models"
 MODELS = {
     "linear": ("mpu", {"C": 1.0}),
     "kernel": ("pdm", {"kernel": "rbf", "gamma": 0.5}),
