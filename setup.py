@@ -1,8 +1,8 @@
 """Write the type stubs and compile the kernels; everything else about the package is in pyproject.toml.
 
-MARGINS_BOUNDSCHECK=1 at build time makes every array access of the kernels check its bounds
-(slow; the tests run once on such a build). MARGINS_SANITIZE is a regular expression: modules whose names
-match it are built with the sanitizers that `scripts/robustness/sanitize.py` runs. A level of
+MARGINS_BOUNDSCHECK and MARGINS_SANITIZE are regular expressions. In modules whose names match the first
+one, every array access checks its bounds; those that match the second one are built with sanitizers of
+memory accesses and undefined behaviour. `scripts/robustness/sanitize.py` tests such a build. A level of
 optimisation in CFLAGS takes the place of the levels chosen here.
 
 What is compiled is kept in build/kernels, one folder for each set of options, and compiled again only
@@ -22,46 +22,49 @@ import setuptools
 from Cython.Build import cythonize
 from setuptools.command.build_ext import build_ext
 
-BOUNDSCHECK = os.environ.get("MARGINS_BOUNDSCHECK", "0") == "1"
-SANITIZE = os.environ.get("MARGINS_SANITIZE")
+BOUNDSCHECK = os.environ.get("MARGINS_BOUNDSCHECK", "")
+SANITIZE = os.environ.get("MARGINS_SANITIZE", "")
 SHARED = "margins._memoryview"  # what Cython would otherwise compile into every kernel
 DIRECTIVES = {
     "language_level": 3,
-    "boundscheck": BOUNDSCHECK,
-    "initializedcheck": BOUNDSCHECK,
+    "boundscheck": False,
+    "initializedcheck": False,
     "wraparound": False,
     "cdivision": True,
     "embedsignature": True,
     "annotation_typing": False,  # annotations are for the stubs only
 }
-MACROS = [("MARGINS_BOUNDSCHECK", "1")] if BOUNDSCHECK else []
+CHECKS = {"boundscheck": True, "initializedcheck": True}
 # Without contractions two kernels round the same sum in the same way on every processor.
 ARGUMENTS = ["-g0", "-ffp-contract=off"] if os.name != "nt" else []
 SANITIZERS = ["-fsanitize=address,undefined,float-cast-overflow"]
 ENVIRONMENT = {name: os.environ.get(name, "") for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")}
-C_FILES = Path("build", "cython-checked" if BOUNDSCHECK else "cython")
 
 
 def optimisation(module):
     """Arguments of the compiler: list of str. Only loops over samples gain by what -O3 costs."""
     if os.name == "nt" or re.search(r"(^|\s)-O", ENVIRONMENT["CFLAGS"]):
         return []
-    if module == SHARED:  # runs where an array enters a kernel
-        return ["-O1"]
+    if is_checked(module) or re.fullmatch(SANITIZE, module) or module == SHARED:
+        return ["-O1"]  # it runs for tests, or where an array enters a kernel
     if re.fullmatch(r"margins\.rules\.[^_].*", module):  # runs once an update
         return ["-O2"]
     return ["-O3"]
 
 
+def is_checked(module):
+    return module != SHARED and bool(re.fullmatch(BOUNDSCHECK, module))
+
+
 def extension(module, sources):
     arguments = ARGUMENTS + optimisation(module)
-    sanitizers = SANITIZERS if SANITIZE and re.fullmatch(SANITIZE, module) else []
+    sanitizers = SANITIZERS if re.fullmatch(SANITIZE, module) else []
     if sanitizers:
         arguments = [*arguments, *sanitizers, "-g1", "-fno-omit-frame-pointer"]
     return setuptools.Extension(
         module,
         sources,
-        define_macros=MACROS,
+        define_macros=[("MARGINS_BOUNDSCHECK", "1")] if is_checked(module) else [],
         extra_compile_args=arguments,
         extra_link_args=sanitizers,
     )
@@ -82,23 +85,25 @@ class BuildKernels(build_ext):
 
     def run(self):
         gc.disable()  # Cython's trees are many small objects that live long: a third of its time
-        translated = cythonize(
-            list(self.extensions),
-            build_dir=C_FILES.as_posix(),
-            nthreads=os.cpu_count(),
-            shared_utility_qualified_name=SHARED,
-            compiler_directives=DIRECTIVES,
-        )
+        for checks, build_dir in (({}, "build/cython"), (CHECKS, "build/cython-checked")):
+            extensions = [each for each in self.extensions if is_checked(each.name) == bool(checks)]
+            translated = cythonize(
+                list(extensions),
+                build_dir=build_dir,
+                nthreads=os.cpu_count(),
+                shared_utility_qualified_name=SHARED,
+                compiler_directives=DIRECTIVES | checks,
+            )
+            translated = {extension.name: extension for extension in translated}
+            for extension in extensions:
+                vars(extension).update(vars(translated[extension.name]))
         gc.enable()
-        translated = {extension.name: extension for extension in translated}
-        for extension in self.extensions:
-            vars(extension).update(vars(translated[extension.name]))
         # The longest first, so that the processors end at about the same time.
         self.extensions.sort(key=lambda extension: -os.path.getsize(extension.sources[0]))
         super().run()
 
     def build_extension(self, extension):
-        options = (sys.version, MACROS, ENVIRONMENT, extension.extra_compile_args)
+        options = (sys.version, extension.define_macros, ENVIRONMENT, extension.extra_compile_args)
         name = self.get_ext_filename(extension.name)
         folder = Path("build", "kernels", digest(repr(options).encode()), Path(name).parent)
         sources = [Path(path).read_bytes() for path in [*extension.sources, *extension.depends]]

@@ -3,6 +3,7 @@
 import functools
 import os
 import random
+import shlex
 import signal
 
 import hypothesis
@@ -23,24 +24,43 @@ pytest.register_assert_rewrite(
 )
 
 
+def is_long_run(config):
+    return config.option.markexpr != "not slow"
+
+
 def pytest_configure(config):
     """Choose the examples of the daily run, or of the long one, before any test is imported."""
-    if config.option.markexpr == "not slow":
-        os.environ["MARGINS_SEED"] = "0"
-        profile = "daily"
-    else:
+    if is_long_run(config):
         os.environ.setdefault("MARGINS_SEED", str(random.SystemRandom().randrange(10**9)))
         config.option.hypothesis_seed = int(os.environ["MARGINS_SEED"])
-        profile = "long"
-    import properties  # noqa: F401  # registers the profiles
+    else:
+        os.environ["MARGINS_SEED"] = "0"
+    import properties  # noqa: F401  # registers the profiles; what it holds depends on the seed
 
-    hypothesis.settings.load_profile(profile)
+    hypothesis.settings.load_profile("long" if is_long_run(config) else "daily")
+    # A run in the background may ignore Ctrl-C, which tests send to themselves.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def repeating(config):
+    """The command that runs tests with the seed of this run, alone: str."""
+    if not is_long_run(config):
+        return "python -m pytest --numprocesses=0"
+    seed = os.environ["MARGINS_SEED"]
+    return f"MARGINS_SEED={seed} python -m pytest --numprocesses=0 -m 'slow or not slow'"
 
 
 def pytest_report_header(config):
-    if config.option.markexpr != "not slow":
-        return f"repeat the long run by MARGINS_SEED={os.environ['MARGINS_SEED']}"
-    return None
+    return f"the long run, repeated by: {repeating(config)}" if is_long_run(config) else None
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    reports = [report for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, [])]
+    if reports:
+        terminalreporter.section("to repeat a failure alone")
+        for nodeid in dict.fromkeys(report.nodeid for report in reports):
+            terminalreporter.line(f"{repeating(config)} {shlex.quote(nodeid)}")
 
 
 @pytest.fixture

@@ -2,17 +2,19 @@
 
 python scripts/robustness/sanitize.py [--minutes 5] [--seed 0] [--sample]
 
-The kernels are built with AddressSanitizer and UndefinedBehaviorSanitizer, which checks the alignment of
-pointers, too, in a folder of their own, so that the ordinary build stays. Then run, in turn: one fault
-for each sanitizer, which must be reported; the tests of kernels and of malformed input; and
-`scripts/robustness/fuzz.py`. The exit status is 0 if there is no other report and no failure.
-``--sample``: only modules that read matrices are built so, and of the tests only those of matrices run.
+The kernels are built with bounds checks of arrays, with AddressSanitizer and with
+UndefinedBehaviorSanitizer, which checks the alignment of pointers, too, in a folder of their own, so
+that the ordinary build stays. Then run, in turn: one fault for each sanitizer, which must be reported;
+the tests of kernels and of malformed input; and `scripts/robustness/fuzz.py`. The exit status is 0 if
+there is no other report and no failure. ``--sample``: one part of the kernels, drawn by the seed, is
+built so, and only its tests run.
 
 Needs gcc with its sanitizers (libasan, libubsan), on Linux.
 """
 
 import argparse
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -22,18 +24,29 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("margins", "tests", "scripts", "setup.py", "pyproject.toml", "README.md")
-TESTS = (
-    *("tests/test_sparse.py", "tests/test_update.py", "tests/test_activeset.py", "tests/rules"),
+# Kernels, by regular expressions of their names, and their tests.
+PARTS = {
+    r"margins\.(_\w+|data\.\w+)": (
+        *("tests/test_sparse.py", "tests/test_update.py", "tests/test_activeset.py", "tests/data"),
+        *("tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
+    ),
+    r"margins\.rules\.\w+": ("tests/rules",),
+    r"margins\.(losses\.\w+|solvers\.newton\.\w+)": ("tests/losses", "tests/solvers/newton"),
+    r"margins\.(kernels\.\w+|solvers\.decomposition\.\w+)": (
+        "tests/kernels",
+        "tests/solvers/decomposition",
+    ),
     # Without tests of forks: a child may inherit the sanitizer's own locks as they are.
-    *("tests/losses", "tests/solvers", "tests/kernels", "tests/data", "tests/linalg/test_threads.py"),
-    *("tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
-    "tests/model_selection/test_lockstep.py",
-)
-SAMPLED_TESTS = (
-    *("tests/test_sparse.py", "tests/data"),
-    *("tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
-)
-SAMPLED_MODULES = r"margins\.(_sparse|_activeset|data\._structure|kernels\._(gram|row_cache))"
+    r"margins\.(linalg|solvers|solvers\.custom|model_selection)\.\w+": (
+        *("tests/linalg/test_threads.py", "tests/model_selection/test_lockstep.py"),
+        *("tests/solvers/test_conjugate.py", "tests/solvers/test_dual_cd.py"),
+        *("tests/solvers/test_search_directions.py", "tests/estimators/test_custom.py"),
+        "tests/estimators/test_budget.py",
+    ),
+}
+# Of undefined behaviour, and of a bounds check, to standard error.
+REPORTS = ("runtime error: ", "stores column")
+READS_MATRICES = r"margins\._sparse|margins\.data\._structure"  # what the faults below are in
 # One fault for each sanitizer, by kernels whose arguments the caller has to check.
 FAULTS = {
     "a read beyond an array": """
@@ -54,19 +67,19 @@ def main(arguments=None):
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=5, help="of the fuzz; 0: none")
-    parser.add_argument("--seed", type=int, default=0, help="of the fuzz")
-    parser.add_argument("--sample", action="store_true", help="fewer modules and tests")
+    parser.add_argument("--seed", type=int, default=0, help="of the fuzz and of the sample")
+    parser.add_argument("--sample", action="store_true", help="one part of the kernels, and its tests")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "sanitized")
     given = parser.parse_args(arguments)
     folder = given.folder.resolve()
     for name in ("libasan.so", "libubsan.so"):
         library(name)
-    with timed("build"):
+    parts = [random.Random(given.seed).choice(list(PARTS))] if given.sample else list(PARTS)
+    with timed(f"build of {' '.join(parts)}"):
         copy(folder)
-        build(folder, given.sample)
+        build(folder, "|".join([READS_MATRICES, *parts]))
     runs = {"tests": ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--capture=sys"]}
-    # Starting a second process takes as long as half of the sample.
-    runs["tests"] += ["--numprocesses=0", *SAMPLED_TESTS] if given.sample else TESTS
+    runs["tests"] += [test for part in parts for test in PARTS[part]]
     if given.minutes > 0:
         options = ["--minutes", str(given.minutes), "--seed", str(given.seed)]
         runs["fuzz"] = ["scripts/robustness/fuzz.py", *options]
@@ -105,15 +118,17 @@ def copy(folder):
                 shutil.copytree(ROOT / "build" / name, folder / "build" / name)
 
 
-def build(folder, sample):
-    """Build the kernels in a folder, all of them or a sample with the sanitizers."""
-    environment = os.environ | {"MARGINS_SANITIZE": SAMPLED_MODULES if sample else ".*"}
-    if not sample:
-        environment.setdefault("CFLAGS", "-O1")
+def build(folder, modules):
+    """Build the kernels in a folder, with checks and sanitizers where a regular expression matches."""
+    environment = os.environ | {"MARGINS_SANITIZE": modules, "MARGINS_BOUNDSCHECK": modules}
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{done.stdout}{done.stderr}The kernels do not compile with sanitizers.")
+    for source in (folder / "build/cython-checked").rglob("_sparse.c"):
+        if "__Pyx_RaiseBufferIndexError" in source.read_text(encoding="utf-8"):
+            return
+    raise SystemExit("The kernels do not check bounds.")
 
 
 def run(folder, arguments, output=None):
@@ -139,7 +154,7 @@ def run(folder, arguments, output=None):
         error.seek(0)
         text = error.read()
     found = [path.read_text(errors="replace") for path in sorted(reports.iterdir())]
-    if "runtime error: " in text:
+    if any(sign in text for sign in REPORTS):
         found.append(text)
     elif output is None:
         print(text, end="", file=sys.stderr)

@@ -58,9 +58,9 @@ def what_is_missing():
 
 
 class Environment:
-    """An environment, and what is in it."""
+    """An environment, and what is in it; if it shares packages, all those of this one but margins."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, shares_packages=True):
         self.folder = folder
         venv.create(folder / "environment", with_pip=False)
         scripts = "Scripts" if os.name == "nt" else "bin"
@@ -69,9 +69,9 @@ class Environment:
         self.variables["CFLAGS"] = "-O0 -g0"  # the compiler has little to do, and has little to say
         where = "import sysconfig; print(sysconfig.get_path('purelib'))"
         self.packages = Path(self.run("-c", where).strip())
-        # What margins needs is there already. (A .pth there, as of an editable margins, is not read.)
-        ours = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-        (self.packages / "needed.pth").write_text("\n".join(ours), encoding="utf-8")
+        if shares_packages:  # a .pth there, as of an editable margins, is not read
+            ours = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+            (self.packages / "needed.pth").write_text("\n".join(ours), encoding="utf-8")
 
     def run(self, *arguments):
         """Run its Python, away from the checkout: the output."""

@@ -15,7 +15,7 @@ from margins.kernels.kernel import Kernel
 @pytest.mark.parametrize("n_points", [1, 7, 8, 9, 31, 32, 33, 75])
 def test_an_inner_product_is_the_sum_in_the_order_of_the_elements(n_points):
     rng = np.random.default_rng(n_points)
-    X = sparse.random_array((5, 40), density=0.5, rng=rng, format="csr")
+    X = sparse.random(5, 40, density=0.5, random_state=rng, format="csr")
     Z = rng.normal(size=(n_points, 40))
     found = inner_products(rows_of(X), rows_of(Z))
     for i in range(5):
