@@ -79,8 +79,7 @@ def test_parameters_from_a_pass_over_the_data_exclude_streams(name):
 # ---------------------------------------------------------------------------------------- the phases
 
 
-@pytest.mark.parametrize("C", [1.0, math.inf])
-@pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
+@pytest.mark.parametrize(("C", "stop"), [(1.0, "certificate"), (math.inf, "clean-pass")])
 @pytest.mark.parametrize(
     ("name", "params"),
     [

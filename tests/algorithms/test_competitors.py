@@ -179,12 +179,11 @@ def test_every_access_is_the_oracles(name, problem):
     assert weights.sqnorm == pytest.approx(a @ a, rel=1e-6)
 
 
-@pytest.mark.parametrize("multiple", [False, True])
 @pytest.mark.parametrize("of", ["t", "norm"])
 @pytest.mark.parametrize("exponent", [0.3, 0.5, 1.0, 1.5])
 @SETTINGS
-@given(problem=clouds(real=False))
-def test_margitron_is_the_oracle_bit_for_bit(exponent, of, multiple, problem):
+@given(problem=clouds(real=False), multiple=st.booleans())
+def test_margitron_is_the_oracle_bit_for_bit(exponent, of, problem, multiple):
     X, y, delta2, seed = problem
     b = 1 + math.sqrt(2) / 8  # no tie with a product
     orders = sample_problems.orders_of(len(X), 8, seed)
@@ -239,11 +238,10 @@ IDENTITIES = {
 }
 
 
-@pytest.mark.parametrize("multiple", [False, True])
 @pytest.mark.parametrize("name", IDENTITIES)
 @SETTINGS
-@given(problem=clouds(real=False))
-def test_margitron_with_extreme_exponents_is_an_older_perceptron(name, multiple, problem):
+@given(problem=clouds(real=False), multiple=st.booleans())
+def test_margitron_with_extreme_exponents_is_an_older_perceptron(name, problem, multiple):
     X, y, delta2, seed = problem
     runs = [
         sample_problems.replay(
@@ -325,7 +323,7 @@ class Separable:
 
 
 @pytest.mark.parametrize("algorithm", [margitron, romma, aggressive_romma, shifting, ballseptron])
-@examples(80)
+@examples(50)
 @given(problem=clouds(), draw=st.data())
 def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, problem, draw):
     X, y, delta2, seed = problem

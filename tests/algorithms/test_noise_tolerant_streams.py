@@ -38,8 +38,7 @@ ONLINE = {key: value for key, value in OF_ALL_SAMPLES.items() if key != "pocket"
 # ------------------------------------------------------------------------------------------------ copies
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("kernel", "n_classes"), [("linear", 3), ("rbf", 2)])
 @some(AVERAGINGS)
 def test_pickled_classifier_is_the_same_classifier(averaging, n_classes, kernel):
     X, y = clouds(n_classes=n_classes)
@@ -59,14 +58,14 @@ def test_clone_is_untrained_and_trains_to_the_same_classifier(averaging):
     assert_same_fit(copy.fit(X, y), classifier)
 
 
-@pytest.mark.parametrize("later", AVERAGINGS)
 @some(AVERAGINGS)
-def test_second_fit_forgets_the_first(averaging, later):
+def test_second_fit_forgets_the_first(averaging):
     X, y = clouds(n_classes=3)
     Z, z = clouds(n_features=3, seed=1)
-    later = {"weighting": "votes"} | AVERAGINGS[later]
-    again = perceptron(**KW, **averaging, random_state=0).fit(X, y).set_params(**later)
-    assert_same_fit(again.fit(Z, z), perceptron(**KW, **later, random_state=0).fit(Z, z))
+    for later in AVERAGINGS.values():
+        later = {"weighting": "votes"} | later
+        again = perceptron(**KW, **averaging, random_state=0).fit(X, y).set_params(**later)
+        assert_same_fit(again.fit(Z, z), perceptron(**KW, **later, random_state=0).fit(Z, z))
 
 
 # ------------------------------------------------------------------------------------------- partial_fit
@@ -95,11 +94,15 @@ def assert_same_online(one, other, queries):
     assert_array_equal(one.predict(queries), other.predict(queries))
 
 
-@pytest.mark.parametrize("tau", [0.0, 0.5])
 @some(ONLINE)
 @SETTINGS
-@given(problem=sample_problems.problems(), seed=SEEDS, n_chunks=st.integers(2, 4))
-def test_chunks_are_one_pass_in_their_order(averaging, tau, problem, seed, n_chunks):
+@given(
+    problem=sample_problems.problems(),
+    seed=SEEDS,
+    tau=st.sampled_from([0.0, 0.5]),
+    n_chunks=st.integers(2, 4),
+)
+def test_chunks_are_one_pass_in_their_order(averaging, problem, seed, tau, n_chunks):
     X, y = problem
     params = {**WHOLE, **averaging, "tau": tau}
     whole = perceptron(**params, shuffle="never", max_iter=1).fit(X, y)
@@ -110,11 +113,10 @@ def test_chunks_are_one_pass_in_their_order(averaging, tau, problem, seed, n_chu
     assert_same_online(in_chunks(perceptron(**params), X, y, len(chunks)), whole, queries)
 
 
-@pytest.mark.parametrize("layout", ["dense", "dense float32", "CSR"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("layout", "n_classes"), [("dense", 3), ("dense float32", 2), ("CSR", 2)])
 @some(ONLINE)
 def test_chunks_of_real_values_are_one_pass_bit_for_bit(averaging, n_classes, layout):
-    X, y = clouds(n_classes=n_classes, n_features=11, distance=0.3)
+    X, y = clouds(n_classes=n_classes, n_samples=60, n_features=11, distance=0.3)
     X = sample_problems.LAYOUTS[layout](X)
     params = {**averaging, "eta": 0.1, "theta_init": 3.3, "intercept_scaling": 1.7, "tau": 0.2}
     whole = perceptron(**params, shuffle="never", max_iter=1).fit(X, y)

@@ -21,12 +21,12 @@ TILE = permutations.PERMUTATION.block_samples
 
 
 @pytest.mark.parametrize("n", [1, 7, TILE - 1, TILE, TILE + 1, 3 * TILE, 5 * TILE + 321])
-@pytest.mark.parametrize("chunk", [2, 7, 64])
-def test_every_sample_comes_once(n, chunk):
-    order = in_blocks(np.random.default_rng(0), n, chunk)
-    assert order.dtype == np.int32
-    assert order.flags.c_contiguous
-    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+def test_every_sample_comes_once(n):
+    for chunk in (2, 7, 64):
+        order = in_blocks(np.random.default_rng(0), n, chunk)
+        assert order.dtype == np.int32
+        assert order.flags.c_contiguous
+        np.testing.assert_array_equal(np.sort(order), np.arange(n), err_msg=f"chunks of {chunk}")
 
 
 def test_a_block_holds_chunks_of_all_parts_in_random_order():
@@ -74,7 +74,7 @@ def test_all_fast_permutations_are_equally_probable():
 @pytest.mark.parametrize("size", [1000, 2999, TILE, 2 * TILE + 99, 5 * TILE + 7])
 def test_some_samples_come_in_blocks(size):
     n, ends = 5 * TILE + 7, 0
-    for seed in range(200):
+    for seed in range(60):
         order = in_blocks(np.random.default_rng(seed), n, 64, size)
         assert len(order) == size == len(np.unique(order))
         assert order.min() >= 0
@@ -134,14 +134,16 @@ def test_non_zeros_are_counted_in_a_part_of_the_rows():
     assert rows_per_chunk(rows_of(X), large_from(n_nonzeros=1000)) == 1
 
 
-@pytest.mark.parametrize("layout", ALL_LAYOUTS)
 @pytest.mark.parametrize("sampled_rows", [100, 10**6])
-def test_orders_do_not_depend_on_storage(layout, sampled_rows):
+def test_orders_do_not_depend_on_storage(sampled_rows):
     X, _ = integers(m=500, d=7)
     tuning = large_from(n_nonzeros=100, sampled_rows=sampled_rows)
-    rows = rows_of(ALL_LAYOUTS[layout](X))
-    assert rows.mean_nonzeros(500) == np.count_nonzero(X) / 500
-    assert 1 < rows_per_chunk(rows, tuning) == rows_per_chunk(rows_of(X), tuning) < TILE // 16
+    expected = rows_per_chunk(rows_of(X), tuning)
+    assert 1 < expected < TILE // 16
+    for layout, stored in ALL_LAYOUTS.items():
+        rows = rows_of(stored(X))
+        assert rows.mean_nonzeros(500) == np.count_nonzero(X) / 500, layout
+        assert rows_per_chunk(rows, tuning) == expected, layout
 
 
 @pytest.mark.parametrize("name", ["pdm", "mpu"])

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,16 +11,18 @@ from algorithm_groups import (
     ENDLESS,
     NAMES,
     NOISE_TOLERANT,
+    REPRESENTATIVES,
     SILENT,
     STOPPING,
     VOTING,
     WHITENING,
-    each_with_some,
     quiet,
 )
 from fitted_clouds import by_rules, clouds, make
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
+
+each_representative = pytest.mark.parametrize("name", REPRESENTATIVES)
 
 # ---------------------------------------------------------------------------------------- labels, shapes
 
@@ -36,10 +39,16 @@ LABELS = {
 }
 
 
+CASES = [(n, kind) for kind in LABELS for n in (2, 3) if n <= len(LABELS[kind])]
+
+
 @quiet
 @pytest.mark.parametrize(
     ("name", "case"),
-    each_with_some((n, kind) for kind in LABELS for n in (2, 3) if n <= len(LABELS[kind])),
+    [
+        *(("perceptron", case) for case in CASES),
+        *((name, CASES[k % len(CASES)]) for k, name in enumerate(REPRESENTATIVES)),
+    ],
 )
 def test_labels_may_be_of_any_type(name, case):
     n_classes, labels = case[0], LABELS[case[1]]
@@ -55,7 +64,7 @@ def test_labels_may_be_of_any_type(name, case):
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@each_representative
 def test_second_class_of_two_has_the_positive_scores(name):
     X, y = clouds(distance=4)
     X -= X.mean(axis=0)  # for the one that has no bias
@@ -74,7 +83,7 @@ def test_second_class_of_two_has_the_positive_scores(name):
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@each_representative
 def test_largest_score_of_many_classes_wins(name):
     X, y = clouds(n_classes=5, distance=4, n_samples=100)
     X -= X.mean(axis=0)
@@ -92,17 +101,17 @@ def test_largest_score_of_many_classes_wins(name):
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
-def test_without_intercept_the_bias_is_zero(name):
+def test_without_intercept_the_bias_is_zero():
     X, y = clouds()
-    classifier = make(name, fit_intercept=False, random_state=0).fit(X, y)
-    assert_array_equal(classifier.decision_function(np.zeros((1, 4))), [0.0])
-    if name not in VOTING:
-        assert_array_equal(classifier.intercept_, [0.0])
+    for name in NAMES:
+        classifier = make(name, fit_intercept=False, random_state=0).fit(X, y)
+        assert_array_equal(classifier.decision_function(np.zeros((1, 4))), [0.0], err_msg=name)
+        if name not in VOTING:
+            assert_array_equal(classifier.intercept_, [0.0], err_msg=name)
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*REPRESENTATIVES, "mpu", "pdm", "random-budget-perceptron"])
 def test_each_row_of_many_classes_is_a_binary_problem(name):
     X, y = clouds(n_classes=3)
     classifier = make(name, random_state=0).fit(X, y)
@@ -128,8 +137,9 @@ def test_each_row_of_many_classes_is_a_binary_problem(name):
 
 
 @quiet
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "n_classes"), [*product(REPRESENTATIVES, [3]), *product(["auto", "pdm", *VOTING], [2])]
+)
 def test_fitted_attributes_have_their_types_and_ranges(name, n_classes):
     X, y = clouds(n_classes=n_classes)
     classifier = make(name, random_state=0).fit(X, y)
@@ -172,7 +182,9 @@ def test_fitted_attributes_have_their_types_and_ranges(name, n_classes):
 
 
 WITH_DUAL_VARIABLES = [
-    (name, {"C": C}) for name in NAMES if name not in (*VOTING, WHITENING) for C in (0.1, 10.0)
+    (name, {"C": 10.0 if k % 2 else 0.1})
+    for k, name in enumerate(NAMES)
+    if name not in (*VOTING, WHITENING)
 ]
 WITH_DUAL_VARIABLES += [("mpu", {"C": math.inf, "max_iter": 20})]
 WITH_DUAL_VARIABLES += [(name, {"C": math.inf}) for name in ("alpha-bound", "lambda-trick")]
@@ -184,9 +196,16 @@ WITH_DUAL_VARIABLES = [(name, {**params, **by_rules(name)}) for name, params in 
 
 
 @quiet
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(("name", "params"), WITH_DUAL_VARIABLES)
+@pytest.mark.parametrize(
+    ("name", "params", "n_classes", "weighted"),
+    [
+        *((name, params, 3, True) for name, params in WITH_DUAL_VARIABLES),
+        ("mpu", {"C": 10.0}, 2, False),
+        ("perceptron", {"C": 0.1}, 2, False),
+        ("pa-i", {"C": 0.1}, 2, True),
+        ("dcd", {"C": 10.0}, 2, True),
+    ],
+)
 def test_coefficients_are_the_sum_of_the_samples_times_their_dual_variables(
     name, params, n_classes, weighted
 ):
@@ -215,7 +234,7 @@ def test_coefficients_are_the_sum_of_the_samples_times_their_dual_variables(
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["auto", "pdm", AVERAGE, *VOTING, "alma", "budget-perceptron"])
 def test_verbose_fit_prints_a_line_for_every_epoch(name, capsys):
     X, y = clouds()
     for verbose in (0, False):
@@ -245,8 +264,9 @@ def test_separable_clouds_are_separated_without_a_warning(name):
             assert classifier.score(X, y) == 1
 
 
-@pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
-@pytest.mark.parametrize("name", STOPPING)
+@pytest.mark.parametrize(
+    ("name", "stop"), [*product(STOPPING, ["certificate"]), *product(["mpu", "pdm"], ["clean-pass"])]
+)
 def test_warning_names_the_class_without_a_proof(name, stop):
     X, y = clouds(n_classes=3)
     y = np.array(["ant", "bee", "cat"])[y]
@@ -265,24 +285,24 @@ def test_warning_names_the_class_without_a_proof(name, stop):
         assert warning.filename == __file__  # of the caller of fit
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_only_algorithms_for_separating_hyperplanes_warn_that_there_is_none(name):
+def test_only_algorithms_for_separating_hyperplanes_warn_that_there_is_none():
     X, y = clouds(n_classes=3, distance=0.1)
-    classifier = make(name, C=math.inf, max_iter=3, random_state=0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        classifier.fit(X, y)
-    expected = [] if name in SILENT else [ConvergenceWarning] * 3
-    assert [warning.category for warning in caught] == expected
-    assert classifier.converged_ is (name == AVERAGE)
-    assert all(certificate.primal == math.inf for certificate in classifier.certificates_)
+    for name in NAMES:
+        classifier = make(name, C=math.inf, max_iter=3, random_state=0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            classifier.fit(X, y)
+        expected = [] if name in SILENT else [ConvergenceWarning] * 3
+        assert [warning.category for warning in caught] == expected, name
+        assert classifier.converged_ is (name == AVERAGE), name
+        assert all(certificate.primal == math.inf for certificate in classifier.certificates_), name
 
 
 # ------------------------------------------------------------------------------------------------ pandas
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["auto", "perceptron", *VOTING])
 def test_data_frame_gives_the_features_their_names(name):
     pandas = pytest.importorskip("pandas", reason="pandas is not installed; nothing here needs it")
     X, y = clouds()

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from algorithm_groups import ALGORITHMS, NAMES, quiet
+from algorithm_groups import ALGORITHMS, REPRESENTATIVES, quiet
 from certified_problems import Problem, assert_true
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -19,6 +19,10 @@ LIMIT = 0.1
 ALLOWED = 1.0
 
 
+# One of every class and of every loop over the samples.
+each_loop = pytest.mark.parametrize("name", [*REPRESENTATIVES, "mpu", "dcd", "pdm"])
+
+
 def params_of(name):
     return {"gamma": 1e-6} if name == "pfm" else {}
 
@@ -30,7 +34,7 @@ def overlapping(n_samples=3000, n_features=5):
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@each_loop
 def test_the_shortest_limit_leaves_a_model_with_a_true_certificate(name):
     X, y = overlapping(n_samples=12)
     problem = Problem(X, y, rho=1.0, C=1.0, loss=ALGORITHMS[name]().loss)
@@ -43,7 +47,7 @@ def test_the_shortest_limit_leaves_a_model_with_a_true_certificate(name):
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@each_loop
 def test_a_limit_ends_a_fit_within_an_epoch(name):
     X, y = overlapping()
     classifier = ALGORITHMS[name](max_time=SHORTEST, random_state=0, **params_of(name)).fit(X, y)
@@ -56,7 +60,7 @@ def test_a_limit_ends_a_fit_within_an_epoch(name):
 
 
 @quiet
-@pytest.mark.parametrize("name", ["cramma", "micra", "margitron", "aggressive-romma", "mpu"])
+@pytest.mark.parametrize("name", ["cramma", "margitron", "mpu"])
 def test_a_fit_that_would_take_long_ends_in_time(name):
     X, y = load_breast_cancer(return_X_y=True)  # not scaled
     classifier = ALGORITHMS[name](C=1.0, eps=1e-4, max_time=LIMIT, random_state=0)
@@ -82,14 +86,14 @@ def test_every_solver_ends_in_time(solver):
 
 
 @quiet
-@pytest.mark.parametrize("name", ["perceptron", "pdm", "auto", "budget-perceptron"])
+@pytest.mark.parametrize("name", ["perceptron", "auto", "budget-perceptron"])
 def test_classes_share_the_time(name):
     X, y = load_digits(return_X_y=True)
-    params = {"max_iter": 10**6, "random_state": 0, "max_time": 0.5}
-    params |= {"eps": 1e-9} if name in ("pdm", "auto") else {}
+    params = {"max_iter": 10**6, "random_state": 0, "max_time": 0.25}
+    params |= {"eps": 1e-9} if name == "auto" else {}
     begin = time.perf_counter()
     classifier = ALGORITHMS[name](**params).fit(X, y)
-    assert time.perf_counter() - begin < 0.5 + ALLOWED
+    assert time.perf_counter() - begin < 0.25 + ALLOWED
     assert all(certificate.n_updates > 0 for certificate in classifier.certificates_)
     assert classifier.score(X, y) > 0.5
 

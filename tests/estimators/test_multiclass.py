@@ -31,7 +31,7 @@ def threads_of(n_jobs, n_problems=4):
 
     def train(index, seed):
         seen.add(threading.get_ident())
-        time.sleep(0.05)
+        time.sleep(0.03)
 
     one_vs_rest(train, [0] * n_problems, n_jobs)
     return len(seen)

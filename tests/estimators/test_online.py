@@ -1,6 +1,7 @@
 """Streams: partial_fit of every algorithm that has it."""
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,6 +10,11 @@ from fitted_clouds import assert_same_fit, clouds, make, state
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from stream_problems import FEW_KINDS, KINDS
+
+ONLINE_KINDS = [name for name in KINDS if name in ONLINE]
+each_kind = pytest.mark.parametrize("name", ONLINE_KINDS)
+few_kinds = pytest.mark.parametrize("name", FEW_KINDS)
 
 
 def chunks(X, y, n_chunks=3):
@@ -27,7 +33,7 @@ def test_noise_tolerant_algorithms_learn_from_streams():
     assert {*NOISE_TOLERANT, AVERAGE} <= set(ONLINE)
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@few_kinds
 def test_stream_begins_with_its_classes(name):
     X, y = clouds(n_classes=3)
     with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
@@ -39,7 +45,7 @@ def test_stream_begins_with_its_classes(name):
         make(name).partial_fit(X[:1], y[:1], classes=[0])
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@few_kinds
 def test_rejected_chunk_leaves_the_stream_as_it_was(name):
     X, y = clouds(n_classes=3)
     y = np.array(["ant", "bee", "cat"])[y]
@@ -72,7 +78,7 @@ def test_rejected_chunk_leaves_the_stream_as_it_was(name):
     assert_same_fit(classifier.partial_fit(more, labels), untouched.partial_fit(more, labels))
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@few_kinds
 def test_rejected_first_chunk_begins_no_stream(name):
     X, y = clouds(n_classes=3)
     long = X.copy()
@@ -85,7 +91,7 @@ def test_rejected_first_chunk_begins_no_stream(name):
     assert_same_fit(classifier.partial_fit(X, y, classes), fresh)
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@few_kinds
 def test_parameters_that_no_stream_supports_are_rejected(name):
     X, y = clouds()
     given = {"class_weight": "balanced"}
@@ -102,8 +108,7 @@ def test_parameters_that_no_stream_supports_are_rejected(name):
         assert not state(classifier)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize(("name", "n_classes"), [*product(ONLINE_KINDS, [3]), *product(FEW_KINDS, [2])])
 def test_pickled_stream_continues_like_the_stream(name, n_classes):
     X, y = clouds(n_classes=n_classes, n_samples=90, distance=0.5)
     classifier = make(name)
@@ -119,7 +124,7 @@ def test_pickled_stream_continues_like_the_stream(name, n_classes):
 
 
 @quiet
-@pytest.mark.parametrize("name", ONLINE)
+@each_kind
 def test_fit_discards_the_stream_and_a_stream_continues_the_fit(name):
     X, y = clouds(n_classes=3)
     Z, z = clouds(n_features=3, seed=1)
@@ -140,7 +145,7 @@ def test_fit_discards_the_stream_and_a_stream_continues_the_fit(name):
 
 
 @quiet
-@pytest.mark.parametrize("name", ONLINE)
+@few_kinds
 def test_stream_after_a_fit_has_its_classes_if_none_are_given(name):
     X, y = clouds(n_classes=3)
     classifier = make(name, random_state=0).fit(X, y)
@@ -149,7 +154,7 @@ def test_stream_after_a_fit_has_its_classes_if_none_are_given(name):
     assert_array_equal(classifier.classes_, [0, 1, 2])
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@few_kinds
 def test_clone_of_a_stream_is_untrained(name):
     X, y = clouds()
     copy = clone(stream(make(name), X, y))
@@ -158,7 +163,7 @@ def test_clone_of_a_stream_is_untrained(name):
         copy.partial_fit(X, y)
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@each_kind
 def test_chunks_may_lack_classes_and_differ_in_layout(name):
     X, y = clouds(n_classes=3, distance=0.5)
     X = np.round(4 * X)  # small integers, so that the layout changes not one bit
@@ -180,7 +185,7 @@ def test_chunks_may_lack_classes_and_differ_in_layout(name):
     assert mixed.learning_curve_ == plain.learning_curve_
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@each_kind
 def test_row_of_weight_zero_is_left_out_of_a_stream(name):
     X, y = clouds(n_classes=3, distance=0.5)
     weight = np.where(np.arange(len(y)) % 4 == 1, 0.0, 2.0)
@@ -196,7 +201,7 @@ def test_row_of_weight_zero_is_left_out_of_a_stream(name):
         assert_array_equal(zero.support_vectors_, X[zero.support_])
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@few_kinds
 def test_chunk_of_no_weight_is_rejected_by_a_sentence_and_leaves_the_stream_as_it_was(name):
     X, y = clouds(n_classes=3)
     classifier = make(name, class_weight={1: 0.0}).partial_fit(X, y, classes=[0, 1, 2])
@@ -209,8 +214,7 @@ def test_chunk_of_no_weight_is_rejected_by_a_sentence_and_leaves_the_stream_as_i
     assert_same_fit(classifier.partial_fit(X, y), untouched.partial_fit(X, y))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize(("name", "n_classes"), [*product(ONLINE_KINDS, [3]), *product(FEW_KINDS, [2])])
 def test_every_chunk_is_an_epoch_of_the_learning_curve(name, n_classes):
     X, y = clouds(n_classes=n_classes)
     classifier = stream(make(name), X, y, n_chunks=4)

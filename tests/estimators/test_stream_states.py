@@ -10,12 +10,14 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from stream_problems import (
+    FEW_KINDS,
+    KINDS,
     STREAMS,
     VOTING,
     WITH_PARAMETERS,
     assert_same_model,
     clouds,
-    each_stream,
+    each_kind,
     in_chunks,
     make,
     model,
@@ -26,10 +28,15 @@ import margins
 # ------------------------------------------------------------------------------------------ interrupted
 
 
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
-@pytest.mark.parametrize("where", ["_process_chunk", "_model_attributes"])
-@pytest.mark.parametrize("begin", ["stream", "fit"])
-@each_stream
+INTERRUPTS = [
+    *((name, "stream", "_process_chunk", np.asarray) for name in KINDS),
+    *((name, "fit", "_model_attributes", sparse.csr_array) for name in KINDS),
+    *((name, "stream", "_model_attributes", sparse.csr_array) for name in FEW_KINDS),
+    *((name, "fit", "_process_chunk", np.asarray) for name in FEW_KINDS),
+]
+
+
+@pytest.mark.parametrize(("name", "begin", "where", "layout"), INTERRUPTS)
 @quiet
 def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, layout):
     class Interrupted(ALGORITHMS[name]):
@@ -120,13 +127,12 @@ def types_of(value):
 
 
 @quiet
-@pytest.mark.parametrize("warm_start", [False, True])
-@each_stream
-def test_a_saved_state_has_no_compiled_objects(name, warm_start):
+@each_kind
+def test_a_saved_state_has_no_compiled_objects(name):
     X, y = clouds(distance=5)
     params = {} if name == "servedio-average" else {"max_iter": 3}
-    fitted = make(name, warm_start=warm_start, **params).fit(X, y)
-    for classifier in (fitted, in_chunks(clone(fitted), X, y, 30)):
+    fits = [make(name, warm_start=warm_start, **params).fit(X, y) for warm_start in (False, True)]
+    for classifier in (*fits, *(in_chunks(clone(fitted), X, y, 30) for fitted in fits)):
         found = types_of(classifier.__getstate__())
         modules = {kind.__module__ for kind in found if kind.__module__.startswith("margins")}
         assert modules <= {
@@ -143,7 +149,7 @@ def test_a_saved_state_has_no_compiled_objects(name, warm_start):
 
 
 @quiet
-@each_stream
+@each_kind
 def test_training_continues_from_a_memory_mapped_pickle(name, tmp_path):
     X, y = clouds(n_classes=3)
     params = {} if name == "servedio-average" else {"max_iter": 3}
@@ -156,11 +162,11 @@ def test_training_continues_from_a_memory_mapped_pickle(name, tmp_path):
 # ---------------------------------------------------------------------------------------- documentation
 
 
-@pytest.mark.parametrize("name", [*STREAMS, "pdm-succ"])
-def test_docstring_says_what_is_kept_and_no_two_rows_of_the_table(name):
-    assert "\n\n**Kept** between chunks and fits: " in ALGORITHMS[name].__doc__
+def test_docstrings_say_what_is_kept_and_no_two_rows_of_the_table():
     table = (Path(margins.__file__).parents[1] / "docs" / "streams.md").read_text(encoding="utf-8")
     header = "| algorithms | between chunks"
     rows = table[table.index(header) :].partition("\n\n")[0].splitlines()
-    n_rows = sum(f"`{name}`" in row.split("|")[1].partition("; without")[0] for row in rows)
-    assert n_rows <= 1  # the docstring is enough
+    for name in (*STREAMS, "pdm-succ"):
+        assert "\n\n**Kept** between chunks and fits: " in ALGORITHMS[name].__doc__, name
+        n_rows = sum(f"`{name}`" in row.split("|")[1].partition("; without")[0] for row in rows)
+        assert n_rows <= 1, name  # the docstring is enough

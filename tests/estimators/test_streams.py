@@ -15,10 +15,12 @@ from stream_problems import (
     AVERAGING,
     DECAYING,
     DUAL_IN_SCORES,
+    KINDS,
     STREAMS,
     VOTING,
     assert_same_model,
     clouds,
+    each_kind,
     each_stream,
     in_chunks,
     make,
@@ -33,22 +35,20 @@ from margins.estimators.online import OnlineMixin
 # ----------------------------------------------------------------------------------------------- chunks
 
 
-@pytest.mark.parametrize(
-    ("layout", "sizes"), [(np.asarray, (100, 1)), (sparse.csr_array, (100,))], ids=["dense", "CSR"]
-)
 @each_stream
-def test_at_the_defaults_chunks_of_any_size_give_one_model_bit_for_bit(name, layout, sizes):
+def test_at_the_defaults_chunks_of_any_size_give_one_model_bit_for_bit(name):
     X, y = scaled()
-    X = layout(X)
-    whole = in_chunks(make(name), X, y, 569)
-    for size in sizes:
-        chunks = in_chunks(make(name), X, y, size)
-        assert_same_model(chunks, whole)
-        assert chunks.n_updates_ == whole.n_updates_
-        assert chunks.upper_bounds_ == whole.upper_bounds_
+    X, y = X[::4], y[::4]
+    for layout, sizes in ((np.asarray, (40, 1)), (sparse.csr_array, (40,))):
+        whole = in_chunks(make(name), layout(X), y, len(y))
+        for size in sizes:
+            chunks = in_chunks(make(name), layout(X), y, size)
+            assert_same_model(chunks, whole)
+            assert chunks.n_updates_ == whole.n_updates_
+            assert chunks.upper_bounds_ == whole.upper_bounds_
 
 
-@each_stream
+@each_kind
 def test_with_several_classes_chunks_of_any_size_give_one_model_bit_for_bit(name):
     X, y = clouds(3)
     whole = in_chunks(make(name), X, y, len(y))
@@ -80,22 +80,22 @@ def test_the_pocket_of_a_stream_has_no_ratchet():
     assert_same_model(in_chunks(make("pocket"), X, y, 9), in_chunks(make("longest-survivor"), X, y, 9))
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in STREAMS if name not in ("alma", "romma", "ballseptron")]
-)
-def test_leading_zero_rows_of_a_stream_are_no_unit(name):
-    X, y = clouds()
+def test_leading_zero_rows_of_a_stream_are_no_unit():
+    X, y = clouds(n_samples=30)
     X[:3] = 0
-    whole = in_chunks(make(name, fit_intercept=False), X, y, 90)
-    assert all(np.isfinite(part).all() for part in model(whole))
-    assert_same_model(in_chunks(make(name, fit_intercept=False), X, y, 1), whole)
+    for name in STREAMS:
+        if name in ("alma", "romma", "ballseptron"):
+            continue  # they need samples that are not 0
+        whole = in_chunks(make(name, fit_intercept=False), X, y, 30)
+        assert all(np.isfinite(part).all() for part in model(whole)), name
+        assert_same_model(in_chunks(make(name, fit_intercept=False), X, y, 1), whole)
 
 
 # ---------------------------------------------------------------------------------- streams after a fit
 
 
 @quiet
-@each_stream
+@each_kind
 def test_partial_fit_after_fit_continues_from_the_fitted_model(name):
     X, y = scaled()
     params = {} if name == "servedio-average" else {"max_iter": 20}
@@ -109,7 +109,7 @@ def test_partial_fit_after_fit_continues_from_the_fitted_model(name):
 @quiet
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
-    "name", [name for name in STREAMS if name not in (*DECAYING, *DUAL_IN_SCORES, VOTING)]
+    "name", [name for name in KINDS if name not in (*DECAYING, *DUAL_IN_SCORES, VOTING)]
 )
 def test_a_chunk_without_updates_leaves_the_coefficients_of_the_fit(name, n_classes):
     X, y = clouds(n_classes, distance=8, n_samples=30)
@@ -127,8 +127,9 @@ def test_a_chunk_without_updates_leaves_the_coefficients_of_the_fit(name, n_clas
 
 
 @quiet
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("layout", "n_classes"), [(np.asarray, 2), (sparse.csr_array, 3)], ids=["dense-2", "CSR-3"]
+)
 @pytest.mark.parametrize("averaging", ["last", "longest", "voted", "averaged"])
 def test_a_fit_of_one_epoch_in_order_and_a_stream_are_one_stream(averaging, n_classes, layout):
     X, y = clouds(n_classes, distance=0.5)
@@ -167,7 +168,7 @@ def test_a_stream_continues_with_the_cache_of_the_fit(size, layout):
 
 
 @quiet
-@each_stream
+@each_kind
 def test_upper_bounds_after_a_fit_are_true_of_all_samples(name):
     X, y = clouds(distance=5)
     fitted = make(name).fit(X[:45], y[:45])
@@ -226,7 +227,7 @@ def test_a_fitted_model_and_its_stream_do_not_keep_the_samples(name):
 # ----------------------------------------------------------------------------------------- what is said
 
 
-@each_stream
+@each_kind
 def test_after_a_chunk_certificates_are_empty_and_bounds_are_those_of_all_samples(name):
     X, y = clouds(3)
     classifier = in_chunks(make(name), X, y, 30)
@@ -244,16 +245,16 @@ def test_no_online_algorithm_is_without_a_stream_here():
 
 def test_single_rows_of_a_voted_model_take_linear_time():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(8000, 50))
-    y = rng.integers(2, size=8000)  # about every second row is a mistake
+    X = rng.random((1200, 15_000), dtype=np.float32) - 0.5  # long, so that copies would be dear
+    y = rng.integers(2, size=1200)  # about every second row is a mistake
     classifier = make(VOTING)
     seconds = []
-    for quarter in range(4):
+    for rows in np.array_split(np.arange(1200), 4):
         begin = time.process_time()
-        in_chunks(classifier, X[quarter * 2000 :][:2000], y[quarter * 2000 :][:2000], 1)
+        in_chunks(classifier, X[rows], y[rows], 1)
         seconds.append(time.process_time() - begin)
-    assert len(classifier.mistakes_[0]) > 3000
-    assert seconds[3] < 2 * seconds[0]
+    assert len(classifier.mistakes_[0]) > 450
+    assert seconds[3] < 1.6 * seconds[0]
 
 
 def test_arrays_of_a_voted_model_do_not_change_under_their_owner():

@@ -10,10 +10,9 @@ from algorithm_groups import (
     ALGORITHMS,
     NAMES,
     NOISE_TOLERANT,
-    STOPPING,
+    REPRESENTATIVES,
     UNSCALED,
     VOTING,
-    each_with_some,
     quiet,
 )
 from fitted_clouds import assert_same_fit, clouds, make
@@ -79,7 +78,10 @@ def test_sample_weight_is_that_many_rows(name, params):
 
 
 @quiet
-@pytest.mark.parametrize(("name", "params"), WEIGHTED)
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [weighted for weighted in WEIGHTED if weighted.values[0] in ("mpu", "pa-i", "dcd")],
+)
 def test_class_weight_is_that_many_rows(name, params):
     X, y = clouds(distance=0.5)
     repeats = np.where(y == 1, 3, 2)
@@ -93,7 +95,10 @@ def test_class_weight_is_that_many_rows(name, params):
 
 
 @quiet
-@pytest.mark.parametrize(("name", "params"), WEIGHTED)
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [weighted for weighted in WEIGHTED if weighted.values[0] in (*REPRESENTATIVES, "mpu")],
+)
 def test_weights_of_all_kinds_multiply_C(name, params):
     X, y = clouds()
     few = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:10]]  # 30 and 10
@@ -117,7 +122,7 @@ def test_weights_of_all_kinds_multiply_C(name, params):
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["auto", "pdm", *VOTING])
 def test_class_weight_names_the_classes_by_their_labels(name):
     X, codes = clouds(n_classes=3)
     expected = make(name, C=1.0, random_state=0, class_weight={2: 5.0}).fit(X, codes)
@@ -128,9 +133,16 @@ def test_class_weight_names_the_classes_by_their_labels(name):
         assert named.certificates_ == expected.certificates_
 
 
+CASES = list(product([1.0, math.inf], [None, "balanced", {1: 3.0}]))
+
+
 @quiet
 @pytest.mark.parametrize(
-    ("name", "case"), each_with_some(product([1.0, math.inf], [None, "balanced", {1: 3.0}]))
+    ("name", "case"),
+    [
+        *product(["mpu", *VOTING], CASES),
+        *((name, CASES[k % len(CASES)]) for k, name in enumerate(REPRESENTATIVES)),
+    ],
 )
 def test_row_of_weight_zero_is_a_row_left_out(name, case):
     C, class_weight = case
@@ -156,7 +168,7 @@ def test_row_of_weight_zero_is_a_row_left_out(name, case):
 
 
 @quiet
-@pytest.mark.parametrize("name", STOPPING)
+@pytest.mark.parametrize("name", ["mpu", "pdm", "dcd"])
 def test_balanced_counts_samples_by_their_weight(name):
     X, y = clouds(distance=0.5)
     repeats = np.where(y == 1, 3, 1)
@@ -168,7 +180,7 @@ def test_balanced_counts_samples_by_their_weight(name):
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REPRESENTATIVES)
 def test_weights_mean_nothing_to_the_hard_margin(name):
     X, y = clouds(distance=6)
     weight = np.random.default_rng(2).uniform(0.5, 2, len(y))

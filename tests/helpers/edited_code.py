@@ -4,8 +4,11 @@ import sys
 import textwrap
 import types
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from margins.model_selection.keys import digest
 
@@ -231,9 +234,30 @@ def module_of(name, value):
     return module
 
 
+def estimator_of(module):
+    return getattr(module, "estimator", RidgeClassifier())
+
+
+def digest_of(module):
+    return digest(module.scorer, clone(estimator_of(module)))
+
+
+def scaled(X, factor=2):
+    return X * factor
+
+
+scaled.__module__ = "anywhere"  # of unknown version, so its code is part of the key
+
+
 def digests(names):
-    found = {}
+    """Digests of the code of some modules, and of values that do not depend on the process."""
+    values = [
+        make_pipeline(FunctionTransformer(scaled), StandardScaler()),
+        set("abcdefg"),
+        np.eye(2),
+        {"a": 1.0},
+    ]
+    found = {"pipeline and others": digest(values)} | dict(enumerate(map(digest, values)))
     for name in names:
-        module = module_of(name, 1.0)
-        found[name] = digest(module.scorer, clone(getattr(module, "estimator", RidgeClassifier())))
+        found[name] = digest_of(module_of(name, 1.0))
     return found

@@ -37,9 +37,9 @@ def state(classifier):
 
 def assert_same_fit(one, other):
     """Bit for bit."""
-    assert state(one).keys() == state(other).keys()
+    assert state(one).keys() == state(other).keys(), type(one).__name__
     for key, value in state(one).items():
-        assert_same(value, state(other)[key], key)
+        assert_same(value, state(other)[key], f"{key} of {type(one).__name__}")
 
 
 def assert_same(one, other, key):

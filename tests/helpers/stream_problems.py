@@ -20,6 +20,38 @@ WITH_PARAMETERS = {
     "pfm": {"C": np.inf, "gamma": 0.01},
 }
 STREAMS = [*ONLINE, *(name for name in WITH_PARAMETERS if name not in ONLINE)]
+# One of every class whose state between chunks is another: averages, votes, units, slack terms, caches,
+# matrices, numbers of accesses.
+KINDS = [
+    "perceptron",
+    "longest-survivor",
+    "averaged-perceptron",
+    "voted-perceptron",
+    "lambda-trick",
+    "paum",
+    "servedio-average",
+    "margin-perceptron",
+    "pdm",
+    "aggressive-romma",
+    "pa-i",
+    "norma",
+    "pegasos",
+    "ballseptron",
+    "alma",
+    "second-order-perceptron",
+    "budget-perceptron",
+    "random-budget-perceptron",
+]
+# Of those some whose loops or models are others, for what the same code does for all: it validates a
+# chunk, and knows the classes.
+FEW_KINDS = [
+    "averaged-perceptron",
+    "voted-perceptron",
+    "servedio-average",
+    "pdm",
+    "alma",
+    "budget-perceptron",
+]
 AVERAGING = [name for name in ONLINE if issubclass(ALGORITHMS[name], AveragingClassifier)]
 VOTING = "voted-perceptron"
 # A fit adds slack terms, or the offset of the lambda-trick, to products of samples that it has added.
@@ -29,6 +61,7 @@ RULES = {name: rules_of(ALGORITHMS[name]) for name in STREAMS}
 DECAYING = [name for name, rules in RULES.items() if rules is not None and rules.shrink.decays]
 
 each_stream = pytest.mark.parametrize("name", STREAMS)
+each_kind = pytest.mark.parametrize("name", KINDS)
 
 
 def make(name, **params):
@@ -69,4 +102,4 @@ def model(classifier):
 
 def assert_same_model(one, other):
     for left, right in zip(model(one), model(other), strict=True):
-        assert_array_equal(left, right)
+        assert_array_equal(left, right, err_msg=type(one).__name__)

@@ -75,11 +75,11 @@ def test_a_loss_is_defined_by_two_numbers_and_its_value():
         assert loss.value(np.full(2, p)) == pytest.approx(largest, rel=1e-8)
 
 
-@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("seed", "C", "weighted"), [(0, 1e-3, True), (1, 1.0, False), (2, 1.0, True), (3, 100.0, False)]
+)
 @pytest.mark.parametrize("solver", ["auto", "newton", "dcd", "unlearning"])
-def test_certificates_enclose_the_optimum_of_an_independent_solver(solver, weighted, seed, C):
+def test_certificates_enclose_the_optimum_of_an_independent_solver(solver, seed, C, weighted):
     X, y = noisy(seed)
     in_turn = solver in ("dcd", "unlearning")  # one sample after the other
     params = {"eps": 1e-3, "max_iter": 5000} if in_turn else {}

@@ -1,9 +1,13 @@
 """The sums of a certificate against plain NumPy."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
 
 from margins.losses._scaling import (
     hinge_minimum,
@@ -20,23 +24,18 @@ def problem(m):
 
 
 @pytest.mark.parametrize("m", [1, 255, 256, 257, 3000])
-@pytest.mark.parametrize("factor", [0.0, 0.7, 4.0])
-@pytest.mark.parametrize("scalar", [True, False])
-def test_sums_are_those_of_the_definition(m, factor, scalar):
-    p, C = problem(m)
-    if scalar:
-        C = np.broadcast_to(0.3, m)
-    slack = np.maximum(1 - factor * p, 0)
-    short = slack > 0
-    np.testing.assert_allclose(
-        squared_hinge_sums(p, C, factor),
-        [(C * slack**2).sum(), (C * slack * p).sum(), (C * p**2)[short].sum()],
-        rtol=1e-12,
-        atol=1e-12,
-    )
-    np.testing.assert_allclose(
-        hinge_sums(p, C, factor), [(C * slack).sum(), (C * p)[short].sum()], rtol=1e-12, atol=1e-12
-    )
+def test_sums_are_those_of_the_definition(m):
+    for factor, scalar in product((0.0, 0.7, 4.0), (True, False)):
+        p, C = problem(m)
+        if scalar:
+            C = np.broadcast_to(0.3, m)
+        slack = np.maximum(1 - factor * p, 0)
+        short = slack > 0
+        within = {"rtol": 1e-12, "atol": 1e-12, "err_msg": f"factor {factor}, scalar {scalar}"}
+        squared = [(C * slack**2).sum(), (C * slack * p).sum(), (C * p**2)[short].sum()]
+        np.testing.assert_allclose(squared_hinge_sums(p, C, factor), squared, **within)
+        plain = [(C * slack).sum(), (C * p)[short].sum()]
+        np.testing.assert_allclose(hinge_sums(p, C, factor), plain, **within)
 
 
 def test_a_sample_at_margin_1_counts_for_nothing():
@@ -60,7 +59,8 @@ def test_largest_factor_keeps_dual_variables_within_their_bounds():
     assert largest_factor(np.zeros(3), np.ones(3)) == math.inf
 
 
-@pytest.mark.parametrize("seed", range(20))
+@examples(20)
+@given(seed=st.integers(0, 10**6))
 def test_minima_are_those_of_the_objective(seed):
     rng = np.random.default_rng(seed)
     p, C = rng.normal(0.3, 1, 50) * 10.0 ** rng.integers(-3, 4), rng.random(50) + 0.01

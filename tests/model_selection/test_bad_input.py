@@ -95,19 +95,21 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("protocol", [parameter_search, double_cross_validation])
+PROTOCOLS = {parameter_search: {"cv": 2}, double_cross_validation: {"outer": 2, "inner": 2}}
+
+
 @pytest.mark.parametrize(("bad", "message"), BAD.values(), ids=BAD.keys())
-def test_bad_input_is_rejected_before_any_work(protocol, bad, message, monkeypatch):
+def test_bad_input_is_rejected_before_any_work(bad, message, monkeypatch):
     def nothing(*args, **options):
         raise AssertionError("work has begun")
 
     monkeypatch.setattr("margins.model_selection.engine.run_all", nothing)
-    cv = "cv" if protocol is parameter_search else "outer"
-    arguments = GOOD | {"outer": 2, "inner": 2} if cv == "outer" else GOOD | {"cv": 2}
-    arguments |= {cv if name == "CV" else name: value for name, value in bad.items()}
-    message = message.replace("NAME", protocol.__name__).replace("CV", cv)
-    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
-        protocol(**arguments)
+    for protocol, folds in PROTOCOLS.items():
+        cv = next(iter(folds))
+        changes = {cv if name == "CV" else name: value for name, value in bad.items()}
+        expected = message.replace("NAME", protocol.__name__).replace("CV", cv)
+        with pytest.raises((TypeError, ValueError), match=re.escape(expected)):
+            protocol(**GOOD | folds | changes)
 
 
 @pytest.mark.parametrize("inner", [[([0, 1], [2, 3])], "ten", None])

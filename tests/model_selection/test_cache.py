@@ -7,45 +7,19 @@ import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from cached_study import N_TASKS, X, study_of, y
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import margins
-from margins.model_selection import FitFailed, double_cross_validation, parameter_search, running
+from margins.model_selection import FitFailed, parameter_search, running
 from margins.model_selection.cache import ABANDONED, Cache
 from margins.model_selection.keys import digest
-
-HERE = os.path.dirname(__file__)
-X, y = load_breast_cancer(return_X_y=True)
-X, y = X[:150] / X.max(axis=0), y[:150]
-GRID = {"tau": [0, 0.5, 1], "alpha_bound": [5, 10]}
-N_TASKS = 4 * 3 * 6 + 4  # no chunk of settings has two, for there are few fits
-
-SCRIPT = """
-import sys
-from margins.model_selection import running
-calls, run = [], running.run
-running.run = lambda *task: calls.append(task[1]) or run(*task)
-import test_cache as tests
-study = tests.study_of(cache=sys.argv[1])
-print(len(calls))
-print(study.to_json())
-"""
-
-
-def study_of(estimator=None, X=X, y=y, grid=GRID, **options):
-    estimator = estimator or margins.get("pam")(max_iter=30, kernel="rbf", gamma=0.5)
-    options = {"outer": 4, "inner": 3, "random_state": 0} | options
-    return double_cross_validation(estimator, grid, X, y, **options)
 
 
 @pytest.fixture(scope="module")
@@ -73,32 +47,58 @@ def files(folder):
     return sorted(folder.glob("??/*.json"))
 
 
-def started(folder):
-    environment = os.environ | {
-        "PYTHONPATH": HERE,
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(folder)], env=environment, stdout=subprocess.PIPE, text=True
-    )
+def begun(folder):
+    """Begin the study in a child: (its number, an end of a pipe, from which its calls and text come)."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(write)
+        return child, os.fdopen(read)
+    status, calls, run = 1, [], running.run
+
+    def run_slowly(*task):
+        calls.append(task[1])
+        time.sleep(0.005)
+        return run(*task)
+
+    try:
+        running.run = run_slowly
+        text = study_of(cache=folder).to_json()
+        with os.fdopen(write, "w") as file:
+            file.write(f"{len(calls)}\n{text}")
+        status = 0
+    finally:
+        os._exit(status)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
-def test_killed_studies_are_resumed(tmp_path, undisturbed):
-    stops = sorted(random.SystemRandom().sample(range(1, N_TASKS - 10), 3))
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # of a process with threads
+@pytest.mark.parametrize("n_kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_two_processes_resume_a_killed_study(n_kills, tmp_path, undisturbed):
+    stops = sorted(random.SystemRandom().sample(range(1, N_TASKS // 2), n_kills))
     for stop in stops:
-        with started(tmp_path) as process:
-            while len(files(tmp_path)) < stop and process.poll() is None:
-                time.sleep(0.001)
-            process.send_signal(signal.SIGKILL)
-        assert process.returncode == -signal.SIGKILL, stops
+        child, text = begun(tmp_path)
+        while len(files(tmp_path)) < stop:
+            assert os.waitpid(child, os.WNOHANG) == (0, 0), stops
+            time.sleep(0.002)
+        os.kill(child, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, stops
+        text.close()
     kept = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files(tmp_path)}
+    of_killed = set(tmp_path.glob("??/*.tmp"))
+    n_left = N_TASKS - len(kept)
     assert stops[-1] <= len(kept) < N_TASKS
-    with started(tmp_path) as process:
-        n_calls, text, *_ = process.communicate()[0].split("\n")
-    assert type(undisturbed).from_json(text) == undisturbed
-    assert int(n_calls) == N_TASKS - len(kept)
+    children = [begun(tmp_path) for _ in range(2)]
+    n_calls = []
+    for child, text in children:
+        with text:
+            n_calls.append(int(text.readline()))
+            assert type(undisturbed).from_json(text.read()) == undisturbed
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert max(n_calls) <= n_left <= sum(n_calls) < 2 * n_left
+    # What had been kept was not computed again.
     assert all((path.stat().st_mtime_ns, path.read_bytes()) == now for path, now in kept.items())
+    assert len(files(tmp_path)) == N_TASKS and set(tmp_path.glob("??/*.tmp")) <= of_killed
 
 
 def test_a_finished_study_is_read_from_the_cache_with_its_times(full, undisturbed, calls):
@@ -108,39 +108,26 @@ def test_a_finished_study_is_read_from_the_cache_with_its_times(full, undisturbe
     assert len(files(full)) == N_TASKS
 
 
-@pytest.mark.parametrize("damage", ["truncated", "empty", "bit", "renamed", "removed"])
-def test_damage_is_detected_and_computed_again(damage, full, tmp_path, undisturbed, calls):
+def harmed(whole, other):
+    """What may become of a record: the name of the damage, and the bytes."""
+    flipped = re.sub(rb"0\.(\d)", lambda digit: b"0.%d" % (9 - int(digit[1])), whole, count=1)
+    json.loads(flipped.partition(b"\n")[2])  # another score: JSON all the same
+    assert flipped != whole
+    return {"truncated": whole[:-3], "empty": b"", "flipped": flipped, "renamed": other}
+
+
+def test_damage_is_detected_and_computed_again(full, tmp_path, undisturbed, calls):
     shutil.copytree(full, tmp_path, dirs_exist_ok=True)
-    path, other, *_ = files(tmp_path)
-    whole = path.read_bytes()
-    if damage == "truncated":
-        path.write_bytes(whole[:-3])
-    elif damage == "empty":
-        path.write_bytes(b"")
-    elif damage == "bit":  # in a score: JSON all the same
-        changed = re.sub(rb"0\.(\d)", lambda digit: b"0.%d" % (9 - int(digit[1])), whole, count=1)
-        json.loads(changed.partition(b"\n")[2])
-        assert changed != whole
-        path.write_bytes(changed)
-    elif damage == "renamed":
-        path.write_bytes(other.read_bytes())
-    else:
-        path.unlink()
+    *paths, removed, other = files(tmp_path)[:6]
+    removed.unlink()
+    for path, damage in zip(paths, ["truncated", "empty", "flipped", "renamed"], strict=True):
+        path.write_bytes(harmed(path.read_bytes(), other.read_bytes())[damage])
+        assert Cache(tmp_path, "test").get(path.stem) is None, damage
     assert study_of(cache=tmp_path) == undisturbed
-    assert len(calls) == 1
+    assert len(calls) == 5
     assert len(files(tmp_path)) == N_TASKS
     assert study_of(cache=tmp_path) == undisturbed
-    assert len(calls) == 1
-
-
-def test_two_processes_share_a_cache(tmp_path, undisturbed):
-    with started(tmp_path) as one, started(tmp_path) as other:
-        texts = [process.communicate()[0].split("\n") for process in (one, other)]
-    n_calls = [int(text[0]) for text in texts]
-    studies = [type(undisturbed).from_json(text[1]) for text in texts]
-    assert studies == [undisturbed, undisturbed]
-    assert len(files(tmp_path)) == N_TASKS <= sum(n_calls) < 2 * N_TASKS
-    assert not list(tmp_path.glob("??/*.tmp"))
+    assert len(calls) == 5
 
 
 def test_tasks_finished_by_other_processes_are_not_repeated(tmp_path, full, undisturbed, monkeypatch):
@@ -197,13 +184,23 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_the_cache_has_nothing_for_another_study(change, tmp_path, calls):
-    base = {"estimator": RidgeClassifier()} | RIDGE
-    study_of(**base, cache=tmp_path)
-    del calls[:]
-    study_of(**base, cache=tmp_path)
+@pytest.fixture(scope="module")
+def of_ridge(tmp_path_factory):
+    """A cache of the study that is changed."""
+    folder = tmp_path_factory.mktemp("ridge")
+    study_of(RidgeClassifier(), **RIDGE, cache=folder)
+    return folder
+
+
+def test_the_cache_has_everything_for_the_same_study(of_ridge, calls):
+    study_of(RidgeClassifier(), **RIDGE, cache=of_ridge)
     assert not calls
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_the_cache_has_nothing_for_another_study(change, of_ridge, tmp_path, calls):
+    base = {"estimator": RidgeClassifier()} | RIDGE
+    shutil.copytree(of_ridge, tmp_path, dirs_exist_ok=True)
     changed = study_of(**base | change, cache=tmp_path)
     assert len(calls) == sum(table.fit_times.size for table in changed.tables) + 2
 
@@ -241,35 +238,6 @@ def test_agreement_is_the_content_of_the_first(tmp_path):
     assert one.agree("abc", 1) == 1 and other.agree("abc", 2) == 1
     (tmp_path / "ab" / "abc.json").write_text("torn")
     assert other.agree("abc", 2) == 2 == one.agree("abc", 1)
-
-
-def scaled(X, factor=2):
-    return X * factor
-
-
-scaled.__module__ = "anywhere"  # of unknown version, so its code is part of the key
-
-
-def digests():
-    values = [
-        make_pipeline(FunctionTransformer(scaled), StandardScaler()),
-        set("abcdefg"),
-        np.eye(2),
-        {"a": 1.0},
-    ]
-    return [digest(value) for value in values] + [digest(values)]
-
-
-def test_digests_are_the_same_in_every_process():
-    code = "import test_cache as t; print(*t.digests())"
-    environment = os.environ | {
-        "PYTHONPATH": HERE,
-        "PYTHONHASHSEED": "5",
-    }
-    answer = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    assert answer.stdout.split() == digests()
 
 
 def test_digests_differ_for_different_objects():

@@ -355,7 +355,11 @@ TO_ACCURACY = "Objectives agree to eps; the check wants 1e-7 of coefficients."
     ("params", "expected"),
     [
         ({"Cs": 2}, {}),
-        ({"Cs": [0.5, 5], "kernel": "rbf"}, dict.fromkeys(EQUIVALENCE, TO_ACCURACY)),
+        pytest.param(
+            {"Cs": [0.5, 5], "kernel": "rbf"},
+            dict.fromkeys(EQUIVALENCE, TO_ACCURACY),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_scikit_learn_contract(params, expected):

@@ -1,18 +1,17 @@
 """A cached result is found only for the data, the code and the versions that computed it."""
 
 import importlib
-import os
+import importlib.util
 import shutil
-import subprocess
 import sys
 import types
 
-import edited_code
 import numpy as np
 import pytest
 import sklearn
-from edited_code import MODULE, SOURCES, digests, module_of
-from sklearn.base import BaseEstimator, ClassifierMixin
+from edited_code import MODULE, SOURCES, digest_of, digests, estimator_of, module_of
+from other_process import printed_by
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import RidgeClassifier
 
@@ -39,14 +38,12 @@ def calls(monkeypatch):
 
 def search(module, folder, **options):
     options = {"cv": 3, "random_state": 0, "progress": False} | options
-    estimator = getattr(module, "estimator", RidgeClassifier())
+    estimator = estimator_of(module)
     return parameter_search(estimator, {}, X, y, scoring=module.scorer, cache=folder, **options)
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", ["closure", "base of an estimator"])
 def test_edited_code_is_run_and_unedited_code_is_not(name, tmp_path, calls):
-    if name == "series":
-        pytest.importorskip("pandas")
     for value in (1.0, 2.0):
         assert search(module_of(name, value), tmp_path).mean() == value
     assert len(calls) == 6
@@ -55,17 +52,14 @@ def test_edited_code_is_run_and_unedited_code_is_not(name, tmp_path, calls):
     assert len(calls) == 6
 
 
-def test_digests_of_code_are_the_same_in_every_process():
-    names = [name for name in SOURCES if name != "series"]
-    script = f"import edited_code as t; print(*t.digests({names!r}).values())"
-    environment = os.environ | {
-        "PYTHONPATH": os.path.dirname(edited_code.__file__),
-        "PYTHONHASHSEED": "5",
-    }
-    answer = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-    )
-    assert dict(zip(names, answer.stdout.split(), strict=True)) == digests(names)
+def test_any_edited_code_has_another_key_and_unedited_code_has_the_same():
+    for name in SOURCES if importlib.util.find_spec("pandas") else SOURCES.keys() - {"series"}:
+        found = {1.0: set(), 2.0: set()}
+        for value in (1.0, 2.0, 1.0, 2.0):
+            module = module_of(name, value)
+            assert module.scorer(clone(estimator_of(module)).fit(X, y), X, y) == value, name
+            found[value].add(digest_of(module))
+        assert [len(keys) for keys in found.values()] == [1, 1] and found[1.0] != found[2.0], name
 
 
 @pytest.fixture
@@ -176,24 +170,54 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize(("how", "edits"), [("text", list(EDITS)), ("file", ["nothing", "scorer"])])
-def test_edits_of_main_are_noticed_and_another_process_finds_results(how, edits, tmp_path):
-    """A text is a session without a file, as a notebook is."""
+# Runs programs one after the other, as if each had a process: those of files, and others as texts,
+# which are sessions without a file, as notebooks are.
+IN_TURN = """
+import runpy, sys, types
+folder, *paths = sys.argv[1:]
+for path in paths:
+    sys.argv = [path, folder + "/cache of " + path[-3:]]
+    if path.endswith(".py"):
+        runpy.run_path(path, run_name="__main__")
+    else:
+        main = sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(open(path).read(), main.__dict__)
+"""
+# Their digests are the same in every process; not that of the series, for pandas takes long to import.
+NAMES = [name for name in SOURCES if name != "series"]
+
+
+def printed_in_turn(programs, folder, seed):
+    """The line that each program prints, all in one new process, whose hashes have a seed: dict."""
+    for name, source in programs.items():
+        (folder / name).write_text(source)
+    paths = [folder / name for name in programs]
+    printed = printed_by("-c", IN_TURN, folder, *paths, PYTHONHASHSEED=seed)
+    return dict(zip(programs, printed.splitlines(), strict=True))
+
+
+def test_edits_of_main_are_noticed_and_another_process_finds_results_and_digests(tmp_path):
+    first = {"nothing.txt": MAIN, "nothing.py": MAIN}
+    assert printed_in_turn(first, tmp_path, seed="0") == {"nothing.txt": "2", "nothing.py": "2"}
+    programs = {f"{name}.txt": MAIN.replace(*edit) for name, edit in EDITS.items()}
+    programs |= {"nothing.py": MAIN, "scorer.py": MAIN.replace(*EDITS["scorer"])}
+    programs["digests.txt"] = f"import edited_code as t; print(*t.digests({NAMES!r}).values())"
+    second = printed_in_turn(programs, tmp_path, seed="5")
+    assert second.pop("digests.txt").split() == list(digests(NAMES).values())
+    assert second.pop("nothing.txt") == second.pop("nothing.py") == "0"
+    assert second == dict.fromkeys(second, "2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["text", "file"])
+def test_edits_of_main_are_noticed_by_processes_of_their_own(how, tmp_path):
     n_calls = []
-    for number, name in enumerate(["nothing", *edits]):
+    for number, name in enumerate(["nothing", *EDITS]):
         path = tmp_path / "main.py"
         path.write_text(MAIN.replace(*EDITS[name]))
-        program = [str(path)] if how == "file" else ["-c", path.read_text()]
-        answer = subprocess.run(
-            [sys.executable, *program, str(tmp_path / "cache")],
-            env=os.environ | {"PYTHONHASHSEED": str(number)},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-        assert answer.returncode == 0, answer.stderr
-        n_calls.append(int(answer.stdout))
-    assert n_calls == [2, 0] + [2] * (len(edits) - 1)
+        program = [path] if how == "file" else ["-c", path.read_text()]
+        n_calls += printed_by(*program, tmp_path / "cache", PYTHONHASHSEED=str(number)).split()
+    assert n_calls == ["2", "0"] + ["2"] * (len(EDITS) - 1)
 
 
 def test_another_version_of_an_installed_package_finds_nothing(tmp_path, users_folder, calls):

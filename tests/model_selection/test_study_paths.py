@@ -37,12 +37,21 @@ def irises():
     return X / X.max(axis=0), y
 
 
-@pytest.mark.parametrize("load", [tumours, irises])
-@pytest.mark.parametrize("scoring", ["accuracy", ["balanced_accuracy", "accuracy"]], ids=str)
+TWO_METRICS = ["balanced_accuracy", "accuracy"]
+
+
 @pytest.mark.parametrize(
-    "params",
-    [{}, {"loss": "hinge"}, {"kernel": "rbf"}, {"class_weight": "balanced"}, {"loss": Hinge}],
-    ids=str,
+    ("load", "scoring", "params"),
+    [
+        (tumours, "accuracy", {}),
+        (irises, TWO_METRICS, {}),
+        (tumours, TWO_METRICS, {"loss": "hinge"}),
+        (irises, "accuracy", {"loss": "hinge"}),
+        (tumours, "accuracy", {"kernel": "rbf"}),
+        (irises, TWO_METRICS, {"kernel": "rbf"}),
+        (tumours, TWO_METRICS, {"class_weight": "balanced"}),
+        (irises, "accuracy", {"loss": Hinge}),
+    ],
 )
 def test_scores_are_those_of_fits_alone(load, scoring, params, monkeypatch):
     X, y = load()

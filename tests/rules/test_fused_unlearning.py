@@ -111,10 +111,12 @@ def test_the_fused_loop_unlearns_at_most_the_dual_variable():
 
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
 @pytest.mark.parametrize("upper", [np.inf, 4.0])
-@pytest.mark.parametrize(
-    "averaging", [LongestSurvivor, Average, lambda start: SuffixAverage(start, 90, 7)]
-)
-def test_the_fused_loop_notifies_the_averaging_of_every_hypothesis(averaging, upper, levels):
+def test_the_fused_loop_notifies_the_averaging_of_every_hypothesis(upper, levels):
+    for averaging in (LongestSurvivor, Average, lambda start: SuffixAverage(start, 90, 7)):
+        assert_both_loops_notify(averaging, upper, levels)
+
+
+def assert_both_loops_notify(averaging, upper, levels):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(60, 4))
     y = np.where(X[:, 0] + generator.normal(size=60) > 0, 1, -1)

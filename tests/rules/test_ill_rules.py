@@ -89,8 +89,11 @@ def data_set(m=40):
 
 
 @pytest.mark.parametrize(("rules", "kind", "message"), ILL.values(), ids=ILL)
-@pytest.mark.parametrize("levels", [(), DEEP], ids=["plain epochs", "active sets"])
-@pytest.mark.parametrize("of", [np.asarray, sparse.csr_array], ids=["dense", "CSR"])
+@pytest.mark.parametrize(
+    ("levels", "of"),
+    [((), sparse.csr_array), (DEEP, np.asarray)],
+    ids=["plain epochs, CSR", "active sets, dense"],
+)
 def test_a_number_that_is_not_finite_ends_the_fit(rules, kind, message, levels, of):
     X, y = data_set()
     classifier = custom(*rules, C=math.inf)

@@ -36,8 +36,7 @@ def heavy_and_light(weight):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("scale", [1.0, 1e15])
-@pytest.mark.parametrize("weight", [1e20, 1e40, 1e80])
+@pytest.mark.parametrize(("weight", "scale"), [(1e20, 1e15), (1e40, 1.0), (1e80, 1.0), (1e80, 1e15)])
 @pytest.mark.parametrize("name", ["auto", "dcd", "mpu", "pdm"])
 def test_the_primal_value_is_that_of_the_coefficients_for_extreme_weights(name, weight, scale):
     X, y, weights = heavy_and_light(weight)

@@ -218,8 +218,9 @@ def test_what_a_kernel_raises_is_never_lost():
             fit(last)
 
 
-@pytest.mark.parametrize("seed", [2, 3, 8, 12, 24, 173])
-@pytest.mark.parametrize("scale", [1e-4, 1, 1e4])
+@pytest.mark.parametrize(
+    ("seed", "scale"), [(2, 1e-4), (3, 1), (8, 1e4), (12, 1), (24, 1e-4), (173, 1e4)]
+)
 def test_certificates_do_not_depend_on_rounding_in_sums_of_kernel_rows(seed, scale):
     # The kernel matrix is singular: the objective hardly curves along some moves, which only bounds end.
     generator = np.random.default_rng(seed)
@@ -248,14 +249,13 @@ def test_a_threshold_of_zero_is_a_valid_start(classifier, kernel):
     assert fit.converged_
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_dual_variables_that_have_shrunk_leave_no_rounding_errors(seed):
+def test_dual_variables_that_have_shrunk_leave_no_rounding_errors():
     # They begin at a bound of 5e7, and end where the margin is hard.
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(3, 17)) * 10.0 ** generator.integers(-2, 3, size=17)
-    fit = Auto(loss="hinge", C=5e7, eps=1e-6, solver="conjugate", random_state=0).fit(X, [0, 1, 0])
-    assert fit.converged_
-    assert fit.n_iter_ < 20
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(3, 17)) * 10.0 ** generator.integers(-2, 3, size=17)
+        fit = Auto(loss="hinge", C=5e7, eps=1e-6, solver="conjugate", random_state=0).fit(X, [0, 1, 0])
+        assert fit.converged_ and fit.n_iter_ < 20, seed
 
 
 @pytest.mark.parametrize(("eps", "sums"), [(1e-3, False), (1e-13, True)])
@@ -276,14 +276,14 @@ def test_weights_are_recomputed_when_rounding_could_affect_a_proof(eps, sums, mo
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("seed", range(12))
-def test_contradicting_rows_cancel_to_a_length_that_is_not_negative(seed, loss):
-    generator = np.random.default_rng(seed)
-    X = np.repeat(generator.integers(-1, 2, size=(seed % 4 + 1, seed % 3 + 1)), 2, axis=0)
-    y = np.tile([-1, 1], len(X) // 2)
-    classifier = Auto(solver="conjugate", loss=loss, C=10, eps=1e-3, random_state=0).fit(X, y)
-    assert classifier.converged_
-    assert_allclose(classifier.coef_, 0, atol=1e-9)
+def test_contradicting_rows_cancel_to_a_length_that_is_not_negative(loss):
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        X = np.repeat(generator.integers(-1, 2, size=(seed % 4 + 1, seed % 3 + 1)), 2, axis=0)
+        y = np.tile([-1, 1], len(X) // 2)
+        classifier = Auto(solver="conjugate", loss=loss, C=10, eps=1e-3, random_state=0).fit(X, y)
+        assert classifier.converged_, seed
+        assert_allclose(classifier.coef_, 0, atol=1e-9, err_msg=f"seed {seed}")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -149,21 +150,20 @@ def test_no_phase_begins_after_max_iter(epochs, eps):
 
 
 @quiet
-@pytest.mark.parametrize("max_iter", range(1, 7))
 @pytest.mark.parametrize("solver", ["auto", "newton", "conjugate", "unlearning", "dcd"])
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-@pytest.mark.parametrize("shape", [(80, 4), (400, 12)])
-def test_the_fitted_model_is_certified_for_every_max_iter(shape, loss, solver, max_iter, tuned):
+def test_the_fitted_model_is_certified_for_every_max_iter(loss, solver, tuned):
     tuned(newton={"max_steps": 1, "few_elements": 1000})
-    X, y = clouds(m=shape[0], d=shape[1])
-    classifier = margins.MarginClassifier(
-        loss=loss, solver=solver, eps=1e-12, max_iter=max_iter, random_state=0
-    ).fit(X, y)
-    slack = np.maximum(1 - np.where(y == 1, 1, -1) * classifier.decision_function(X), 0)
-    primal = 0.5 * (np.sum(classifier.coef_**2) + classifier.intercept_[0] ** 2)
-    primal += slack.sum() if loss == "hinge" else slack @ slack
-    assert classifier.certificates_[0].primal == pytest.approx(primal, rel=1e-9)
-    assert classifier.learning_curve_[0][-1].certificate == classifier.certificates_[0]
+    for shape, max_iter in product(((80, 4), (400, 12)), range(1, 7)):
+        X, y = clouds(m=shape[0], d=shape[1])
+        params = {"loss": loss, "solver": solver, "max_iter": max_iter}
+        classifier = margins.MarginClassifier(eps=1e-12, random_state=0, **params).fit(X, y)
+        slack = np.maximum(1 - np.where(y == 1, 1, -1) * classifier.decision_function(X), 0)
+        primal = 0.5 * (np.sum(classifier.coef_**2) + classifier.intercept_[0] ** 2)
+        primal += slack.sum() if loss == "hinge" else slack @ slack
+        certificate = classifier.certificates_[0]
+        assert certificate.primal == pytest.approx(primal, rel=1e-9), (shape, max_iter)
+        assert classifier.learning_curve_[0][-1].certificate == certificate, (shape, max_iter)
 
 
 def test_a_copy_may_be_certified_and_leave_its_gram_matrix_without_a_change_of_the_run(monkeypatch):

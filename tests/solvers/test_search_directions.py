@@ -283,8 +283,7 @@ def test_without_a_change_nothing_happens():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("C", [0.1, 1e3, 1e6])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("seed", "C"), [(0, 0.1), (1, 1e3), (2, 1e6), (3, 1e3), (4, 1e6)])
 def test_updates_round_off_no_more_than_is_said(seed, C, loss, monkeypatch):
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(40, 60)) * 10.0 ** generator.integers(-2, 3, size=(40, 1))

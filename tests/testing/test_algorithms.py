@@ -19,24 +19,18 @@ from margins.rules import Additive, FixedThreshold, Mistake, NoShrink, Rules
 from margins.solvers.base import Phase
 from margins.testing import algorithm_checks, check_algorithm
 
-SAMPLED = ["averaged-perceptron", "pdm"]  # all of them in tests/estimators/test_scikit_learn.py
+SAMPLED = ["averaged-perceptron", "pdm"]
+NOT_SAMPLED = {
+    "check_scikit_learn": "All algorithms pass them in tests/estimators/test_scikit_learn.py."
+}
 HARD_MARGIN = {"pfm": {"C": math.inf, "gamma": 0.1}}  # needs a margin there
 
 
-def checks_of_all():
-    for name in margins.available():
-        for params in ({}, HARD_MARGIN.get(name)):
-            if params is None:
-                continue
-            for check, arguments in algorithm_checks(name, **params):
-                if check.__name__ != "check_scikit_learn" or name in SAMPLED:
-                    kind = " with C=inf" if params else ""
-                    yield pytest.param(check, arguments, id=f"{name}{kind}, {check.__name__}")
-
-
-@pytest.mark.parametrize(("check", "arguments"), list(checks_of_all()))
-def test_registered_algorithm_passes_the_check(check, arguments):
-    check(*arguments)
+@pytest.mark.parametrize("name", margins.available())
+def test_registered_algorithm_passes_the_checks(name):
+    check_algorithm(name, {} if name in SAMPLED else NOT_SAMPLED)
+    if name in HARD_MARGIN:
+        check_algorithm(name, NOT_SAMPLED, **HARD_MARGIN[name])
 
 
 # ------------------------------------------------------------------------------------- broken algorithms

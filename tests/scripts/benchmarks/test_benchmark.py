@@ -1,5 +1,6 @@
 """The benchmark on small data: what it reports follows from what it measured, and was verified."""
 
+import gc
 import itertools
 import json
 import time
@@ -21,6 +22,16 @@ SET = "breast-cancer"  # ships with scikit-learn
 REPEATS = 3
 OPTIONS = [*("--quick", "--data", SET), *("--repeats", str(REPEATS)), "--without-others"]
 SETTINGS = SimpleNamespace(seed=0, max_iter=1000, repeats=1, quick=True, limit=None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_turns():
+    """Turns of a millisecond, and no walk over all objects of the tests before each."""
+    collector = SimpleNamespace(collect=lambda: 0, freeze=gc.freeze, unfreeze=gc.unfreeze)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measuring, "TURN", 1e-3)
+        patch.setattr(measuring, "gc", collector)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +111,10 @@ def overlapping_classes(n_classes=2):
     return X, (2 * y - 1 if n_classes == 2 else y)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "intercept", "n_classes"),
+    [("hinge", False, 3), ("hinge", True, 2), ("squared_hinge", False, 2), ("squared_hinge", True, 3)],
+)
 def test_bounds_of_the_optimum_meet_and_solvers_stay_above(loss, intercept, n_classes):
     X, y = overlapping_classes(n_classes)
     problem = peers.Problem(X, y, loss, 0.5, intercept)
@@ -224,15 +236,37 @@ def test_short_fits_are_many_in_a_row(monkeypatch):
     assert cpu == pytest.approx(0.001)  # between the two readings of a fit
 
 
+FIT = {"eps": 0.5, "tol": 1.0, "seed": 0, "max_iter": 1}
+FIT |= {"problem": {"loss": "squared_hinge", "C": 1.0, "intercept": True}}
+SIDES = {name: {"solver": name, **FIT} for name in ("auto", "LinearSVC")}
+
+
+@pytest.mark.skipif(measuring.sys.platform == "win32", reason="the system does not tell")
+def test_memory_is_that_of_a_fit_beside_that_of_a_process_without_one(monkeypatch):
+    fits = []
+
+    def peak_of(folder, request):
+        measuring.main(folder, json.dumps(request))
+        return 300 + 1000 * ("solver" in request)
+
+    make = measuring.make_requested
+    monkeypatch.setattr(measuring, "_peak_of", peak_of)
+    monkeypatch.setattr(
+        measuring, "make_requested", lambda request, X, y: fits.append(X) or make(request, X, y)
+    )
+    X, y = overlapping_classes()
+    assert measuring.peak_memory(X, y, SIDES) == {"auto": 1000, "LinearSVC": 1000}
+    assert len(fits) == 2 and all((read != X).nnz == 0 for read in fits)
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(measuring.sys.platform == "win32", reason="the system does not tell")
 def test_peak_memory_includes_what_a_fit_allocates():
     generator = np.random.default_rng(0)
     X = sparse.random_array((40_000, 50), density=0.5, format="csr", rng=generator)
     X = sparse.csr_matrix(X)
     y = np.where(generator.normal(size=X.shape[0]) > 0, 1, -1)
-    problem = {"loss": "squared_hinge", "C": 1.0, "intercept": True}
-    common = {"problem": problem, "eps": 0.5, "tol": 1.0, "seed": 0, "max_iter": 1}
-    (peak,) = measuring.peak_memory(X, y, {"LinearSVC": {"solver": "LinearSVC", **common}}).values()
+    (peak,) = measuring.peak_memory(X, y, {"LinearSVC": SIDES["LinearSVC"]}).values()
     # LIBLINEAR has its own copy, 16 bytes an element.
     assert 0.8 * 16 * X.nnz < peak < 3 * 16 * X.nnz
 

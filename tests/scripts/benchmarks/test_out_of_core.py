@@ -1,5 +1,7 @@
 """The benchmark of fits out of core, and the simulation of a cluster, on small data."""
 
+import contextlib
+import io
 import json
 
 import benchmark_out_of_core as script
@@ -8,7 +10,20 @@ import simulate_cluster
 from simulate_cluster import Costs, simulate, workers_at_balance
 
 
-def test_every_fit_agrees_with_the_one_in_memory(tmp_path, capsys):
+@pytest.fixture
+def children_within(monkeypatch):
+    """Processes that fit a memory map, each to know its own memory, run in this one."""
+
+    def run(command, text):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            script.main(command[2:])
+        return output.getvalue()
+
+    monkeypatch.setattr(script.subprocess, "check_output", run)
+
+
+def test_every_fit_agrees_with_the_one_in_memory(tmp_path, capsys, children_within):
     file = tmp_path / "rows.json"
     tasks = ["map", "threads", "partitions"]
     results = script.main(["--quick", "--tasks", *tasks, "--folder", str(tmp_path), "--json", str(file)])
@@ -24,7 +39,7 @@ def test_every_fit_agrees_with_the_one_in_memory(tmp_path, capsys):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_fits_by_rules_agree_with_newton_steps(tmp_path):
+def test_fits_by_rules_agree_with_newton_steps(tmp_path, children_within):
     rows = script.main(["--quick", "--tasks", "rules", "--folder", str(tmp_path)])["rules"]
     assert [(row["name"], row["loss"], row["eps"]) for row in rows] == list(script.RULES)
     for row in rows:
@@ -32,6 +47,12 @@ def test_fits_by_rules_agree_with_newton_steps(tmp_path):
         # The first reading; then each epoch's full pass, and the certificates that may prove something.
         assert 1 + row["epochs"] <= row["passes"] <= 3 + 2 * row["epochs"]
         assert row["accesses"] >= row["epochs"]
+
+
+@pytest.mark.slow
+def test_fits_of_a_memory_map_run_in_processes_of_their_own(tmp_path):
+    for row in script.main(["--quick", "--tasks", "map", "--folder", str(tmp_path)])["map"]:
+        assert row["agrees"] and row["converged"] and row["resident megabytes"] > row["before"] > 0
 
 
 @pytest.mark.slow

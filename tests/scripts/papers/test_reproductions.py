@@ -1,11 +1,10 @@
 """The reproduction scripts: their command lines, their JSON, and the two measures they report."""
 
+import contextlib
 import functools
+import io
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from sklearn.svm import LinearSVC
 
 import margins
 
-SCRIPTS = Path(__file__).parents[3] / "scripts" / "papers"
 SET = "promoters"
 needs_data = pytest.mark.skipif(
     not (os.environ.get("MARGINS_DATA") and SET in reproduce_maximum_margin.real_data.available()),
@@ -38,23 +36,23 @@ def read(file):
 
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory):
-    """Run a script in its own process, once: script -> its output and its results."""
+    """Run a script once: script -> its output and its results."""
 
     @functools.cache
     def run(script):
         file = tmp_path_factory.mktemp("reproduced") / "results.json"
-        command = [sys.executable, SCRIPTS / script, "--quick", "--data", SET, "--json", file]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
-        return done.stdout, read(file)
+        output, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            script.main(["--quick", "--data", SET, "--json", str(file)])
+        assert errors.getvalue() == ""
+        return output.getvalue(), read(file)
 
     return run
 
 
 @needs_data
 def test_maximum_margin_reports_every_algorithm_within_its_bounds(reproduced):
-    output, result = reproduced("reproduce_maximum_margin.py")
+    output, result = reproduced(reproduce_maximum_margin)
     low, high = result["maximum"]["ours"]
     assert 0.99 * high < low <= high * (1 + 1e-9)
     assert [row["algorithm"] for row in result["table_1"]] == ["pdm", "pfm", "pdm-succ", "pfm(2)"]
@@ -77,7 +75,7 @@ def test_maximum_margin_reports_every_algorithm_within_its_bounds(reproduced):
 
 @needs_data
 def test_margins_computed_from_the_solution_are_those_certified(reproduced):
-    _, result = reproduced("reproduce_maximum_margin.py")
+    _, result = reproduced(reproduce_maximum_margin)
     by_clean_pass = [row for row in result["table_1"] if row["algorithm"].startswith("pdm")]
     by_proof = [row for row in result["table_2"] if "LinearSVC" not in row["algorithm"]]
     for row in by_proof:
@@ -92,7 +90,7 @@ def test_margins_computed_from_the_solution_are_those_certified(reproduced):
 
 @needs_data
 def test_soft_margin_reports_objectives_within_the_proven_gaps(reproduced):
-    output, result = reproduced("reproduce_soft_margin.py")
+    output, result = reproduced(reproduce_soft_margin)
     low, high = result["optimum"]["ours"]
     assert 0 < low <= high * (1 + 1e-9)
     first, second = result["table_1"], result["table_2"]

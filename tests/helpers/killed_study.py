@@ -1,10 +1,10 @@
 """Studies that are killed at random moments, in processes of their own; `test_kills` runs them.
 
-    python killed_study.py KIND FOLDER N_KILLS
+    python killed_study.py KIND FOLDER N_KILLS LONGEST
 
 KIND is what is killed: "parent", "parent of workers", "worker", "dask worker", "all dask workers" at
 once, or "one of two studies" on one folder; "every worker" or "every dask worker" by one of the tasks.
-The last line that is printed is JSON.
+LONGEST is the longest time in seconds before a kill. The last line that is printed is JSON.
 """
 
 import contextlib
@@ -19,38 +19,12 @@ import time
 from pathlib import Path
 
 import joblib
-from sklearn.datasets import load_breast_cancer
+from cached_study import X, study_of, y
 from sklearn.linear_model import RidgeClassifier
 
-import margins
-from margins.model_selection import (
-    FitFailed,
-    cache,
-    double_cross_validation,
-    engine,
-    parameter_search,
-    running,
-)
+from margins.model_selection import FitFailed, cache, engine, parameter_search, running
 
-X, y = load_breast_cancer(return_X_y=True)
-X, y = X[:150] / X.max(axis=0), y[:150]
-GRID = {"tau": [0, 0.5, 1], "alpha_bound": [5, 10]}
-N_TASKS = 4 * 3 * 6 + 4
 SECONDS = 0.03  # that each task takes at least
-
-
-def study_of(folder=None):
-    return double_cross_validation(
-        margins.get("pam")(max_iter=30, kernel="rbf", gamma=0.5),
-        GRID,
-        X,
-        y,
-        outer=4,
-        inner=3,
-        random_state=0,
-        cache=folder,
-        progress=False,
-    )
 
 
 class Log:
@@ -118,7 +92,7 @@ def killed_parents(folder, n_kills, backend, longest):
             os.setpgid(0, 0)
             os.close(read)
             with joblib.parallel_config(backend, n_jobs=1 if backend == "threading" else 2):
-                text = study_of(folder).to_json()
+                text = study_of(cache=folder).to_json()
             with os.fdopen(write, "w") as file:
                 file.write(text)
             os._exit(0)
@@ -140,7 +114,7 @@ def killed_parents(folder, n_kills, backend, longest):
             clear(folder)
         else:
             raise SystemExit(f"a study ended with status {status}")
-    texts.append(study_of(folder).to_json())
+    texts.append(study_of(cache=folder).to_json())
     return texts, n_killed
 
 
@@ -165,7 +139,7 @@ def begun(folder):
     if child == 0:
         os.close(read)
         random.seed()
-        text = study_of(folder).to_json()
+        text = study_of(cache=folder).to_json()
         with os.fdopen(write, "w") as file:
             file.write(text)
         os._exit(0)
@@ -173,12 +147,12 @@ def begun(folder):
     return child, os.fdopen(read)
 
 
-def one_of_two_killed(folder, n_kills):
+def one_of_two_killed(folder, n_kills, longest):
     """Kill one of two studies on one folder: the texts of the others, and the number of kills."""
     texts = []
     for _ in range(n_kills):
         (killed, unread), (other, text) = begun(folder), begun(folder)
-        time.sleep(random.uniform(0, 1))
+        time.sleep(random.uniform(0, longest))
         os.kill(killed, signal.SIGKILL)
         with unread, text:
             texts.append(text.read())
@@ -259,7 +233,7 @@ def killed_workers(folder, n_kills, pids, longest, how_many, are_replaced):
     try:
         while len(killed) < n_kills or not texts:
             try:
-                texts.append(study_of(folder).to_json())
+                texts.append(study_of(cache=folder).to_json())
                 clear(folder)
             except FitFailed as error:  # one clear error; the next call resumes
                 errors.append(str(error))
@@ -280,7 +254,7 @@ def killed_workers_of_dask(folder, n_kills, longest, how_many):
                 folder, n_kills - n_killed, pids, longest, how_many, are_replaced=False
             )
         texts, n_killed, errors = texts + found[0], n_killed + found[1], errors + found[2]
-    texts.append(study_of(folder).to_json())
+    texts.append(study_of(cache=folder).to_json())
     return texts, n_killed, errors
 
 
@@ -291,7 +265,7 @@ def pids_of_loky():
     return list(executor._processes or ()) if executor is not None else []
 
 
-def main(kind, folder, n_kills):
+def main(kind, folder, n_kills, longest):
     global LOG
     LOG = Log(folder)
     undisturbed = study_of()
@@ -299,20 +273,20 @@ def main(kind, folder, n_kills):
         record(LOG)
     errors, texts, n_killed = [], [], 0
     if kind == "parent":
-        texts, n_killed = killed_parents(folder, n_kills, "threading", 3.0)
+        texts, n_killed = killed_parents(folder, n_kills, "threading", longest)
     elif kind == "parent of workers":
-        texts, n_killed = killed_parents(folder, n_kills, "loky", 8.0)
+        texts, n_killed = killed_parents(folder, n_kills, "loky", longest)
     elif kind == "one of two studies":
-        texts, n_killed = one_of_two_killed(folder, n_kills)
+        texts, n_killed = one_of_two_killed(folder, n_kills, longest)
     elif kind == "worker":
         with joblib.parallel_config("loky", n_jobs=2):
             texts, n_killed, errors = killed_workers(
-                folder, n_kills, pids_of_loky, 6.0, how_many=1, are_replaced=True
+                folder, n_kills, pids_of_loky, longest, how_many=1, are_replaced=True
             )
     elif kind == "dask worker":
-        texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, 4.0, how_many=1)
+        texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, longest, how_many=1)
     elif kind == "all dask workers":
-        texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, 0.5, how_many=2)
+        texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, longest, how_many=2)
     elif kind == "every worker":
         with joblib.parallel_config("loky", n_jobs=2):
             errors = deadly_study(folder)
@@ -337,4 +311,4 @@ def main(kind, folder, n_kills):
 if __name__ == "__main__":
     import killed_study  # by its name, which workers find
 
-    killed_study.main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    killed_study.main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
