@@ -64,14 +64,6 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 @pytest.fixture
-def ctrl_c():
-    """SIGINT interrupts, also in a process that was started in the background and ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture
 def tuned(monkeypatch):
     """Plan fits of `MarginClassifier` with other constants: ``tuned(newton={"max_steps": 1})``."""
 

@@ -127,7 +127,7 @@ def test_accesses_are_counted():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT with os.kill, which Windows has not")
-def test_ctrl_c_is_honoured_within_a_full_epoch(ctrl_c):
+def test_ctrl_c_is_honoured_within_a_full_epoch():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 40)), rng.choice([-1, 1], 20_000)
     weights = WeightVector(40)

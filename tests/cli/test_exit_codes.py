@@ -223,7 +223,7 @@ def test_an_old_model_stays_if_the_new_one_cannot_be_trained(run, train_file, tm
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to a process alone")
-def test_an_interrupted_fit_leaves_no_file(run, train_file, tmp_path, ctrl_c, monkeypatch):
+def test_an_interrupted_fit_leaves_no_file(run, train_file, tmp_path, monkeypatch):
     fit = margins.MarginClassifier.fit
 
     def interrupted_later(*args):

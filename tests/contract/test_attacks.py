@@ -69,7 +69,7 @@ def test_averaging_of_a_stream_stays():
         clf.partial_fit(X, y)
 
 
-def test_ctrl_c_interrupts_the_computation_of_kernel_rows(ctrl_c):
+def test_ctrl_c_interrupts_the_computation_of_kernel_rows():
     calls = []
 
     def kernel(A, B):

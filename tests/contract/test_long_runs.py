@@ -71,7 +71,7 @@ def interrupted_after(fit, delay):
     "name",
     [name if name in REPRESENTATIVES else pytest.param(name, marks=pytest.mark.slow) for name in NAMES],
 )
-def test_ctrl_c_ends_a_long_fit_of_every_algorithm(name, ctrl_c):
+def test_ctrl_c_ends_a_long_fit_of_every_algorithm(name):
     X, y = noise(3000, 500)
     estimator = endless(name)
     before = dict(estimator.__dict__)
@@ -86,7 +86,7 @@ def test_ctrl_c_ends_a_long_fit_of_every_algorithm(name, ctrl_c):
     ("solver", "loss"),
     [("conjugate", "hinge"), ("unlearning", "hinge"), ("dcd", "hinge"), ("newton", "hinge")],
 )
-def test_ctrl_c_ends_a_long_fit_of_every_solver(solver, loss, ctrl_c):
+def test_ctrl_c_ends_a_long_fit_of_every_solver(solver, loss):
     X, y = noise(3000, 1500)
     estimator = endless("auto", solver=solver, loss=loss, C=100.0)
     elapsed, caught = interrupted_after(lambda: estimator.fit(X, y), 0.3)
@@ -97,7 +97,7 @@ def test_ctrl_c_ends_a_long_fit_of_every_solver(solver, loss, ctrl_c):
 @pytest.mark.parametrize(
     "name", ["second-order-perceptron", "budget-perceptron", "perceptron", "mpu", "alma"]
 )
-def test_ctrl_c_is_honoured_within_an_epoch_over_long_rows(name, ctrl_c):
+def test_ctrl_c_is_honoured_within_an_epoch_over_long_rows(name):
     # Two passes over a matrix of 32 MB for every mistake; a pass over all samples takes half a second.
     X, y = noise(6000, 2000)
     elapsed, caught = interrupted_after(lambda: endless(name).fit(X, y), 0.3)
@@ -106,7 +106,7 @@ def test_ctrl_c_is_honoured_within_an_epoch_over_long_rows(name, ctrl_c):
 
 
 @pytest.mark.parametrize(("name", "kernel"), [("pdm", "poly"), ("dcd", "rbf"), ("auto", "rbf")])
-def test_ctrl_c_is_honoured_while_rows_of_a_kernel_are_computed(name, kernel, ctrl_c):
+def test_ctrl_c_is_honoured_while_rows_of_a_kernel_are_computed(name, kernel):
     # A row takes about 5 ms, and 32 of them are computed together.
     X, y = noise(12_000, 1000)
     elapsed, caught = interrupted_after(
@@ -117,7 +117,7 @@ def test_ctrl_c_is_honoured_while_rows_of_a_kernel_are_computed(name, kernel, ct
 
 
 @pytest.mark.parametrize("name", ["perceptron", "second-order-perceptron", "auto"])
-def test_ctrl_c_ends_a_fit_of_classes_in_threads(name, ctrl_c):
+def test_ctrl_c_ends_a_fit_of_classes_in_threads(name):
     X, _ = noise(3000, 500)
     y = np.arange(3000) % 4
     elapsed, caught = interrupted_after(lambda: endless(name, n_jobs=2, C=100.0).fit(X, y), 0.3)
@@ -131,7 +131,7 @@ needs_statm = pytest.mark.skipif(
 
 
 @needs_statm
-def test_memory_stays_flat(ctrl_c, capsys):
+def test_memory_stays_flat(capsys):
     names = ["auto", "perceptron", "voted-perceptron"]
     arguments = ["--fits", "40", "--interrupts", "20", "--plugins", "20", "--only", *names]
     assert soak.main(arguments) == 0
@@ -140,7 +140,7 @@ def test_memory_stays_flat(ctrl_c, capsys):
 
 @needs_statm
 @pytest.mark.slow
-def test_memory_of_every_algorithm_stays_flat(ctrl_c):
+def test_memory_of_every_algorithm_stays_flat():
     assert soak.main(["--fits", "500", "--interrupts", "200", "--plugins", "50"]) == 0
 
 

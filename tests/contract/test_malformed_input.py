@@ -151,7 +151,7 @@ def test_the_conversion_to_pac_is_protected(fault):
 @pytest.mark.parametrize("shape", [(2**20, 3), (3, 2**20)])
 def test_the_place_is_found_in_large_matrices(shape):
     m, d = shape
-    X = sparse.random(*shape, density=0.1, random_state=0, format="csr")
+    X = sparse.random(*shape, density=0.1, random_state=np.random.default_rng(0), format="csr")
     y = np.arange(m) % 2
     for element in (0, 4095, 4096, 8191, 100_000, X.nnz - 1):
         bad = X.copy()

@@ -65,7 +65,7 @@ def test_the_first_problems_error_is_raised_and_no_further_problem_begun(n_jobs)
     assert sorted(begun) == list(range(n_jobs))
 
 
-def test_ctrl_c_waits_for_no_problem(ctrl_c):
+def test_ctrl_c_waits_for_no_problem():
     begun, end = [], threading.Event()
 
     def train(index, seed):

@@ -253,8 +253,14 @@ def test_too_long_a_row_is_rejected_without_warnings(container):
         (np.ones((10, 80)), True),
         (np.ones((10, 79)), False),
         (np.ones((200, 60)), False),
-        (sparse.random(10, 1000, density=0.25, random_state=0, format="csr"), True),
-        (sparse.random(10, 10_000, density=0.1, random_state=0, format="csr"), False),  # not dense
+        (
+            sparse.random(10, 1000, density=0.25, random_state=np.random.default_rng(0), format="csr"),
+            True,
+        ),
+        (
+            sparse.random(10, 10_000, density=0.1, random_state=np.random.default_rng(0), format="csr"),
+            False,
+        ),  # not dense
     ],
 )
 def test_few_samples(X, expected):

@@ -145,7 +145,7 @@ def test_of_a_kernel_of_differences_a_mean_is_not_rounded(layout):
 
 
 def test_a_mean_that_makes_products_less_exact_is_not_subtracted():
-    X = sparse.random(100, 500, density=0.01, random_state=0, format="csr")
+    X = sparse.random(100, 500, density=0.01, random_state=np.random.default_rng(0), format="csr")
     X.data[:] = 1
     blocks = blocks_of(KERNELS["rbf"], X, densely=True)
     assert blocks.rounding() < 20 * 2.0**-24 * 2 * 0.3 * 20

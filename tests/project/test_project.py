@@ -62,13 +62,6 @@ def test_scripts_and_tests_that_are_named_exist():
     assert sorted(each for each in named if not (ROOT / each[1]).is_file()) == []
 
 
-def test_the_oldest_versions_that_are_tested_are_those_of_the_metadata():
-    pins = dict(re.findall(r"([\w-]+)==([\d.]+)", text_of(".github/workflows/tests.yml")))
-    least = dict(line.split(">=") for line in PROJECT["project"]["dependencies"])
-    assert set(pins) == set(least)
-    assert [name for name, version in least.items() if not pins[name].startswith(version)] == []
-
-
 def test_the_citation_is_of_this_version():
     assert f"\nversion: {margins.__version__}\n" in text_of("CITATION.cff")
     assert f"license: {PROJECT['project']['license']}\n" in text_of("CITATION.cff")

@@ -280,7 +280,7 @@ def many_updates():
 
 
 @pytest.mark.parametrize("problem", [many_features, sparse_rows, many_updates])
-def test_an_interrupt_ends_it_soon(ctrl_c, problem):
+def test_an_interrupt_ends_it_soon(problem):
     X, params = problem()
     y = np.random.default_rng(1).integers(0, 2, X.shape[0])
     before = signal.signal(signal.SIGPROF, lambda *_: signal.raise_signal(signal.SIGINT))
