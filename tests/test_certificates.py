@@ -25,7 +25,7 @@ max_iters = st.sampled_from([1, 2, 3, 7, 50])
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-@examples(60)
+@examples(40)
 @given(
     problem=problems(),
     max_iter=max_iters,
@@ -41,7 +41,7 @@ def test_certificate_is_true_whenever_the_fit_ends(name, problem, max_iter, eps,
 
 
 @quiet
-@examples(60)
+@examples(40)
 @given(
     problem=problems(),
     max_iter=max_iters,
@@ -92,7 +92,7 @@ def test_upper_bound_of_a_stream_is_true_of_all_samples_so_far(name, problem, n_
 
 @quiet
 @pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
-@examples(60)
+@examples(40)
 @given(
     problem=problems(loss="hinge"),
     max_iter=max_iters,
@@ -107,7 +107,7 @@ def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(
 
 
 @quiet
-@examples(60)
+@examples(40)
 @given(
     problem=problems(), max_iter=st.integers(1, 12), stop=st.sampled_from(["certificate", "clean-pass"])
 )

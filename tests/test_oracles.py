@@ -39,7 +39,7 @@ def test_margin_perceptron_is_its_generalisations_without_their_feature(problem,
     )
 
 
-@examples(40)
+@examples(20)
 @given(problem=noisy(), schedule=schedules)
 def test_perceptron_is_every_margin_rule_without_margin(problem, schedule):
     rules = [

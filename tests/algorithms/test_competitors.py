@@ -38,7 +38,7 @@ from margins.rules import (
 )
 
 SLACK = 1e-9
-SETTINGS = examples(40)
+SETTINGS = examples(25)
 
 
 # ------------------------------------------------------------------------------------------ oracles

@@ -24,7 +24,7 @@ WARNING = [name for name in NAMES if name not in SILENT]
 
 @quiet
 @pytest.mark.parametrize("name", PROVING)
-@examples(60)
+@examples(40)
 @given(problem=problems(), eps=accuracies)
 def test_accuracy_is_reached_if_the_fit_says_so(name, problem, eps):
     classifier = problem.fit(name, eps=eps, max_iter=200)
@@ -38,7 +38,7 @@ def test_accuracy_is_reached_if_the_fit_says_so(name, problem, eps):
 
 
 @quiet
-@examples(60)
+@examples(40)
 @given(problem=problems(C=(1.0, 100.0), loss="hinge"), eps=accuracies)
 def test_accuracy_of_the_hinge_loss_is_reached_if_the_fit_says_so(problem, eps):
     classifier = problem.fit("mpu", eps=eps, max_iter=200)

@@ -107,7 +107,7 @@ OTHERS = {
 
 
 # Small, of few and of many features; the others take seconds to read.
-DAILY = ("breast-cancer", "digits", "mushrooms", "pcmac", "duke", "usps")
+DAILY = ("breast-cancer", "digits", "mushrooms", "pcmac")
 
 
 def each_record(records, names):

@@ -52,15 +52,17 @@ EPOCHS = 100
 # At 1 % these two take many seconds for them even so.
 LOOSE = {"micra": {"eps": 0.1}, "cramma": {"eps": 0.1}}
 # One of every class that fits, streams or predicts in a way of its own.
-DAILY = ["auto", "mpu", "perceptron", "voted-perceptron", AVERAGE, "budget-perceptron"]
+DAILY = ["auto", "mpu", "perceptron", "voted-perceptron", AVERAGE]
 VARIANTS = [
     ("perceptron", {"C": 1.0, "max_iter": EPOCHS}),
-    ("mpu", {"loss": "hinge", "eps": 1e-13}),
-    ("pdm", {"stop": "clean-pass", "eps": 0.1, "max_iter": EPOCHS}),
     ("mpu", {"kernel": "rbf", "eps": 0.1}),
-    ("pdm", {"kernel": "precomputed", "eps": 0.1, "max_iter": EPOCHS}),
-    ("voted-perceptron", {"kernel": "poly"}),
     ("averaged-perceptron", {"kernel": "precomputed"}),
+    pytest.param("mpu", {"loss": "hinge", "eps": 1e-13}, marks=pytest.mark.slow),
+    pytest.param("voted-perceptron", {"kernel": "poly"}, marks=pytest.mark.slow),
+    *(
+        pytest.param("pdm", {"eps": 0.1, "max_iter": EPOCHS, **params}, marks=pytest.mark.slow)
+        for params in ({"stop": "clean-pass"}, {"kernel": "precomputed"})
+    ),
 ]
 
 

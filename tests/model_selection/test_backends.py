@@ -44,6 +44,7 @@ def test_threads(name, expected):
         assert study_of(name) == expected[name]
 
 
+@pytest.mark.slow  # daily: with a worker that is killed
 def test_processes(expected):
     with joblib.parallel_config("loky", n_jobs=2):
         for name in GRIDS:

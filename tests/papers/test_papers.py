@@ -37,7 +37,7 @@ def fitted(name, data_set):
     return margins.get(name)(C=0.5, eps=0.01, random_state=0).fit(data.X, data.y)
 
 
-@pytest.fixture(params=["a9a", "w8a"])
+@pytest.fixture(params=[pytest.param("a9a", marks=pytest.mark.slow), "w8a"])
 def data(request):
     return loaded(request.param)
 
@@ -60,6 +60,7 @@ def test_a_fit_proves_99_percent_of_the_known_maximum_margin(data, name):
     assert 1e4 * certificate.upper_bound >= TRUTH[data.name] - 0.01
 
 
+@pytest.mark.slow
 def test_the_five_algorithms_differ_in_updates():
     names = ("pdm", "pdm-succ", "mpcs", "mpvs", "mpu")
     updates = {name: fitted(name, "a9a").n_updates_ for name in names}

@@ -61,10 +61,12 @@ def errors(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_correct_code_has_no_errors(errors):
     assert not errors["user_script.py"] and not errors["typed_plugin.py"]
 
 
+@pytest.mark.slow
 def test_wrong_code_has_the_errors_that_it_names(errors):
     lines = (HERE / "wrong_code.py").read_text(encoding="utf-8").splitlines()
     named = [(number, re.search(r"# error: ([\w-]+)", line)) for number, line in enumerate(lines, 1)]

@@ -1,4 +1,3 @@
 from setuptools import Extension, setup
 
-names = ["careless_rules", "unmarked_rules"]
-setup(ext_modules=[Extension(name, [f"{name}.pyx"]) for name in names])
+setup(ext_modules=[Extension("careless_rules", ["careless_rules.pyx"])])
