@@ -268,7 +268,7 @@ def test_layout_changes_real_results_by_rounding_at_most(layout, tmp_path):
     rounded = layout == "CSR with duplicates"
     if rounded:
         X = np.round(X * 64) / 64  # so that the sums of the duplicates are exact
-    for C, name in product([math.inf, 2.0], algorithms_for(layout)):
+    for C, name in product([math.inf, 2.0], NAMES if layout in ("float32", "CSR") else FEW):
         classifier = fit(name, LAYOUTS[layout](X, tmp_path), y, C=C, max_iter=8)
         if rounded:
             expected = fit(name, X, y, C=C, max_iter=8)

@@ -347,7 +347,7 @@ def run(family, **kwargs):
             machine,
             settings=settings(
                 deadline=None,
-                stateful_step_count=12,
+                stateful_step_count=10,
                 report_multiple_bugs=False,
                 phases=[Phase.generate, Phase.shrink],
                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

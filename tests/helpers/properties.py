@@ -17,7 +17,7 @@ settings.register_profile(
 settings.register_profile(
     "long", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-MORE = 4
+MORE = 6
 
 
 def examples(count):

@@ -3,8 +3,6 @@
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -190,18 +188,6 @@ def test_points_of_another_shape_are_found_before_anything_is_computed():
     for labels, message in ((None, "must hold a label for"), (y.astype(str), "either numbers or str")):
         with pytest.raises(ValueError, match=f"y of .*score.*{message}"):
             classifier.score(lazy, labels)
-
-
-def test_dask_is_imported_by_its_collections_alone():
-    code = (
-        "import sys, numpy as np, margins\n"
-        "from margins.data.chunks import Chunks\n"
-        "X = np.random.default_rng(0).normal(size=(50, 3)); y = X[:, 0] > 0\n"
-        "margins.MarginClassifier().fit(X, y)\n"
-        "margins.MarginClassifier().fit(Chunks([(X, y), (X, y)])).predict(X)\n"
-        "assert not {'dask', 'distributed'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,6 @@
 """Pictures: what is drawn is what was found, and is said in labels and legends."""
 
 import math
-import subprocess
 import sys
 import warnings
 
@@ -91,16 +90,6 @@ def drawn(display):
     """Have the figure drawn, as saving does: warnings are errors."""
     display.figure_.canvas.draw()
     return display
-
-
-def test_matplotlib_is_imported_only_by_plots():
-    code = """if True:
-        import sys, margins, margins.model_selection
-        assert "margins.plotting" not in sys.modules
-        import margins.plotting
-        assert "matplotlib" not in sys.modules
-    """
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_without_matplotlib_the_error_says_what_to_install(search, pdm, monkeypatch):

@@ -1,7 +1,10 @@
-"""The time that `import margins` takes."""
+"""What `import margins` and the first calls load, and the time that the import takes."""
 
+import json
 import subprocess
 import sys
+
+import pytest
 
 TIMES = """
 from time import process_time
@@ -14,6 +17,37 @@ margins.available()
 times.append(process_time())
 print(*(after - before for before, after in zip(times, times[1:])))
 """
+# One after the other in one process, since each start of one takes seconds.
+STATEMENTS = {
+    "import": "import margins",
+    "names": "margins.available()",
+    "one algorithm": "margins.get('perceptron')",
+    "fits": """
+import numpy as np
+from margins.data.chunks import Chunks
+X = np.random.default_rng(0).normal(size=(50, 3))
+y = X[:, 0] > 0
+margins.MarginClassifier().fit(X, y)
+margins.MarginClassifier().fit(Chunks([(X, y), (X, y)])).predict(X)
+""",
+    "studies": "import margins.model_selection",
+    "plots": "import margins.plotting",
+}
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """The modules that a process has after each of the statements."""
+    code = ["import json, sys", "found = {}"]
+    for name, statements in STATEMENTS.items():
+        code += [statements, f"found[{name!r}] = list(sys.modules)"]
+    code.append("print(json.dumps(found))")
+    output = subprocess.check_output([sys.executable, "-c", "\n".join(code)], text=True)
+    return {name: set(modules) for name, modules in json.loads(output).items()}
+
+
+def own(modules):
+    return {name for name in modules if name.partition(".")[0] == "margins"}
 
 
 def test_importing_margins_and_listing_names_is_fast():
@@ -25,3 +59,24 @@ def test_importing_margins_and_listing_names_is_fast():
     _, importing, asking = (min(times) for times in zip(*runs, strict=True))
     assert importing < 0.150, f"import margins takes {importing:.3f} s, beside numpy"
     assert asking < 0.050, f"margins.available() takes {asking:.3f} s"
+
+
+def test_importing_margins_and_listing_names_loads_no_more_than_that_takes(loaded):
+    assert own(loaded["import"]) == {"margins", "margins.registry"}
+    for modules in (loaded["import"], loaded["names"]):
+        assert not {"sklearn", "scipy", "numpy", "joblib", "margins.estimators.base"} & modules
+
+
+def test_getting_one_algorithm_loads_no_other(loaded):
+    algorithms = [name for name in loaded["one algorithm"] if name.startswith("margins.algorithms.")]
+    assert algorithms == ["margins.algorithms.perceptron"]
+
+
+def test_dask_is_loaded_by_its_collections_alone(loaded):
+    assert "margins.partitions.fit" in loaded["fits"]
+    assert not {"dask", "distributed"} & loaded["fits"]
+
+
+def test_matplotlib_is_loaded_by_plots_alone(loaded):
+    assert "margins.plotting" not in loaded["studies"]
+    assert "margins.plotting" in loaded["plots"] and "matplotlib" not in loaded["plots"]

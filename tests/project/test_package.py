@@ -3,12 +3,9 @@
 import importlib
 import importlib.metadata
 import importlib.resources
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 from setuptools import find_packages
 
 import margins
@@ -20,12 +17,6 @@ PACKAGES = sorted(
     ".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "margins").rglob("__init__.py")
 )
 HEADERS = sorted(path.relative_to(ROOT) for path in (ROOT / "margins").rglob("*.pxd"))
-
-
-def loaded_by(statements):
-    """Names of the modules that a fresh interpreter has after some statements."""
-    code = f"import sys\n{statements}\nprint(*sys.modules)"
-    return set(subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).split())
 
 
 def test_every_file_of_an_algorithm_has_a_line_and_every_line_a_file():
@@ -70,21 +61,6 @@ def test_every_kernel_has_a_header():
 def test_the_package_is_marked_as_typed():
     assert (importlib.resources.files("margins") / "py.typed").is_file()
     assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["*"]
-
-
-@pytest.mark.parametrize("statements", ["import margins", "import margins; margins.available()"])
-def test_importing_the_package_is_fast(statements):
-    loaded = loaded_by(statements)
-    assert {"margins", "margins.registry"} <= loaded
-    assert not {"sklearn", "scipy", "numpy", "joblib", "margins.estimators.base"} & loaded
-    assert not [name for name in loaded if name.startswith("margins.algorithms")]
-
-
-def test_getting_one_algorithm_imports_no_other():
-    loaded = loaded_by("import margins; margins.get('perceptron')")
-    assert [name for name in loaded if name.startswith("margins.algorithms.")] == [
-        "margins.algorithms.perceptron"
-    ]
 
 
 def test_one_version():

@@ -279,6 +279,7 @@ def test_growth_is_the_power_of_the_rows():
     assert report_benchmark.exponents(sizes) == {"auto": pytest.approx(1.5)}
 
 
+@pytest.mark.slow
 def test_one_vs_rest_and_picture(tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setitem(benchmark.SHIPPED, "iris", load_iris)

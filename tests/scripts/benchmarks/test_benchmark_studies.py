@@ -6,6 +6,7 @@ import benchmark_studies as script
 import pytest
 
 
+@pytest.mark.slow
 def test_both_sides_make_the_same_fits(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)  # scikit-learn has the data too
     fits = []

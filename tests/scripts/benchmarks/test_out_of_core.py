@@ -39,6 +39,7 @@ def test_every_fit_agrees_with_the_one_in_memory(tmp_path, capsys, children_with
     assert list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.slow
 def test_fits_by_rules_agree_with_newton_steps(tmp_path, children_within):
     rows = script.main(["--quick", "--tasks", "rules", "--folder", str(tmp_path)])["rules"]
     assert [(row["name"], row["loss"], row["eps"]) for row in rows] == list(script.RULES)

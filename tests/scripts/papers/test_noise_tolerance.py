@@ -115,6 +115,7 @@ def figures(monkeypatch):
     return script
 
 
+@pytest.mark.slow
 def test_figures_are_written(figures, tmp_path, capsys):
     folder = tmp_path / "pictures"
     figures.main(["--out", str(folder)])

@@ -147,6 +147,7 @@ def small(noise, seed):
     return X[:90], y[:90]
 
 
+@pytest.mark.slow
 def test_a_draw_has_the_accuracies_of_separate_studies(few_epochs, monkeypatch):
     own, run = few_epochs
     monkeypatch.setattr(own, "_drawn", lambda name, seed: small(0.25, seed))
