@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 import warnings
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +123,27 @@ def write_checkout(source):
     names = [*(".".join(kernel.parts) for kernel in kernels), "margins._memoryview"]
     binaries = {name: importlib.import_module(name).__file__ for name in names}
     (source / "setup.py").write_text(SETUP.format(binaries=binaries), encoding="utf-8")
+
+
+def write_wheel(package, folder):
+    """The wheel of a plug-in of Python files alone, which pip would take a second to build: its path."""
+    project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stem = f"{project['name'].replace('-', '_')}-{project['version']}"
+    metadata = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {project['version']}"]
+    metadata += [f"Requires-Dist: {name}" for name in project["dependencies"]]
+    entries = [
+        line
+        for group, entries in project["entry-points"].items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
+    ]
+    files = {path.name: path.read_text(encoding="utf-8") for path in package.glob("*.py")}
+    files[f"{stem}.dist-info/METADATA"] = "\n".join(metadata)
+    files[f"{stem}.dist-info/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{stem}.dist-info/entry_points.txt"] = "\n".join(entries)
+    record = f"{stem}.dist-info/RECORD"
+    files[record] = "".join(f"{name},,\n" for name in [*files, record])
+    path = folder / f"{stem}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+    return path
