@@ -32,8 +32,8 @@ class GrowingMargin(MaximumMarginClassifier):
 
 X, y = load_breast_cancer(return_X_y=True)
 X = X / X.max(axis=0)
-own = GrowingMargin(eps=0.05, C=1.0, max_iter=200, random_state=0).fit(X, y)
-pdm = margins.get("pdm")(eps=0.05, C=1.0, random_state=0).fit(X, y)
+own = GrowingMargin(eps=0.1, C=1.0, max_iter=200, random_state=0).fit(X, y)
+pdm = margins.get("pdm")(eps=0.1, C=1.0, random_state=0).fit(X, y)
 print(own.converged_, own.certificates_[0])
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")

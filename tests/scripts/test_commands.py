@@ -11,7 +11,8 @@ FOLDER = Path(__file__).parents[2] / "scripts"
 COMMANDS = [
     path
     for path in sorted(FOLDER.rglob("*.py"))
-    if "__main__" in path.read_text(encoding="utf-8") and path.stem not in ("check_wheel", "measuring")
+    if "__main__" in path.read_text(encoding="utf-8")
+    and path.stem not in ("check_wheel", "measuring", "stubs")
 ]
 
 

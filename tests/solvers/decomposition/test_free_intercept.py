@@ -147,10 +147,9 @@ def test_the_best_intercept_of_a_loss(seed, kind):
         lambda b: loss.value(signs * (scores + b)), bounds=(points.min(), points.max()), method="bounded"
     )
     assert best <= min(*candidates, between.fun) + 1e-9 * loss.value(signs * scores)
-    assert (
-        loss.value(signs * (scores + super(type(loss), loss).best_intercept(scores, signs)))
-        >= best - 1e-9
-    )
+    assert loss.value(
+        signs * (scores + super(type(loss), loss).best_intercept(scores, signs))
+    ) >= best * (1 - 1e-9)
 
 
 def test_the_best_intercept_of_the_hard_margin():
