@@ -99,7 +99,7 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
 
 
 def require_zeros(X):
-    """ValueError if X, whose rows have squared norms of 0, is not 0: they are less than any double."""
+    """ValueError if X is not 0 although the squared norms of all its rows are: they have underflowed."""
     if np.any(X.data if sparse.issparse(X) else X):
         raise too_small(0.0)
 

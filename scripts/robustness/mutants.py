@@ -23,7 +23,6 @@ import json
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -32,8 +31,9 @@ import tokenize
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import sanitize
+
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("margins", "tests", "scripts", "docs", "benchmarks", ".ci", ".github")
 PARTS = {
     "kernels": ("_sparse.pyx", "_update.pyx", "_activeset.pyx", "kernels", "losses", "rules", "linalg"),
     "solvers": ("solvers",),
@@ -124,17 +124,7 @@ class Copy:
 
     def __init__(self, folder, limit, processes):
         self.folder, self.limit, self.processes = folder, limit, processes
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in COPIED:
-            shutil.rmtree(folder / name, ignore_errors=True)
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for source in ROOT.iterdir():
-            if source.is_file():
-                shutil.copy2(source, folder)
-        if not (folder / "build").exists() and (ROOT / "build").exists():
-            for name in ("cython", "kernels"):
-                shutil.copytree(ROOT / "build" / name, folder / "build" / name)
+        sanitize.copy(folder)
         if not self.builds():
             raise SystemExit("The kernels of the checkout do not compile.")
 

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("margins", "tests", "scripts", "setup.py", "pyproject.toml", "README.md")
+COPIED = ("margins", "tests", "scripts", "docs", "benchmarks", ".ci", ".github")
 # Kernels, by regular expressions of their names, and their tests.
 PARTS = {
     r"margins\.(_\w+|data\.\w+)": (
@@ -103,16 +103,17 @@ def main(arguments=None):
 
 
 def copy(folder):
-    """Copy what is built and run, but no compiled module; what was built there before stays."""
+    """Copy what is built, tested and run, but no compiled module; what was built there before stays."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
-        source, target = ROOT / name, folder / name
-        if source.is_file():
-            shutil.copy2(source, target)
-            continue
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    if not (folder / "build").exists():  # C sources, and kernels that need no sanitizer
+        shutil.rmtree(folder / name, ignore_errors=True)
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("*.so", "__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy2(path, folder)
+    if not (folder / "build").exists():  # C sources, and kernels that stay as they are
         for name in ("cython", "kernels"):
             if (ROOT / "build" / name).exists():
                 shutil.copytree(ROOT / "build" / name, folder / "build" / name)

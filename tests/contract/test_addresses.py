@@ -1,5 +1,7 @@
 """Arrays at any address and in any byte order are read right, by every algorithm."""
 
+from itertools import product
+
 import malformed
 import numpy as np
 import pytest
@@ -40,16 +42,13 @@ def test_dense_arrays_at_any_address_are_right(name, value, change):
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("storage", STORAGES)
 def test_sparse_arrays_at_any_address_are_right(storage, change, part):
-    for index in (np.int32, np.int64):
-        assert_read_right(storage, index, change, part)
-
-
-def assert_read_right(storage, index, change, part):
     X, y = small()
-    good = malformed.with_indices(STORAGES[storage](X), index)
-    given = good.copy()
-    setattr(given, part, CHANGES[change](getattr(good, part)))
-    for name in ("mpu", "auto", "perceptron", "voted-perceptron", "alma"):
+    for index, name in product(
+        (np.int32, np.int64), ("mpu", "auto", "perceptron", "voted-perceptron", "alma")
+    ):
+        good = malformed.with_indices(STORAGES[storage](X), index)
+        given = good.copy()
+        setattr(given, part, CHANGES[change](getattr(good, part)))
         expected = make(name).fit(good, y)
         for other in (make(name).fit(given, y), make(name).fit(given, y.tolist())):
             assert_array_equal(other.decision_function(X), expected.decision_function(X))

@@ -31,15 +31,19 @@ answer.append(fresh_rules.FreshMargin(0.5)._py_threshold({"sqnorm": 8.0, "t": 2.
 """
 
 
-@pytest.mark.slow
-def test_a_rule_is_compiled_against_an_editable_installation(tmp_path):
-    reason = what_is_missing()
-    if reason:
+@pytest.fixture
+def environment(tmp_path):
+    """An environment beside a checkout, the plug-in that is built against it included."""
+    if reason := what_is_missing():
         pytest.skip(reason)
-    environment = Environment(tmp_path)
     write_checkout(tmp_path / "checkout")
-    environment.pip("install", "--editable", tmp_path / "checkout")
     shutil.copytree(PLUGINS / "native_rule", tmp_path / "native_rule", ignore=LITTER)
+    return Environment(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_rule_is_compiled_against_an_editable_installation(environment, tmp_path):
+    environment.pip("install", "--editable", tmp_path / "checkout")
     environment.pip("install", tmp_path / "native_rule")
     library, rules, module, threshold = environment.ask(FRESH)
     assert Path(library) == tmp_path / "checkout/margins/__init__.py"
@@ -48,19 +52,13 @@ def test_a_rule_is_compiled_against_an_editable_installation(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_plug_in_is_built_in_isolation_from_an_index_that_offers_the_wheel(tmp_path):
+def test_a_plug_in_is_built_in_isolation_from_an_index_that_offers_the_wheel(environment, tmp_path):
     """Cython and what margins needs come from the package index that pip is configured with."""
-    reason = what_is_missing()
-    if reason:
-        pytest.skip(reason)
-    environment = Environment(tmp_path)
     probe = environment.try_pip("download", "--no-deps", "--dest", tmp_path / "probe", "Cython>=3.1")
     if probe.returncode != 0:
         pytest.skip(f"No package index can be reached: {probe.stderr.strip().splitlines()[-1]}")
     index = tmp_path / "index"
-    write_checkout(tmp_path / "checkout")
     environment.pip("wheel", "--wheel-dir", index, tmp_path / "checkout")
-    shutil.copytree(PLUGINS / "native_rule", tmp_path / "native_rule", ignore=LITTER)
     built = tmp_path / "built"
     command = ["wheel", "--no-deps", "--prefer-binary", "--find-links", index, "--wheel-dir", built]
     result = environment.try_pip(*command, tmp_path / "native_rule")
