@@ -5,13 +5,14 @@ python scripts/robustness/mutants.py results.jsonl [--count 60] [--seed 0] [--ag
 A change (mutant) exchanges an operator, a constant or a bound on a line drawn at random, an equal
 number in each part of the package. It is made in a copy of the checkout, whose compiled modules it
 rebuilds; what does not compile is drawn again. Then run the tests named after the changed module or
-package and, if these pass, all that `python -m pytest` runs. A test that fails, an error of the tests,
-and a run that takes longer than --limit all count as found.
+package. What these do not find is made together, in one copy, and all that `python -m pytest` runs is
+run once; each test that fails then is run with each of these mutants alone. A test that fails, an error
+of the tests, and a run that takes longer than --limit all count as found.
 
-Each line of the results is one mutant: the file, the line before and after, the tests that found it (""
-if none did), and the seconds. A run that is started again continues after the last line. ``--again``:
-take the mutants of other results; with --survivors, only those that no test found there. So two versions
-of the tests are compared.
+Each line of the results is one mutant: the file, the line before and after, the test that found it (""
+if none did), and whether all tests were run. A run that is started again continues where it ended.
+``--again``: take the mutants of other results; with --survivors, only those that no test found there.
+So two versions of the tests are compared.
 
 A mutant that no test finds has to be read: a change that affects only the speed, or nothing at all,
 needs no test; any other does.
@@ -28,6 +29,7 @@ import subprocess
 import sys
 import time
 import tokenize
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -139,23 +141,44 @@ class Copy:
         lines[mutant.line - 1] = line + "\n"
         path.write_text("".join(lines), encoding="utf-8")
 
-    def finds(self, mutant):
-        """The test or the group of tests that finds a mutant, or "". None: it does not compile."""
-        self.write(mutant, mutant.after)
-        is_compiled = mutant.path.endswith(".pyx")
+    @contextmanager
+    def changed(self, mutants):
+        """The copy with these mutants; yields whether it compiles."""
+        is_compiled = any(mutant.path.endswith(".pyx") for mutant in mutants)
+        for mutant in mutants:
+            self.write(mutant, mutant.after)
         try:
-            if not (self.builds() if is_compiled else is_python(self.folder / mutant.path)):
-                return None
-            return self.failing(tests_of(self.folder, mutant.path)) or self.failing([])
+            yield (not is_compiled or self.builds()) and all(
+                is_python(self.folder / mutant.path) for mutant in mutants if mutant.path.endswith(".py")
+            )
         finally:
-            self.write(mutant, mutant.before)
+            for mutant in mutants:
+                self.write(mutant, mutant.before)
             if is_compiled:
                 self.builds()
 
-    def failing(self, tests):
-        """The first test that fails, "the limit of time", or "" if all pass."""
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header"]
-        command += [f"--numprocesses={self.processes}", "--tb=no", *tests]
+    def finds(self, mutant, tests):
+        """The test that finds a mutant, or "". None: it does not compile."""
+        with self.changed([mutant]) as compiles:
+            return next(iter(self.failing(tests, "-x")), "") if compiles else None
+
+    def finds_together(self, mutants):
+        """By the whole of the tests: {mutant: the test that finds it, or ""}."""
+        if not mutants:
+            return {}
+        with self.changed(mutants):
+            failing = self.failing([])
+        if failing and "::" not in failing[0]:  # one ends or delays all tests
+            if len(mutants) == 1:
+                return {mutants[0]: failing[0]}
+            middle = len(mutants) // 2
+            return self.finds_together(mutants[:middle]) | self.finds_together(mutants[middle:])
+        return {mutant: self.finds(mutant, failing) if failing else "" for mutant in mutants}
+
+    def failing(self, tests, *options):
+        """The tests that fail, or what else went wrong, as a list; all tests if none are named."""
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"]
+        command += [f"--numprocesses={self.processes}", "--tb=no", *options, *tests]
         environment = os.environ | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         with subprocess.Popen(
             command,
@@ -170,11 +193,11 @@ class Copy:
                 output, _ = process.communicate(timeout=self.limit)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                return "the limit of time"
+                return ["the limit of time"]
         if process.returncode == 0:
-            return ""
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
-        return failed[1] if failed else output.strip().splitlines()[-1]
+            return []
+        failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
+        return failed or [output.strip().splitlines()[-1]]
 
 
 def is_python(path):
@@ -187,11 +210,15 @@ def is_python(path):
 
 def tests_of(folder, path):
     """The tests named after a module, or after its package."""
-    parts = Path(path).with_suffix("").parts[1:]
+    name = Path(path).with_suffix("").parts[1]
+    is_package = (folder / "margins" / name).is_dir()
     tests = (
-        Path("tests", f"test_{parts[0].lstrip('_')}.py") if len(parts) == 1 else Path("tests", parts[0])
+        [folder / "tests" / name]
+        if is_package
+        else (folder / "tests").glob(f"test_{name.lstrip('_')}*.py")
     )
-    return [str(tests)] if (folder / tests).exists() else ["tests/contract"]
+    found = [test.relative_to(folder).as_posix() for test in tests if test.exists()]
+    return found or ["tests/contract"]
 
 
 def main(arguments=None):
@@ -206,7 +233,6 @@ def main(arguments=None):
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
     given = parser.parse_args(arguments)
-    done = read(given.results) if given.results.exists() else []
     if given.again:
         records = read(given.again)
         records = [record for record in records if not (given.survivors and record["found by"])]
@@ -214,31 +240,47 @@ def main(arguments=None):
         given.count = len(mutants)
     else:
         mutants = drawn(given.seed)
-    seen = {(record["path"], record["line"], record["after"]) for record in done}
-    n_done = len(seen)
-    copy = None
+    copy = Copy(given.folder.resolve(), given.limit, given.processes)
+    if failed := copy.failing([]):
+        raise SystemExit(f"The tests of the checkout itself do not pass: {failed}")
+    records = read(given.results) if given.results.exists() else []
+    by_named_tests(copy, mutants, records, given)
+    open_records = [record for record in records if not (record["found by"] or record["all tests"])]
+    found = copy.finds_together([mutant_of(record) for record in open_records])
+    for record in open_records:
+        record |= {"found by": found[mutant_of(record)], "all tests": True}
+    write(given.results, records)
+    for record in records:
+        if not record["found by"]:
+            print(f"NOT FOUND: {record['path']}:{record['line']}: {record['after'].strip()}")
+    report(records)
+    return 0
+
+
+def by_named_tests(copy, mutants, records, given):
+    """Append to the records what the tests named after a module or package find, up to `given.count`."""
+    seen = {mutant_of(record) for record in records}
     for part, mutant in mutants:
-        if n_done == given.count:
-            break
-        if (mutant.path, mutant.line, mutant.after) in seen:
+        if len(records) == given.count:
+            return
+        if mutant in seen:
             continue
-        if copy is None:
-            copy = Copy(given.folder.resolve(), given.limit, given.processes)
-            if failed := copy.failing([]):
-                raise SystemExit(f"The tests of the checkout itself do not pass: {failed}")
         begin = time.perf_counter()
-        found = copy.finds(mutant)
+        found = copy.finds(mutant, tests_of(copy.folder, mutant.path))
         if found is None:
             continue
-        n_done += 1
-        seconds = round(time.perf_counter() - begin, 1)
-        record = {"part": part, **asdict(mutant), "found by": found, "seconds": seconds}
-        with given.results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        records.append({"part": part, **asdict(mutant), "found by": found, "all tests": False})
+        write(given.results, records)
         print(f"{mutant.path}:{mutant.line}: {mutant.after.strip()}")
-        print(f"    {found or 'NOT FOUND'} ({seconds} s)", flush=True)
-    report(read(given.results))
-    return 0
+        print(f"    {found or 'not yet found'} ({time.perf_counter() - begin:.0f} s)", flush=True)
+
+
+def mutant_of(record):
+    return Mutant(*(record[name] for name in ("path", "line", "before", "after")))
+
+
+def write(path, records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
 def read(path):

@@ -1,5 +1,6 @@
 """The script that breaks the package in one place at a time."""
 
+from contextlib import contextmanager
 from itertools import islice
 
 import mutants
@@ -52,7 +53,41 @@ def test_a_mutant_of_other_results_is_found_where_its_line_is_now():
 
 def test_a_change_is_tested_by_the_tests_of_its_module_or_package_first():
     assert mutants.tests_of(mutants.ROOT, "margins/_update.pyx") == ["tests/test_update.py"]
+    assert mutants.tests_of(mutants.ROOT, "margins/certificate.py") == ["tests/test_certificates.py"]
     assert mutants.tests_of(mutants.ROOT, "margins/solvers/newton/newton.py") == ["tests/solvers"]
+
+
+class ToyCopy(mutants.Copy):
+    """A copy whose tests are functions of the changed lines."""
+
+    def __init__(self, tests):
+        self.tests, self.lines = tests, ()
+        self.n_runs = 0
+
+    @contextmanager
+    def changed(self, changes):
+        self.lines = {change.line for change in changes}
+        yield True
+        self.lines = set()
+
+    def failing(self, tests, *options):
+        self.n_runs += 1
+        if 13 in self.lines:
+            return ["the limit of time"]
+        return [name for name in tests or self.tests if self.tests[name] & self.lines]
+
+
+def test_mutants_made_together_are_told_apart_by_the_tests_that_fail():
+    copy = ToyCopy({"a.py::one": {1, 2}, "b.py::two": {2}, "b.py::three": {9}})
+    changes = [Mutant("x.py", line, "a", "b") for line in (1, 2, 3)]
+    assert list(copy.finds_together(changes).values()) == ["a.py::one", "a.py::one", ""]
+    assert copy.n_runs == 4
+
+
+def test_a_mutant_that_stops_all_tests_does_not_hide_the_others():
+    copy = ToyCopy({"a.py::one": {1}})
+    changes = [Mutant("x.py", line, "a", "b") for line in (1, 2, 13)]
+    assert list(copy.finds_together(changes).values()) == ["a.py::one", "", "the limit of time"]
 
 
 def test_results_are_counted_by_part(capsys):
