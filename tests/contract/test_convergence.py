@@ -33,7 +33,8 @@ def test_accuracy_is_reached_if_the_fit_says_so(name, problem, eps):
         optimum = problem.optimum
         assert problem.objective(problem.weights(classifier)) <= optimum / (1 - eps) ** 2 * (1 + SLACK)
     else:
-        assert classifier.certificates_[0].fraction < 1 - eps
+        needs_clean_pass = classifier.get_params().get("stop") == "clean-pass"
+        assert classifier.certificates_[0].fraction < 1 - eps or needs_clean_pass
         assert classifier.n_iter_ == 200
 
 

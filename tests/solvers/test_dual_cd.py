@@ -169,6 +169,7 @@ def shrinking_oracle(data, upper, diagonal, order, generator, passes, alpha, w):
                 PG = max(gradient, 0)
             else:
                 PG = gradient
+                settled = settled or abs(PG) < 1e-10
             left.append(k)
             violations.append(PG)
             if abs(PG) > 1e-12:
@@ -183,7 +184,7 @@ def shrinking_oracle(data, upper, diagonal, order, generator, passes, alpha, w):
         active = np.array(left, dtype=np.int32)
         worst = [max(violations, default=0), min(violations, default=0)]
         # From here on signs of roundings would decide what is removed.
-        settled = settled or worst[0] - worst[1] < 1e-8 or any(0 < abs(v) < 1e-10 for v in violations)
+        settled = settled or worst[0] - worst[1] < 1e-8
         if len(active) == 0 or n_changed == 0:
             break
         most = max(violations) if max(violations) > 0 else math.inf
