@@ -35,6 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         (["predict", "none.skops", "TRAIN"], 3, "none.skops: cannot be read"),
         (["compare", "TRAIN", "pam"], 2, "at least 2 algorithms"),
         (["path", "TRAIN", "-C", "1"], 2, "path sets C itself, from --c-min to --c-max"),
+        (["study", "TRAIN"], 2, "Missing option '-g' / '--grid'"),
         (["study", "TRAIN", "-g", "C=0"], 2, "C of auto (MarginClassifier) must be"),
         (
             ["path", "TRAIN", "--c-min", "5", "--c-max", "1"],

@@ -35,6 +35,20 @@ def test_rows_of_an_array_are_those_of_its_elements_that_are_not_zero(share):
         assert_array_equal(dense.py_row(k), compressed.py_row(k))
 
 
+def test_the_row_that_leaves_a_full_cache_is_the_one_not_read_for_longest():
+    rng = np.random.default_rng(0)
+    X, n_slots = rng.normal(size=(12, 3)), 4
+    kernel = Polynomial(degree=2, gamma=0.5, coef0=1.0)
+    rows = kernel.rows(X, n_slots * 12 * 8 / 2**20)
+    cached, n_computed = [], 0
+    for k in rng.integers(0, 12, 2000):
+        is_cached = k in cached
+        cached = [*(each for each in cached if each != k), k][-n_slots:]
+        n_computed += not is_cached
+        assert rows.py_row(k)[k] == pytest.approx((0.5 * X[k] @ X[k] + 1) ** 2)
+        assert rows.n_computed == n_computed
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_rows_of_near_samples_fill_a_batch(monkeypatch):
     made = []

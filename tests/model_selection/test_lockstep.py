@@ -16,6 +16,7 @@ from margins.kernels.functions.linear import Linear
 from margins.model_selection import lockstep
 from margins.model_selection.lockstep import reason_against, scores_in_lockstep
 from margins.parameters import Interval, parameter
+from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 
 # These tests do not depend on whether a run ends with an epoch without updates.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -276,6 +277,13 @@ class OwnThresholds(margins.get("pam")):
         return (self.wish * self.theta_init_ / self.eta,) * 2
 
 
+class OwnRules(margins.get("pam")):
+    """A margin in units of the longest sample."""
+
+    def online_rules(self, sqradius):
+        return Rules(FixedThreshold(0.1 * sqradius), Additive(most=1), NoShrink())
+
+
 class OwnStages(margins.get("pam")):
     """Epochs of its own."""
 
@@ -294,6 +302,7 @@ def test_subclasses_may_have_thresholds_of_their_own():
         (Perceptron(), [{}], "Perceptron is not a noise-tolerant perceptron"),
         (margins.get("pdm")(), [{}], "not a noise-tolerant"),
         (OwnStages(random_state=0), [{}], "OwnStages has its own phases"),
+        (OwnRules(random_state=0), [{}], "OwnRules has its own online_rules"),
         (pam(kernel="rbf"), [{}], "kernel='rbf' is not linear"),
         (pam(), [{}, {"kernel": np.dot}], "is not linear"),
         (pam(), [{"C": 1.0}], "C=1.0 is not inf"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from partitioned_problems import chunks_of, problem
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 
 import margins
 from margins.data.chunks import Chunks
@@ -85,6 +86,14 @@ def test_chunks_may_hold_lists():
     assert classifier.score(Chunks(lists)) == expected.score(X, Y)
     whole = margins.MarginClassifier(random_state=0).fit(Chunks.of_rows(X.tolist(), Y, n_rows=30))
     np.testing.assert_array_equal(whole.coef_, expected.coef_)
+
+
+def test_labels_in_a_column_are_those_of_a_vector_with_a_warning():
+    expected = margins.MarginClassifier(random_state=0).fit(chunks_of(X, Y, 2))
+    classifier = margins.MarginClassifier(random_state=0)
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        classifier.fit(Chunks([(X[:30], Y[:30, None]), (X[30:], Y[30:])]))
+    np.testing.assert_array_equal(classifier.coef_, expected.coef_)
 
 
 LARGE = 2**53

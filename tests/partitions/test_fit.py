@@ -295,6 +295,23 @@ def test_an_interrupt_between_chunks_ends_the_fit_and_leaves_the_estimator(n_job
     assert (classifier.coef_ == before).all()
 
 
+def test_after_an_error_no_further_chunk_is_read():
+    X, y = problem(m=50)
+    reads = []
+
+    def failing():
+        raise OSError("the disk is gone")
+
+    def slow():
+        reads.append(1)
+        time.sleep(0.02)
+        return X, y
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        margins.MarginClassifier(n_jobs=2).fit(Chunks([failing] + [slow] * 40))
+    assert len(reads) < 20
+
+
 def test_an_empty_chunk_is_left_out():
     X, y = problem(m=500)
     chunks = Chunks([(X[:0], y[:0]), (X[:200], y[:200]), (X[200:200], y[:0]), (X[200:], y[200:])])

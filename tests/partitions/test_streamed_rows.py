@@ -46,6 +46,12 @@ def test_sums_over_all_rows_are_those_of_the_matrix(layout):
         assert_sums_are_those_of(ALL_LAYOUTS[layout](X), n_chunks)
 
 
+def test_the_longest_sample_may_be_in_any_chunk():
+    sqnorms = (X.astype(float) ** 2).sum(axis=1)
+    for n_chunks in (1, 3, 40):
+        assert scanned(X, n_chunks).scanned.max_sqnorm == sqnorms.max() > sqnorms.min()
+
+
 def assert_sums_are_those_of(matrix, n_chunks):
     streamed = scanned(matrix, n_chunks).X
     rows, direct, v = streamed.rows(), rows_of(matrix), np.arange(1.0, 6.0)
