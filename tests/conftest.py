@@ -38,6 +38,8 @@ def pytest_configure(config):
     import properties  # noqa: F401  # registers the profiles; what it holds depends on the seed
 
     hypothesis.settings.load_profile("long" if is_long_run(config) else "daily")
+    # For the processes of the run, which are as many as there are processors.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A run in the background may ignore Ctrl-C, which tests send to themselves.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -131,6 +131,7 @@ needs_statm = pytest.mark.skipif(
 
 
 @needs_statm
+@pytest.mark.slow
 def test_memory_stays_flat(capsys):
     names = ["auto", "voted-perceptron"]
     arguments = ["--fits", "20", "--interrupts", "20", "--plugins", "20", "--only", *names]
@@ -145,6 +146,7 @@ def test_memory_of_every_algorithm_stays_flat():
 
 
 @needs_statm
+@pytest.mark.slow
 def test_a_leak_is_found():
     kept = []
     assert soak.growth(lambda: kept.append(bytearray(20_000)), 100) > soak.LIMIT

@@ -243,6 +243,7 @@ def test_no_online_algorithm_is_without_a_stream_here():
     assert online - set(STREAMS) == {"pdm-succ"}  # successive accuracies need several passes
 
 
+@pytest.mark.slow
 def test_single_rows_of_a_voted_model_take_linear_time():
     rng = np.random.default_rng(0)
     X = rng.random((1200, 15_000), dtype=np.float32) - 0.5  # long, so that copies would be dear

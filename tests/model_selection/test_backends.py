@@ -52,6 +52,7 @@ def test_processes(expected):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(expected, tmp_path, monkeypatch):
     stored, attempts, put, parallel = [], [], Cache.put, running.Parallel
 

@@ -319,6 +319,7 @@ def test_given_parameters_reach_every_instance():
 # ------------------------------------------------------------------------------------------ broken rules
 
 
+@pytest.mark.slow
 def test_checks_need_no_test_framework():
     code = (
         "import sys; sys.modules['pytest'] = sys.modules['hypothesis'] = None; "

@@ -186,6 +186,7 @@ def test_fewer_accesses_prove_as_much(tuned, noise, share):
     assert accesses[0] <= share * accesses[1]
 
 
+@pytest.mark.slow
 def test_real_data_take_fewer_accesses(tuned):
     if "skin_nonskin" not in real_data.available():
         pytest.skip(f"{real_data.VARIABLE} does not lead to skin_nonskin: it is not part of the project")
