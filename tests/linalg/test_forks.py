@@ -14,6 +14,8 @@ import margins
 from margins.linalg.threads import one_thread, set_n_threads
 
 pytestmark = [
+    # A thread may hold coverage's own lock when another forks; the child would wait for it.
+    pytest.mark.no_cover,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
     # From Python 3.12 on: of a process with threads.
     pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
