@@ -102,7 +102,7 @@ def replacement_of(preceding, token, following):
 
 
 def drawn(seed):
-    """Pairs (part, mutant), without end, since not every mutant compiles."""
+    """Pairs (part, mutant), as many as there are lines: not every mutant compiles."""
     generator = random.Random(seed)
     lines = {part: [] for part in PARTS}
     for part, names in PARTS.items():
@@ -115,7 +115,8 @@ def drawn(seed):
                     lines[part] += [(relative, number, changes[number]) for number in changes]
     while True:
         for part in PARTS:
-            path, number, changes = generator.choice(lines[part])
+            path, number, changes = chosen = generator.choice(lines[part])
+            lines[part].remove(chosen)  # each line once
             start, end, replacement = generator.choice(changes)
             before = (ROOT / path).read_text(encoding="utf-8").splitlines()[number - 1]
             yield part, Mutant(path, number, before, before[:start] + replacement + before[end:])

@@ -274,6 +274,7 @@ NOT_ALLOWED = [
     ("lam", math.nan),
     ("alpha_bound", 0),
     ("alpha_bound", -1),
+    ("alpha_bound", 2**53 + 2),
     ("alpha_bound", math.nan),
     ("eta", 0.0),
     ("eta", -1.0),
