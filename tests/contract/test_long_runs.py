@@ -15,6 +15,8 @@ from algorithm_groups import NAMES, REPRESENTATIVES
 import margins
 
 pytestmark = [
+    # An interrupt may come while coverage holds a lock of its own, which then stays locked.
+    pytest.mark.no_cover,
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.skipif(os.name == "nt", reason="os.kill sends no Ctrl-C there"),
 ]
