@@ -144,7 +144,7 @@ def test_memory_stays_flat(capsys):
 @needs_statm
 @pytest.mark.slow
 def test_memory_of_every_algorithm_stays_flat():
-    assert soak.main(["--fits", "500", "--interrupts", "200", "--plugins", "50"]) == 0
+    assert soak.main(["--fits", "200", "--interrupts", "100", "--plugins", "50"]) == 0
 
 
 @needs_statm
