@@ -76,6 +76,9 @@ class NewtonTuning:
     # its gap is at most `near_gap` times eps
     near_gap: float = 60.0
     near_epochs: int = 3
+    # features are measured from their mean if its squared length is this multiple of their mean squared
+    # distance from it
+    offset: float = 100.0
 
 
 @dataclass(frozen=True)
@@ -142,10 +145,25 @@ class ConjugateTuning:
     epochs_per_check: int = 4  # and at least every so many epochs
     # if more than this share of the samples is in the working set, it is extended to all of them
     full_set_share: float = 0.9
+    # an intercept that is not penalised moves at most so many times as far as its last proximal step
+    max_intercept_step: float = 100.0
     # conjugate passes before Newton steps on a small Hessian are tried if the gap after the initial
     # phase is at most this multiple of the dual objective,
     max_relative_gap: float = 3.0
     min_newton_passes: float = 6.3  # and Newton steps are expected to cost more passes than this
+
+
+@dataclass(frozen=True)
+class HardMarginTuning:
+    """The soft margins whose limit is a hard one: their C, times the squared radius of the samples."""
+
+    first_ratio: float = 1e4
+    growth: float = 1e3  # from one to the next
+    last_ratio: float = 1e18
+    eps_share: float = 0.3  # of the accuracy to be proven: that of each of them
+    # no hyperplane separates classes if none has a margin of more than this share of the radius
+    separable: float = 1e-10
+    separable_at_end: float = 1e-5  # the same, where no C has separated them
 
 
 @dataclass(frozen=True)
@@ -239,6 +257,7 @@ class Tuning:
     subsample: SubsampleTuning = field(default_factory=SubsampleTuning)
     partitions: PartitionTuning = field(default_factory=PartitionTuning)
     conjugate: ConjugateTuning = field(default_factory=ConjugateTuning)
+    hard_margin: HardMarginTuning = field(default_factory=HardMarginTuning)
     decomposition: DecompositionTuning = field(default_factory=DecompositionTuning)
     unlearning: UnlearningTuning = field(default_factory=UnlearningTuning)
     prediction: PredictionTuning = field(default_factory=PredictionTuning)

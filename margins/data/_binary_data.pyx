@@ -55,9 +55,10 @@ cdef class BinaryData:
         self.has_free_intercept = has_free_intercept
 
     def with_limits(
-        self, upper: NDArray[np.float64] | None = None, offset: NDArray[np.float64] | None = None
+        self, upper: NDArray[np.float64] | None = None, offset: NDArray[np.float64] | None = None,
+        diag: NDArray[np.float64] | None = None,
     ) -> BinaryData:
-        """The same samples with other upper bounds of the dual variables, or another offset."""
+        """The same samples with other upper bounds of the dual variables, another offset or diagonal."""
         cdef BinaryData result = BinaryData.__new__(BinaryData)
         result.rows, result.labels, result.sqnorms = self.rows, self.labels, self.sqnorms
         result.sqrho, result.diag, result.upper, result.offset = (
@@ -68,6 +69,8 @@ cdef class BinaryData:
             result.upper = upper
         if offset is not None:
             result.offset = offset
+        if diag is not None:
+            result.diag = diag
         return result
 
     def over(self, Rows rows not None) -> BinaryData:
@@ -93,6 +96,11 @@ cdef class BinaryData:
     def diagonal(self) -> NDArray[np.float64]:
         """D_k, shape (m,)."""
         return np.asarray(self.diag)
+
+    @property
+    def upper_bounds(self) -> NDArray[np.float64]:
+        """The upper bounds of the dual variables, shape (m,)."""
+        return np.asarray(self.upper)
 
     @property
     def max_upper(self) -> float:

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from margins.data.binary_data import array_of_each
 from margins.kernels import LINEAR
+from margins.solvers.balance import equal_classes
 from margins.solvers.base import solver_path
 from margins.training.fit import KernelModel, LinearModel, model_of
 
@@ -68,7 +70,7 @@ def model_attributes(fit):
         return attributes
     attributes["coef_"] = model.coef
     if fit.specification.keep_dual:
-        dual = np.array([run.dual_scale * run.hypothesis.dual for run in fit.runs])
+        dual = np.array([_dual_of(run) for run in fit.runs])
         attributes["dual_coef_"] = _of_all_samples(dual, fit.training_set.samples)
     return attributes
 
@@ -84,6 +86,14 @@ def fitted_model(classifier):
         classifier.dual_coef_,
         classifier.intercept_,
     )
+
+
+def _dual_of(run):
+    """The dual variables that the certificate of a linear run is about: ndarray, shape (m,)."""
+    dual, data = run.dual_scale * run.hypothesis.dual, run.data
+    if not data.has_free_intercept:
+        return dual
+    return equal_classes(dual, array_of_each(run.loss.upper, len(dual)), data.signs)
 
 
 def _of_all_samples(dual, samples):

@@ -3,6 +3,8 @@
 import math
 from typing import Literal
 
+import numpy as np
+
 from margins.data.validation import is_plain
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.partitioned import fit_in_partitions, takes_partitions
@@ -18,6 +20,9 @@ from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.plans import Plan
 from margins.training.one_vs_rest import n_threads_within
 from margins.training.specification import Specification
+
+# What an intercept that is not penalised adds to the squared norm of the median sample: this share.
+SHARE_OF_INTERCEPT = 0.01
 
 
 class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
@@ -89,15 +94,6 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         default=True,
     )
 
-    def check_parameters(self):
-        super().check_parameters()
-        if self.fit_intercept and not self.penalize_intercept and self._is_linear:
-            raise ValueError(
-                f"penalize_intercept of {self._display_name()} must be True with kernel='linear', whose "
-                "solvers learn the intercept as the weight of one more feature. Got False. Allowed: "
-                "kernel='poly', degree=1, gamma=1, the same kernel; or a large intercept_scaling."
-            )
-
     def why_not_in_partitions(self):
         if math.isinf(self.C):
             return "C", "finite", self.C
@@ -107,13 +103,14 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
 
     def specification(self, sqnorms, continues=False):
         specification = super().specification(sqnorms, continues)
-        is_free = self.fit_intercept and not self.penalize_intercept
-        return specification._replace(
-            eps=self.eps,
-            keep_dual=True,
-            has_free_intercept=is_free,
-            sqrho=0.0 if is_free else specification.sqrho,
-        )
+        specification = specification._replace(eps=self.eps, keep_dual=True)
+        if self.penalize_intercept or not self.fit_intercept:
+            return specification
+        sqrho = 0.0
+        if self._is_linear:
+            # No solution depends on it: it is the distance over which an update may move the intercept.
+            sqrho = 1.0 if sqnorms is None else SHARE_OF_INTERCEPT * float(np.median(sqnorms)) or 1.0
+        return specification._replace(has_free_intercept=True, sqrho=sqrho)
 
     def phases(self, run):
         """See `BaseMarginClassifier.phases`."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from margins.estimators.names import display_name
 from margins.registry import name_of
+from margins.solvers.base import Ending
 
 # Of C |x|^2: where features have values up to 1, and C is at most 1000, it is below this.
 MAX_USUAL_RATIO = 1e6
@@ -59,14 +60,25 @@ def run_not_converged(estimator, run, suffix=""):
     text = f"{display_name(estimator)} did not converge{suffix}: {run.message}. "
     text += estimator.describe(run)
     if math.isinf(certificate.primal) and not run.loss.is_finite:
-        text += (
-            " The classes are not separated; an upper bound that falls towards 0 means that no "
-            "hyperplane separates them. A finite C allows for that."
-        )
+        text += " This hyperplane does not separate the classes. " + _what_separates(estimator, run)
     ratio = float(np.max(run.loss.C)) * float(run.data.ordinary_sqnorms.max())
     if MAX_USUAL_RATIO < ratio < math.inf:
         text += (
             f" C times the largest squared norm of a sample is {ratio:.3g}: fewer epochs suffice if the "
             "features are divided by a common factor, or with a smaller C."
         )
+    return text
+
+
+def _what_separates(estimator, run):
+    """What to do about classes with a hard margin that a fit has not separated: str."""
+    if run.ending is Ending.INFEASIBLE:
+        return "A finite C allows for that."
+    text = "If none does, the upper bound falls towards 0; a finite C allows for that."
+    if estimator.fit_intercept and getattr(estimator, "penalize_intercept", True):
+        is_optional = hasattr(estimator, "penalize_intercept")
+        text += " A penalised intercept is long where features are far from 0: centre them"
+        text += ", or give penalize_intercept=False." if is_optional else "."
+    if short_name(estimator) != "auto":
+        text += " MarginClassifier(C=inf) separates the classes, or proves that no hyperplane does."
     return text

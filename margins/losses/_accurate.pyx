@@ -12,7 +12,7 @@ Source: Ogita, Rump & Oishi (2005), Accurate Sum and Dot Product, Algorithm 5.3 
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fma
-from libc.stdint cimport int32_t
+from libc.stdint cimport int8_t, int32_t
 
 import numpy as np
 
@@ -39,6 +39,22 @@ cdef inline void _normalise(double* high, double* low) noexcept nogil:
     cdef double total = high[0] + low[0]
     low[0] += high[0] - total
     high[0] = total
+
+
+def label_sum(const double[::1] dual not None, const int8_t[::1] labels not None):
+    """sum_k alpha_k l_k in twice the working precision: float.
+
+    Parameters
+    ----------
+    dual : ndarray of float64, shape (m,)
+    labels : ndarray of int8, shape (m,)
+    """
+    cdef double high = 0, low = 0
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(dual.shape[0]):
+            _add(labels[k] * dual[k], &high, &low)
+    return high + low
 
 
 def scores(Rows rows not None, const double[::1] weights not None, double bias):

@@ -18,6 +18,13 @@ cdef class SmoothLoss:
     cdef void derivatives(
         self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
     ) noexcept nogil
+    cdef double best_shift(
+        self, const double[::1] products, const int8_t[::1] labels, double excess
+    ) noexcept nogil
+    cdef void _balance(
+        self, const double[::1] products, const int8_t[::1] labels, double shift, double* balance,
+        double* total, double* second
+    ) noexcept nogil
     cdef double line_search(
         self, const double[::1] products, const double[::1] trial, double linear, double square, double slope
     ) noexcept nogil

@@ -23,7 +23,7 @@ Source: Mangasarian (2002), A finite Newton method for classification; Yan & Li 
 augmented Lagrangian method for support vector machine.
 """
 
-from libc.math cimport INFINITY, fabs, isfinite
+from libc.math cimport INFINITY, copysign, fabs, isfinite
 from libc.stdint cimport int8_t
 from margins.linalg._sums cimport BLOCK, sum_of
 
@@ -35,6 +35,10 @@ cdef double GROWTH = 2
 # A line search ends when the derivative is this share of the one at its start.
 cdef double SLOPE_REDUCTION = 0.1
 cdef int MAX_DERIVATIVES = 30
+
+# An intercept is at its best when sum_k l_k alpha_k is this share of sum_k alpha_k, or after so many changes.
+cdef double BALANCED = 1e-10
+cdef int MAX_SHIFTS = 100
 
 # Samples with U_k |y_k|^2 above so many times the median have a wider smoothing.
 cdef double MAX_CURVATURE_RATIO = 100
@@ -226,6 +230,61 @@ cdef class SmoothLoss:
                 firsts[i] = step * _clipped(wanted, U)
                 seconds[i] = sigma * step * step * (_one_if(wanted > 0) - _one_if(wanted >= U))
             first[0] += sum_of(firsts, n)
+            second[0] += sum_of(seconds, n)
+            begin += n
+
+    cdef double best_shift(
+        self, const double[::1] products, const int8_t[::1] labels, double excess
+    ) noexcept nogil:
+        """The change of an intercept that is not penalised for which the dual variables balance.
+
+        Of b in ``w.y_k + b l_k``: where excess + sum_k l_k alpha_k, which is continuous and falls with b, is
+        0 but for rounding. `products` are w.y_k before the change, `excess` is the sum over all other samples.
+        """
+        cdef double balance, total, second, before, shift = 0, move = 1, low = -INFINITY, high = INFINITY
+        cdef int _
+        for _ in range(MAX_SHIFTS):
+            self._balance(products, labels, shift, &balance, &total, &second)
+            balance += excess
+            if not fabs(balance) > BALANCED * total:
+                break
+            if balance > 0:
+                low = shift
+            else:
+                high = shift
+            before = shift
+            shift += balance / second if second > 0 else copysign(move, balance)
+            if not low < shift < high:
+                shift = 0.5 * (low + high) if isfinite(low + high) else before + copysign(move, balance)
+            if shift == before:
+                break
+            move *= 2
+        return shift
+
+    cdef void _balance(
+        self, const double[::1] products, const int8_t[::1] labels, double shift, double* balance,
+        double* total, double* second
+    ) noexcept nogil:
+        """The sums of l_k alpha_k, of alpha_k, and of sigma_k where alpha_k is free, at an intercept."""
+        cdef double balances[BLOCK]
+        cdef double totals[BLOCK]
+        cdef double seconds[BLOCK]
+        cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
+        cdef double sigma, wanted, alpha, factor = self.factor
+        cdef Py_ssize_t i, k, n, begin = 0
+        balance[0] = total[0] = second[0] = 0
+        while begin < products.shape[0]:
+            n = min(BLOCK, products.shape[0] - begin)
+            for i in range(n):
+                k = begin + i
+                sigma = factor * curvature[k]
+                wanted = centre[k] + sigma * (1 - products[k] - labels[k] * shift)
+                alpha = _clipped(wanted, upper[k])
+                balances[i] = labels[k] * alpha
+                totals[i] = alpha
+                seconds[i] = sigma * (_one_if(wanted > 0) - _one_if(wanted >= upper[k]))
+            balance[0] += sum_of(balances, n)
+            total[0] += sum_of(totals, n)
             second[0] += sum_of(seconds, n)
             begin += n
 

@@ -323,11 +323,13 @@ def margin_bounds(products, sqnorm, weights):
         |w|^2 of the same space.
     weights : margins._update.WeightVector
     """
-    if sqnorm == 0 or weights.sqnorm == 0:
+    if weights.sqnorm == 0:
         return Bounds(math.inf, 0.0, 0.0, 0.0, 0.0 if sqnorm == 0 else -math.inf)
-    smallest = float(products.min())
     dual_scale = weights.dual_sum / weights.sqnorm
     dual = 0.5 * weights.dual_sum * dual_scale
+    if sqnorm == 0:
+        return Bounds(math.inf, dual, 0.0, dual_scale, 0.0)
+    smallest = float(products.min())
     margin = smallest / math.sqrt(sqnorm)
     # A product that is 0 but for the rounding of larger ones does not separate the classes.
     if margin > 0 and smallest > ROUNDING * float(products.max()):

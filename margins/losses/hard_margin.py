@@ -57,5 +57,8 @@ class HardMargin(MaximumMarginLoss):
         return 2 * float(change) / float(margins.min())
 
     def bounds(self, products, sqnorm, weights):
-        """See `Loss.bounds`."""
-        return margin_bounds(products, sqnorm, weights)
+        """See `Loss.bounds`. That a is 0 but for rounding proves that no margin is larger than that."""
+        bounds = margin_bounds(products, sqnorm, weights)
+        if weights.sqnorm == 0 and weights.dual_sum > 0:
+            return bounds._replace(dual=math.inf, dual_scale=math.inf)
+        return bounds

@@ -46,6 +46,7 @@ class Summary(NamedTuple):
     n_features: int
     # sqrho, max_sqnorm: the second: the largest |x_k|^2 + rho^2
     sqrho: float
+    has_free_intercept: bool
     max_sqnorm: float
     # loss, mean_loss: with the largest penalty, and with the mean one, of all
     # samples
@@ -84,6 +85,7 @@ def fit_partitions(executor, settings):
             scanned.n_samples,
             scanned.n_features,
             specification.sqrho,
+            specification.has_free_intercept,
             scanned.max_sqnorm + specification.sqrho,
             *losses,
         )
@@ -201,6 +203,7 @@ def _setting(key, scanned, executor, settings):
         class_weights=weights,
         loss=specification.loss,
         sqrho=specification.sqrho,
+        has_free_intercept=specification.has_free_intercept,
         median=median if is_uneven else None,
         is_stored=plan.is_stored,
         in_blocks=plan.in_blocks,

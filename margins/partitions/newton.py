@@ -27,9 +27,10 @@ from margins.losses._smoothed import next_length
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero
-from margins.solvers.base import Ending, HasEnding, PhaseRecord, PrimalPoint
+from margins.solvers.base import Ending, HasEnding, PhaseRecord
 from margins.solvers.certification import NEGLIGIBLE, unit_of
 from margins.solvers.history import Epoch
+from margins.solvers.newton.newton import PrimalPoint
 from margins.tuning import TUNING
 
 # A line search ends when the slope is this share of the one at its start, or after so many lengths.
@@ -82,6 +83,10 @@ class NewtonRun(HasEnding):
         self.problem, self.data, self.loss = problem, summary, summary.loss
         self.specification, self._end_of_time = specification, end_of_time
         self._is_stored, self._start, self._tuning = is_stored, start, tuning
+        # 1 for every weight that is penalised; an intercept that is not is the last one.
+        self._ridge = np.ones(len(start.w))
+        if summary.has_free_intercept:
+            self._ridge[-1] = 0
         self._w, self._primal, self._dual = start.w, math.inf, -math.inf
         self._point = self._sums = None  # the point of the last evaluation, and its sums
         self._before = self._hessian = None  # of the base of the next evaluation
@@ -150,10 +155,12 @@ class NewtonRun(HasEnding):
             return int(residual > share * self._primal)
         return int(0.5 * self._sqnorm(self._point, self._sums[0]) <= residual)
 
-    @staticmethod
-    def _sqnorm(point, sums):
+    def _gradient(self, point, sums):
+        return self._ridge * point.w - sums.combination
+
+    def _sqnorm(self, point, sums):
         """The squared norm of the gradient."""
-        gradient = point.w - sums.combination
+        gradient = self._gradient(point, sums)
         return float(gradient @ gradient)
 
     @staticmethod
@@ -179,16 +186,17 @@ class NewtonRun(HasEnding):
     def _has_improved(self, base):
         """True if the gradient is shorter than before, or the objective has decreased enough."""
         step, share = self._point.w - base.w, self._tuning.step_reduction
-        slope = float((base.w - self._before.combination) @ step)
-        slope_there = float((self._point.w - self._sums[0].combination) @ step)
+        slope = float(self._gradient(base, self._before) @ step)
+        slope_there = float(self._gradient(self._point, self._sums[0]) @ step)
         is_shorter = self._sqnorm(self._point, self._sums[0]) <= share * self._sqnorm(base, self._before)
         return is_shorter or (slope < 0 and slope_there <= share * abs(slope))
 
     def _length(self, base, which, step):
         """The length of a step to the point of the last evaluation, by a line search."""
         trial, sums = self._point, self._before
-        linear, square = float(base.w @ step), float(step @ step)
-        slope = float((base.w - sums.combination) @ step)
+        penalised = self._ridge * step
+        linear, square = float(base.w @ penalised), float(step @ penalised)
+        slope = float(self._gradient(base, sums) @ step)
         t, low, high = 0.5, 0.0, 1.0
         for _ in range(MAX_LENGTHS):
             ((first, second),) = yield (Slopes(self.problem, base, trial, which, t),)
@@ -206,26 +214,34 @@ class NewtonRun(HasEnding):
         if not self._is_stored:
             return (yield from self._conjugate_gradients(base, which))
         matrix = factor * sums.hessian
-        np.einsum("ii->i", matrix)[:] += 1
+        np.einsum("ii->i", matrix)[:] += self._ridge_of(matrix[-1, -1])
         try:
             cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return None
-        step = cho_solve(cholesky, sums.combination - base.w, check_finite=False)
+        step = cho_solve(cholesky, -self._gradient(base, sums), check_finite=False)
         return step if np.isfinite(step).all() else None
+
+    def _ridge_of(self, curvature):
+        """What the penalty adds to the diagonal of the Hessian, given the curvature of the last weight.
+
+        Without curvature no intercept is better than another, so that it may be penalised.
+        """
+        return self._ridge if curvature > 0 else 1.0
 
     def _conjugate_gradients(self, base, which):
         """The direction by conjugate gradients, preconditioned by the diagonal."""
         sums, factor, tuning = self._before, self._factor(base, which), self._tuning
-        residual = sums.combination - base.w
-        scale = 1 / (1 + factor * sums.hessian)
+        residual = -self._gradient(base, sums)
+        ridge = self._ridge_of(sums.hessian[-1])
+        scale = 1 / (ridge + factor * sums.hessian)
         limit = tuning.residual * math.sqrt(float(residual @ residual))
         solution, scaled = np.zeros(len(residual)), scale * residual
         direction, inner = scaled, float(residual @ scaled)
         for _ in range(tuning.max_products):
             reads = not self._is_kept
             ((image,),) = yield (Multiply(self.problem, base, which, direction, reads),)
-            image = direction + factor * image
+            image = ridge * direction + factor * image
             length = inner / float(direction @ image)
             if not math.isfinite(length):
                 return None
@@ -243,7 +259,7 @@ class NewtonRun(HasEnding):
     def _certify(self, w, evaluation):
         """Record what a pass has proven."""
         with np.errstate(over="ignore", invalid="ignore"):
-            primal = 0.5 * float(w @ w) + evaluation.loss
+            primal = 0.5 * float(w @ (self._ridge * w)) + evaluation.loss
             for sums in evaluation.sums:
                 self._dual = max(self._dual, self._dual_value(sums))
         if primal < self._primal:
@@ -262,14 +278,22 @@ class NewtonRun(HasEnding):
             )
 
     def _dual_value(self, sums):
-        """The dual value of the best feasible multiple of dual variables: float; -inf without any."""
-        square = float(sums.combination @ sums.combination) + 2 * (sums.dual_sum - sums.value)
-        if not (sums.dual_sum > 0 and 0 < square < math.inf):
+        """The dual value of the best feasible multiple of dual variables: float; -inf without any.
+
+        Without a penalised intercept they must balance: one class is lowered by the excess.
+        """
+        combination, dual_sum = sums.combination * self._ridge, sums.dual_sum
+        square = float(combination @ combination) + 2 * (dual_sum - sums.value)
+        if self.data.has_free_intercept:
+            excess = abs(float(sums.combination[-1])) / math.sqrt(self.data.sqrho)
+            square = (math.sqrt(max(square, 0.0)) + excess * math.sqrt(self.data.max_sqnorm)) ** 2
+            dual_sum -= excess
+        if not (dual_sum > 0 and 0 < square < math.inf):
             return -math.inf
-        scale = sums.dual_sum / square
+        scale = dual_sum / square
         if self.loss.has_upper_bounds:
             scale = min(scale, 1.0)
-        return scale * sums.dual_sum - 0.5 * scale * scale * square
+        return scale * dual_sum - 0.5 * scale * scale * square
 
     def _certify_as_returned(self):
         """Where rounding may matter, state the primal value of the weights by products in twice the
@@ -280,7 +304,7 @@ class NewtonRun(HasEnding):
         error = unit_of(summary.n_features) * 2 * math.sqrt(primal * summary.max_sqnorm)
         if summary.mean_loss.max_sensitivity(summary.n_samples, error, primal) > NEGLIGIBLE:
             ((loss,),) = yield (Accurate(self.problem, self._w),)
-            primal = 0.5 * float(self._w @ self._w) + loss
+            primal = 0.5 * float(self._w @ (self._ridge * self._w)) + loss
             self.certificate = Certificate.from_bounds(primal, self._dual, self._n_updates)
 
     # ---------------------------------------------------------------------------------------- limits

@@ -37,6 +37,7 @@ class Setting(NamedTuple):
     class_weights: np.ndarray | None  # float64 or None: by class
     loss: Any  # str or subclass of Loss
     sqrho: float
+    has_free_intercept: bool
     median: float | None  # of U_k |y_k|^2; None: the losses of all samples are smoothed alike
     is_stored: bool  # True: Hessians are stored, else multiplied by vectors
     in_blocks: bool  # True: stored ones are summed from dense blocks of samples

@@ -83,7 +83,9 @@ def start_of(subsample, positive, setting, required_gap):
     """
     tuning, m = TUNING.subsample, len(subsample.codes)
     loss = loss_of(setting.loss, subsample.C)
-    specification = Specification(C=1.0, sqrho=setting.sqrho)
+    specification = Specification(
+        C=1.0, sqrho=setting.sqrho, has_free_intercept=setting.has_free_intercept
+    )
     data = binary_problem(subsample.X, subsample.codes == positive, specification, loss).data
     sqnorms = data.ordinary_sqnorms
     upper = array_of_each(loss.upper, m)

@@ -11,6 +11,7 @@ cdef class WeightVector:
     cdef State state
     cdef double[::1] v
     cdef double[::1] beta                   # alpha_k = scale * beta_k; None: not kept
+    cdef double unscaled_centre             # scale * it is what label_sum is at alpha = 0: see `recentre`
 
 
 cdef void normalise(WeightVector a) noexcept nogil

@@ -4,6 +4,8 @@
     |a|^2    <- s^2 |a|^2 + 2 s c p + c^2 N_k     recomputed by `WeightVector.recompute`
     S        <- s S + c                           the sum of all alpha_k
 
+label_sum = sum_k alpha_k l_k + centre, where the centre is 0 unless an intercept is free.
+
 alpha_k = scale * beta_k is the dual variable of sample k. The slack term of a sample has the weight
 Delta_k alpha_k, so it is never stored: it adds D_k alpha_k to a.y_k, with D_k = Delta_k^2.
 """
@@ -34,9 +36,8 @@ cdef class WeightVector:
         self.state.scale = 1
 
     def __reduce__(self):
-        return _restore, (
-            np.asarray(self.v), None if self.beta is None else np.asarray(self.beta), self.state
-        )
+        beta = None if self.beta is None else np.asarray(self.beta)
+        return _restore, (np.asarray(self.v), beta, self.state, self.unscaled_centre)
 
     def __getstate__(self):
         # For formats that do not call `__reduce__`: without its arrays a weight vector is invalid.
@@ -47,15 +48,16 @@ cdef class WeightVector:
 
     def copy(self) -> WeightVector:
         """An equal weight vector that shares no array with this one."""
-        return _restore(np.array(self.v), None if self.beta is None else np.array(self.beta), self.state)
+        beta = None if self.beta is None else np.array(self.beta)
+        return _restore(np.array(self.v), beta, self.state, self.unscaled_centre)
 
     def without_dual(self) -> WeightVector:
         """A copy that keeps no dual variables, for samples of which each is accessed once."""
-        return _restore(np.array(self.v), None, self.state)
+        return _restore(np.array(self.v), None, self.state, self.unscaled_centre)
 
     def over(self, BinaryData data not None) -> WeightVector:
         """A new weight vector with the same dual variables, for these samples as rows of another matrix."""
-        result = _restore(np.zeros(data.rows.n_features), np.array(self.beta), self.state)
+        result = _restore(np.zeros(data.rows.n_features), np.array(self.beta), self.state, self.unscaled_centre)
         result.recompute_sum(data)
         return result
 
@@ -68,7 +70,7 @@ cdef class WeightVector:
         start.scale = 1
         start.label_sum = start.sqnorm = start.dual_sum = start.t = 0
         start.n_updates = self.state.n_updates
-        self.state = start
+        self.state, self.unscaled_centre = start, 0
 
     def assign(self, BinaryData data not None, const double[::1] dual not None,
                const double[::1] combination=None) -> None:
@@ -86,11 +88,33 @@ cdef class WeightVector:
         self.state.scale = 1
         self.state.t += 1
         self.state.n_updates += 1
+        self.unscaled_centre = 0
         if combination is None:
             self.recompute_sum(data)
             return
         self.v[:] = combination[:d]
         self.state.label_sum = combination[d] / sqrt(data.sqrho) if data.sqrho > 0 else 0
+        self.recompute(data)
+
+    def recentre(self, BinaryData data not None, const double[::1] dual not None, double step=0) -> None:
+        """Set the dual variables without a change of the bias: what they do not explain is its centre.
+
+        An update minimises ``|w|^2 / 2 + (bias - rho^2 centre)^2 / (2 rho^2)`` and the losses. So where the
+        bias is to be free, it is penalised from where it is: the proximal point method.
+
+        Parameters
+        ----------
+        dual : ndarray of float64, shape (m,)
+            alpha >= 0.
+        step : float
+            The change of the bias, in multiples of its distance from the centre.
+        """
+        cdef double label_sum = self.state.scale * (
+            self.state.label_sum + step * (self.state.label_sum - self.unscaled_centre)
+        )
+        self.assign(data, dual)
+        self.unscaled_centre = label_sum - self.state.label_sum
+        self.state.label_sum = label_sum
         self.recompute(data)
 
     def recompute_sum(self, BinaryData data not None) -> None:
@@ -99,7 +123,7 @@ cdef class WeightVector:
         Over the rows of a kernel this needs those of all samples whose dual variable is not 0.
         """
         cdef Py_ssize_t k, begin, end
-        cdef double c, label_sum = 0
+        cdef double c, label_sum = self.unscaled_centre
         self.v[:] = 0
         for begin, end in data.rows.parts():
             with nogil:
@@ -117,9 +141,8 @@ cdef class WeightVector:
 
         It shares the array of weights with this one, which must not be used afterwards.
         """
-        return _restore(
-            np.asarray(self.v), None if self.beta is None else np.zeros(n_samples), self.state
-        )
+        beta = None if self.beta is None else np.zeros(n_samples)
+        return _restore(np.asarray(self.v), beta, self.state, self.unscaled_centre)
 
     def check_fit(self, BinaryData data not None) -> None:
         """Raise ValueError unless the numbers of features and of dual variables fit these samples."""
@@ -144,8 +167,13 @@ cdef class WeightVector:
 
     @property
     def label_sum(self) -> float:
-        """sum_k alpha_k l_k: the bias is rho^2 times it."""
+        """sum_k alpha_k l_k, and the centre: the bias is rho^2 times it."""
         return self.state.scale * self.state.label_sum
+
+    @property
+    def centre(self) -> float:
+        """What of `label_sum` the dual variables do not explain; 0 unless the intercept is free."""
+        return self.state.scale * self.unscaled_centre
 
     @property
     def dual(self) -> NDArray[np.float64] | None:
@@ -181,6 +209,7 @@ cdef class WeightVector:
             for j in range(self.beta.shape[0]):
                 self.beta[j] *= factor
         self.state.label_sum *= factor
+        self.unscaled_centre *= factor
         self.state.sqnorm *= factor * factor
         self.state.dual_sum *= factor
 
@@ -198,8 +227,13 @@ cdef class WeightVector:
             self.state.sqnorm = max(sqscale * total, 0)
 
     def ordinary_sqnorm(self, BinaryData data not None) -> float:
-        """|a|^2 over features and bias, without the slack terms."""
-        return self.state.scale * self.state.scale * max(_ordinary_sqnorm(data, self), 0)
+        """|a|^2 over features, and over a bias that is penalised, without the slack terms."""
+        cdef double total
+        if data.has_free_intercept:
+            total = _sqnorm_of_features(data, self)
+        else:
+            total = _ordinary_sqnorm(data, self)
+        return self.state.scale * self.state.scale * max(total, 0)
 
     def products(self, BinaryData data not None) -> NDArray[np.float64]:
         """Every a.y_k without its slack term: ndarray of float64, shape (m,)."""
@@ -213,18 +247,23 @@ cdef class WeightVector:
         return result
 
 
-def _restore(v, beta, State state):
+def _restore(v, beta, State state, double centre=0):
     cdef WeightVector a = WeightVector.__new__(WeightVector)
     # Copied where read-only: a pickle may be memory-mapped.
     a.v = np.require(v, requirements="W")
     a.beta = None if beta is None else np.require(beta, requirements="W")
-    a.state = state
+    a.state, a.unscaled_centre = state, centre
     return a
 
 
 cdef double _ordinary_sqnorm(BinaryData data, WeightVector a) noexcept nogil:
-    """|v|^2 over features and bias; over a kernel's rows sum_k beta_k y_k.v."""
-    cdef double total = data.sqrho * a.state.label_sum * a.state.label_sum
+    """|v|^2 over features and bias, unscaled."""
+    return data.sqrho * a.state.label_sum * a.state.label_sum + _sqnorm_of_features(data, a)
+
+
+cdef double _sqnorm_of_features(BinaryData data, WeightVector a) noexcept nogil:
+    """|v|^2 over features; over a kernel's rows sum_k beta_k y_k.v."""
+    cdef double total = 0
     cdef Py_ssize_t j
     if data.rows.is_kernel:
         for j in range(a.beta.shape[0]):
@@ -244,6 +283,7 @@ cdef void normalise(WeightVector a) noexcept nogil:
         for j in range(a.beta.shape[0]):
             a.beta[j] *= scale
     a.state.label_sum *= scale
+    a.unscaled_centre *= scale
     a.state.scale = 1
 
 

@@ -57,9 +57,16 @@ def candidates(problem, eps, tuning=TUNING):
 
 def why_not_of(solver, problem):
     """Why a solver is not applicable to a problem: str; None if it is."""
-    if problem.has_free_intercept and solver != "decomposition":
+    if problem.has_free_intercept and not leaves_free(solver, problem):
         return "it penalises the intercept"
     return CLASSES[solver].why_not(problem) if solver in CLASSES else None
+
+
+def leaves_free(solver, problem):
+    """True if a solver does not penalise an intercept: bool."""
+    if solver == "conjugate":  # which moves it by proximal steps, along a constant feature
+        return problem.data.sqrho > 0
+    return solver in ("newton", "decomposition")
 
 
 def reads_gram(X, solver):
@@ -148,13 +155,10 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
         If the solver is not applicable; the error says why.
     """
     planner = _Planner(problem, specification, is_warm, start, tuning)
-    if problem.has_free_intercept:
-        why_not = why_not_of("decomposition", problem)
-        if why_not is not None:
-            raise ValueError(
-                "penalize_intercept=False needs solver='decomposition', which is not applicable here: "
-                f"{why_not}."
-            )
+    is_soft = problem.loss.is_finite  # a hard margin is the limit of soft ones
+    if is_soft and all(why_not_of(name, problem) is not None for name in SOLVERS):
+        reasons = "; ".join(f"{name!r}: {why_not_of(name, problem)}" for name in SOLVERS)
+        raise ValueError(f"No solver is applicable here. {reasons}.")
     if solver == "auto":
         strategy, reason = planner.choice()
         return Plan(planner.phases_by(strategy), reason)
@@ -168,8 +172,10 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
     return Plan(planner.phases_by(solver), f"solver={solver!r}")
 
 
-# The strategy that `solver` cannot name: passes over samples, then Newton steps.
+# The strategies that `solver` cannot name: passes over samples, then Newton steps;
 PASSES_AND_NEWTON = "passes and newton"
+# soft margins whose limit is a hard one.
+CONTINUATION = "continuation"
 
 
 class _Planner:
@@ -191,6 +197,7 @@ class _Planner:
             "conjugate": self.conjugate,
             "unlearning": self.unlearning,
             "dcd": self.dcd,
+            CONTINUATION: self.continuation,
         }[strategy]
 
     def choice(self):
@@ -203,10 +210,10 @@ class _Planner:
     def _cold_choice(self):
         """The same, for a run that starts at zero."""
         problem, costs = self.problem, self.costs
+        if not problem.loss.is_finite:
+            return CONTINUATION, "a hard margin is the limit of soft ones"
         if problem.is_kernel and DecompositionSolver.why_not(problem) is None:
             return "decomposition", "a row of the kernel matrix serves hundreds of updates"
-        if not problem.loss.is_finite:
-            return "unlearning", "a hard margin has neither a finite objective nor slacks"
         if problem.loss.is_smooth and problem.loss.has_upper_bounds:  # no conjugate passes
             if NewtonSolver.why_not(problem) is None:
                 return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
@@ -270,6 +277,17 @@ class _Planner:
         else:
             yield self.builder.unlearning(purpose)
 
+    def continuation(self):
+        """Soft margins whose C grows; then, on the hard margin itself, what they leave."""
+        yield self.builder.continuation(self._plan_of_soft_margin)
+        if self.problem.is_kernel and DecompositionSolver.why_not(self.problem) is None:
+            yield from self.decomposition()
+        elif not self.problem.has_free_intercept:
+            yield self.builder.unlearning("in case they end without the proof", from_solution=True)
+
+    def _plan_of_soft_margin(self, problem, specification, is_warm, start):
+        return plan(problem, specification, is_warm=is_warm, start=start, tuning=self.tuning)
+
     def conjugate(self):
         """Conjugate passes alone."""
         yield self.builder.conjugate(from_solution=self.is_warm)
@@ -328,7 +346,7 @@ class _Planner:
         def holds(run):
             b, _ = self.builder.threshold(run)
             gap = estimated_gap(run.data, run.weights, np.zeros(len(run.data)), b)
-            return gap <= ratio * dual_value(run.weights, b)
+            return gap <= ratio * dual_value(run.data, run.weights, b)
 
         return Precondition(f"if the gap is at most {ratio:g} times the dual value", holds)
 

@@ -52,47 +52,6 @@ class Problem(NamedTuple):
         return self.data.has_free_intercept
 
 
-class PrimalPoint:
-    """A weight vector found on the primal side, beside the dual variables of a run.
-
-    Parameters
-    ----------
-    w : ndarray of float64, shape (n_features,) or, with an intercept, one more
-    margins : ndarray of float64, shape (m,)
-        w.y_k.
-    rho : float
-        Size of the constant feature of the intercept, 0: none.
-    dual_side : WeightVector
-        The weight vector with its dual variables.
-    """
-
-    def __init__(self, w, margins, rho, dual_side):
-        self.w, self.margins, self.rho, self._dual_side = w, margins, rho, dual_side
-
-    @property
-    def weights(self):
-        """The weights of the features: ndarray of float64, shape (n_features,)."""
-        return self.w[:-1] if self.rho > 0 else self.w
-
-    @property
-    def dual(self):
-        """The current dual variables of the run: ndarray of float64, shape (m,)."""
-        return self._dual_side.dual
-
-    @property
-    def label_sum(self):
-        """The intercept is rho^2 times it."""
-        return self.w[-1] / self.rho if self.rho > 0 else 0.0
-
-    def products(self, data):
-        """w.y_k of all samples: ndarray of float64, shape (m,)."""
-        return self.margins
-
-    def ordinary_sqnorm(self, data):
-        """|w|^2 over features and intercept."""
-        return float(self.w @ self.w)
-
-
 class EpochReport(NamedTuple):
     """The report of a solver on one epoch.
 
@@ -108,7 +67,7 @@ class EpochReport(NamedTuple):
         False: the estimated gap is above the tolerance, so a certificate would not prove it.
     is_exhausted : bool
         True: the solver ends the phase, perhaps before the accuracy is proven.
-    primal : PrimalPoint or None
+    primal : margins.solvers.newton.newton.PrimalPoint or None
         The weight vector of the model, if it is not the run's own.
     dual_is_feasible : bool
         True: the run's dual variables are feasible as they are, at scale 1.
@@ -124,7 +83,7 @@ class EpochReport(NamedTuple):
     n_rejected: int = 0
     check_gap: bool = True
     is_exhausted: bool = False
-    primal: PrimalPoint | None = None
+    primal: Any = None
     dual_is_feasible: bool = False
     n_unmoved: int = 0
     is_cut: bool = False

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margins.losses._accurate import kernel_scores, scores
+from margins.losses._accurate import kernel_scores, label_sum, scores
 from margins.losses.base import NOTHING
+from margins.solvers.balance import balanced
 
 # Relative change of the primal value that rounding may make without being looked into, if it changes the
 # loss of every sample in the same direction. The documentation of certificates says 1e-9.
@@ -51,6 +52,8 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=N
     if products is None:
         products = hypothesis.products(data)
     sqnorm = hypothesis.ordinary_sqnorm(data)
+    if data.has_free_intercept and data.sqrho > 0:
+        weights = balanced(weights, data)
     if theta != 0:
         products -= theta * data.signs
     if theta != 0 and not data.has_free_intercept:
@@ -60,28 +63,52 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=N
         if not math.isfinite(sqnorm):
             return NOTHING, products
     bounds = loss.bounds(products, sqnorm, weights)
-    if data.has_free_intercept:
-        bounds = _bounded_by_intercept(bounds, weights, data)
+    bounds = _without_rounding(bounds, weights, data)
     if scale is not None:
         bounds = bounds.at_scale(scale, loss, products, sqnorm)
     return bounds, products
 
 
-def _bounded_by_intercept(bounds, weights, data):
-    """The bounds of a problem whose intercept b is not penalised.
+def _without_rounding(bounds, weights, data):
+    """The bounds with a dual value that holds whatever has been rounded off.
 
-    For any b the dual variables prove ``dual - b sum_k alpha_k l_k``. The sum is 0 but for rounding, and
-    an optimal b is at most 1 + R |w|, R^2 the largest K(x, x): beyond it one class has no loss, and the
-    other one's grows with b.
+    The sum of the alpha_k y_k may have been: that matters where it is far shorter than they are, as of
+    classes that cannot be separated. And if the intercept is not penalised, the dual variables must
+    balance: those of one class are lowered by what they exceed those of the other.
     """
-    dual = weights.dual
-    label_sum = math.fsum((data.signs * dual)[dual > 0])
-    if label_sum == 0:
+    dual, dual_sum = weights.dual, weights.dual_sum
+    if not bounds.dual > 0 or (dual is None and math.isfinite(bounds.dual)):
         return bounds
-    if not math.isfinite(bounds.primal):
-        return bounds._replace(dual=0.0)
-    largest = 1 + math.sqrt(float(data.ordinary_sqnorms.max()) * 2 * bounds.primal)
-    return bounds._replace(dual=bounds.dual - bounds.dual_scale * abs(label_sum) * largest)
+    error = 0.0
+    if not data.rows.is_kernel:  # of kernels `proven_bounds` does it
+        error = _rounding_of_sum(dual, dual_sum, data)
+    if data.has_free_intercept:
+        excess = abs(label_sum(dual, data.signs))
+        error += excess * math.sqrt(data.max_sqnorm)
+        dual_sum -= excess
+    # Of algorithms with a loop of their own the weight vector is not the sum of the alpha_k y_k.
+    length = math.sqrt(min(weights.ordinary_sqnorm(data), weights.sqnorm))
+    change = error * (2 * length + error)
+    if not change > 0.2 * NEGLIGIBLE * weights.sqnorm and math.isfinite(bounds.dual):
+        return bounds
+    return _lowered(bounds, dual_sum, weights.sqnorm + change)
+
+
+def _lowered(bounds, dual_sum, sqnorm):
+    """The bounds with the dual value of dual variables whose |a|^2 may be as large as `sqnorm`."""
+    if sqnorm == 0:  # of rows that are 0
+        return bounds._replace(dual=0.0, dual_scale=0.0)
+    scale = min(bounds.dual_scale, max(dual_sum, 0.0) / sqnorm)
+    value = scale * dual_sum - 0.5 * scale * scale * sqnorm
+    return bounds._replace(dual=min(bounds.dual, value), dual_scale=scale)
+
+
+def _rounding_of_sum(dual, dual_sum, data):
+    """By how much the sum of the alpha_k y_k may have been rounded, as rounding is random."""
+    largest = unit_of(len(data)) * dual_sum * math.sqrt(data.max_sqnorm)
+    if dual is None:  # not kept
+        return largest
+    return min(largest, unit_of(np.count_nonzero(dual)) * float(dual @ np.sqrt(data.ordinary_sqnorms)))
 
 
 class ReturnedPoint(NamedTuple):
@@ -160,11 +187,12 @@ def proven_bounds(bounds, data, weights, n_accesses):
     if not data.rows.is_kernel or not bounds.dual > 0:
         return bounds
     dual = weights.dual
-    size = float(bounds.dual_scale) * float(dual @ np.sqrt(data.ordinary_sqnorms))
-    error = 0.5 * unit_of(np.count_nonzero(dual) + n_accesses) * size * size
-    if not error > NEGLIGIBLE * bounds.dual:
+    size = float(dual @ np.sqrt(data.ordinary_sqnorms))
+    error = unit_of(np.count_nonzero(dual) + n_accesses) * size * size
+    is_finite = math.isfinite(bounds.dual)
+    if is_finite and not 0.5 * float(bounds.dual_scale) ** 2 * error > NEGLIGIBLE * bounds.dual:
         return bounds
-    return bounds._replace(dual=max(bounds.dual - error, 0.0))
+    return _lowered(bounds, weights.dual_sum, weights.sqnorm + error)
 
 
 def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, primals, n_accesses):
@@ -247,7 +275,9 @@ class _Model:
         else:
             high, low = scores(data.rows, coefficients, bias)
             sqnorm = float(coefficients @ coefficients)
-        return high, low, sqnorm + bias * bias / data.sqrho if data.sqrho > 0 else sqnorm
+        if data.sqrho > 0 and not data.has_free_intercept:
+            sqnorm += bias * bias / data.sqrho
+        return high, low, sqnorm
 
 
 def _rounding(data, coefficients, bias, n_accesses):

@@ -49,6 +49,7 @@ class ConjugateSolver(Solver):
         self._gap_of_estimate = None  # their ratio, when a gap was last proven
         self._n_unproven = 0
         self._steps = None
+        self._last_centre = None  # of a free intercept, with the label sum that it led to
         self._n_since_restart = math.inf  # passes since search directions began
         self._pass_estimate = 0.0  # the gap that the last pass has estimated
 
@@ -89,7 +90,26 @@ class ConjugateSolver(Solver):
             n_unproven = self._n_unproven + 1
             check_gap = is_exhausted or self._may_be_proven(run) or n_unproven == tuning.epochs_per_check
             self._n_unproven = 0 if check_gap else n_unproven
+        if run.data.has_free_intercept and check_gap and run.weights.dual_sum > 0:
+            self._recentre(run)
+            self._n_since_restart = math.inf  # a direction would count that, too
         return EpochReport(n_changed, sets.n_accesses - before, n_rejected, check_gap, is_exhausted)
+
+    def _recentre(self, run):
+        """Penalise an intercept that is to be free from where it seems to end.
+
+        Where it ends the label sum is 0: by the secant of the last two, or where it is now.
+        """
+        weights, step = run.weights, 0.0
+        centre = weights.centre / weights.dual_sum
+        label_sum = weights.label_sum / weights.dual_sum - centre
+        if self._last_centre is not None:
+            last_centre, last_label_sum = self._last_centre
+            fall = last_label_sum - label_sum
+            multiple = (centre - last_centre) / fall if fall != 0 else 0.0
+            step = min(max(multiple - 1, 0.0), self._tuning.max_intercept_step)
+        self._last_centre = centre, label_sum
+        run.recentre(step)
 
     def _pass(self, run, order):
         return self._sets.full_epoch(run.data, run.weights, self._rules, order, None, run.averaging)
@@ -148,13 +168,16 @@ class ConjugateSolver(Solver):
 
     def _required(self, run):
         """The gap to be proven, in units of the objective at functional margin 1."""
-        dual = dual_value(run.weights, self._target)
+        dual = dual_value(run.data, run.weights, self._target)
         return self._required_gap * dual if dual > 0 else 0.0
 
 
-def dual_value(weights, target):
+def dual_value(data, weights, target):
     """The dual objective at functional margin 1, of a weight vector whose margin is at `target` > 0."""
-    return (weights.dual_sum - 0.5 * weights.sqnorm / target) / target
+    sqnorm = weights.sqnorm
+    if data.has_free_intercept:
+        sqnorm -= data.sqrho * weights.label_sum**2
+    return (weights.dual_sum - 0.5 * sqnorm / target) / target
 
 
 def _repetitions_to(required, now, before):

@@ -31,7 +31,7 @@ class Explanation:
     >>> import margins
     >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
     >>> margins.MarginClassifier(C=float("inf")).explain(X, y).solver
-    'unlearning'
+    'continuation + unlearning'
     """
 
     n_samples: int

@@ -10,6 +10,7 @@ from margins.rules import SuffixAverage
 from margins.solvers.base import Phase, RulesSolver
 from margins.solvers.conjugate import ConjugateSolver
 from margins.solvers.dual_cd import dual_coordinate_descent
+from margins.solvers.hard_margin import HardMarginSolver, inseparability
 from margins.solvers.schedules import UNLEARNING_BOUNDED
 from margins.solvers.unlearning import (
     accuracy_before_run,
@@ -105,6 +106,18 @@ class PhaseBuilder:
             yield Phase(solver=make_solver())
 
         return PlannedPhase("newton", purpose, phases)
+
+    def continuation(self, plan):
+        """Soft margins whose C grows; `plan` as of `HardMarginSolver`."""
+        tuning = self._tuning.hard_margin
+
+        def why_inseparable(run):
+            return inseparability(run, tuning)
+
+        def phases(run):
+            yield Phase(solver=HardMarginSolver(plan, tuning), infeasible=why_inseparable)
+
+        return PlannedPhase("continuation", "soft margins whose C grows", phases)
 
     def decomposition(self, make_solver):
         """Subproblems of working sets."""

@@ -12,6 +12,7 @@ from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.losses._scaling import largest_factor
+from margins.solvers.balance import equal_classes, is_balanced
 from margins.solvers.base import (
     Ending,
     EpochReport,
@@ -191,8 +192,7 @@ class RunState(HasEnding):
 
     @property
     def finished(self):
-        """True if the accuracy is proven, and an epoch has changed nothing if one must; or, without an
-        accuracy to prove, if the run has converged."""
+        """True if what the run is to reach is proven or, without an accuracy to prove, has converged."""
         if self.eps is None:
             return self.clean and self.standstill is None
         return (
@@ -257,13 +257,16 @@ class RunState(HasEnding):
         factor : float
             By which dual variables may be multiplied: that of their upper bounds.
         """
-        weights = before.weights
-        upper = of_each(self.loss.upper, len(self.data))
-        combination = factor * weights.weights
-        if self.data.rows.is_kernel or self.data.sqrho > 0:
-            bias = math.sqrt(self.data.sqrho) * factor * weights.label_sum
-            combination = np.append(combination, bias)
-        self.weights.assign(self.data, np.minimum(factor * weights.dual, upper), combination)
+        weights, data = before.weights, self.data
+        if data.has_free_intercept and data.sqrho > 0:
+            self.weights = weights.copy()  # with its centre; there are no upper bounds
+            self.weights.recompute(data)
+        else:
+            combination = factor * weights.weights
+            if data.rows.is_kernel or data.sqrho > 0:
+                combination = np.append(combination, math.sqrt(data.sqrho) * factor * weights.label_sum)
+            dual = np.minimum(factor * weights.dual, of_each(self.loss.upper, len(data)))
+            self.weights.assign(data, dual, combination)
         products = before.products + before.theta * before.data.signs  # without the threshold
         self._certify(factor * products)
         self.is_warm = self.weights.dual_sum > 0
@@ -288,6 +291,12 @@ class RunState(HasEnding):
             self.rescale(self.dual_scale)
             self.dual_scale = 1.0
 
+    def recentre(self, step=0.0):
+        """Balance the dual variables; a free intercept moves by `step` times their label sum."""
+        data = self.data
+        dual = equal_classes(self.weights.dual, data.upper_bounds, data.signs)
+        self.weights.recentre(data, dual, step)
+
     def leave_gram(self):
         """Continue over X itself, if it was its Gram matrix until now: True if it was.
 
@@ -310,6 +319,9 @@ class RunState(HasEnding):
 
     def _certify(self, products=None):
         """Compute the certificate, without a pass if the products of the hypothesis are known."""
+        is_model = self._primal is None and self.averaging is None
+        if products is None and is_model and not is_balanced(self.weights, self.data):
+            self.recentre()
         self.products = None  # so that memory holds only one such array at a time
         bounds, self.products = bounds_of(
             self.hypothesis,

@@ -19,7 +19,8 @@ from margins.solvers.auto import starts_from_moments
 from margins.solvers.costs import Costs
 from margins.solvers.driver import Run
 from margins.solvers.newton._dense_hessian import DenseHessian
-from margins.solvers.newton.newton import NewtonSolver, NewtonStart
+from margins.solvers.newton.newton import NewtonStart
+from margins.solvers.successive import start_from
 from margins.training.one_vs_rest import one_vs_rest, seeds_of
 
 
@@ -107,32 +108,13 @@ class AlongC:
         if previous is None:
             start = self._newton_start(run)
             run.is_warm = start is not None
-        elif isinstance(previous.solver, NewtonSolver) and previous.converged:
-            start, run.is_warm = previous.solver.end, True
-        elif self._continues(run, previous):
-            C, previous_C = run.specification.C, previous.specification.C
-            run.continue_from(previous, C / previous_C if run.loss.has_upper_bounds else 1.0)
         else:
-            run.start_from(previous.weights.dual)
+            start = start_from(run, previous)
         plan = self._plan(run.problem, run.specification, run.is_warm, start)
         if not self.training_set.has_left_out:
             return plan.phases_of(run)
         # All other solvers of kernel problems access every sample.
         return plan.phases[0].phases(run)
-
-    def _continues(self, run, previous):
-        """True if a run may start from the sums of the previous one, without a pass over samples.
-
-        Linear rows with upper bounds start from the dual variables themselves: multiplied, they are
-        farther from the solution.
-        """
-        if previous.hypothesis is not previous.weights or self.training_set.features is not None:
-            return False
-        if not run.loss.has_upper_bounds:
-            return True
-        # Solvers by rules leave dual variables that are feasible only after rescaling.
-        is_feasible = bool(np.all(previous.weights.dual <= previous.loss.upper))
-        return self.training_set.is_kernel and is_feasible
 
     def _newton_start(self, run):
         """Newton steps from w = 0, where every sample counts, with the sum that their Hessian begins

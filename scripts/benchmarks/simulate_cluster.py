@@ -82,6 +82,7 @@ def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
         C=1.0,
         class_weights=None,
         loss="hinge",
+        has_free_intercept=False,
         sqrho=1.0,
         median=None,
         is_stored=True,

@@ -66,7 +66,7 @@ class Problem:
         return params | ({"degree": 2, "coef0": 1.0} if self.kernel == "poly" else {})
 
     def with_free_intercept(self):
-        """The same problem, of a kernel, with an intercept that is not penalised: Problem."""
+        """The same problem with an intercept that is not penalised: Problem."""
         return replace(self, rho=0.0, has_free_intercept=True, _values=[])
 
     def gram(self):
@@ -276,7 +276,7 @@ def reference(problem):
             return None
         features = vectors[:, keep] * np.sqrt(values[keep])
         back = vectors[:, keep] / np.sqrt(values[keep])
-    rho = problem.rho
+    rho = problem.rho or float(problem.has_free_intercept)
     rows = np.column_stack([features, np.full(len(features), rho)]) if rho else features
     scale = np.abs(rows).max()
     if not 1e-140 < scale < 1e140:
@@ -290,7 +290,10 @@ def reference(problem):
         C = C * scale**2
     if n_slacks and not (C.min() > 1e-100 and C.max() < 1e100):
         return None
-    quadratic = np.r_[np.ones(n), 2 * C if problem.loss == "squared_hinge" else 0 * C]
+    penalised = np.ones(n)
+    if problem.has_free_intercept:
+        penalised[-1] = 0
+    quadratic = np.r_[penalised, 2 * C if problem.loss == "squared_hinge" else 0 * C]
     linear = np.r_[np.zeros(n), C if problem.loss == "hinge" else 0 * C]
     constraints = np.zeros((m + n_slacks, n + n_slacks))
     constraints[:m, :n] = -Y

@@ -71,8 +71,9 @@ ALL = ["unlearning", "conjugate", "unlearning", "newton", "conjugate"]
         # Samples are few beside the features.
         (50, 200, "squared_hinge", ["conjugate"]),
         (50, 200, "hinge", ["conjugate"]),
-        (50, 200, "hard margin", ["unlearning"]),
-        (3000, 10, "hard margin", ["unlearning"]),
+        # Soft margins whose limit it is.
+        (50, 200, "hard margin", ["continuation", "unlearning"]),
+        (3000, 10, "hard margin", ["continuation", "unlearning"]),
         # Samples are very many: a subsample comes first.
         (32_000, 2, "hinge", ["newton", "unlearning", "unlearning", "newton", "conjugate"]),
     ],
@@ -85,8 +86,8 @@ def test_size_and_loss_choose_the_phases(m, d, loss, expected):
 
 @pytest.mark.parametrize("loss", OF)
 def test_over_a_kernel_working_sets_are_planned(loss):
-    then = "unlearning" if loss == "hard margin" else "conjugate"
-    assert solvers_of(plan(over_kernel(loss), EPS)) == ["decomposition", then]
+    first, then = (["continuation"], "unlearning") if loss == "hard margin" else ([], "conjugate")
+    assert solvers_of(plan(over_kernel(loss), EPS)) == [*first, "decomposition", then]
 
 
 def test_over_a_gram_matrix_of_linear_data_samples_are_accessed_one_by_one():
@@ -325,7 +326,7 @@ def test_explanations_say_why_a_candidate_is_not_applicable():
     X, y = clouds()
     hard = Auto(C=math.inf).explain(X, y)
     assert hard.loss == "hard margin"
-    assert hard.solver == "unlearning"
+    assert hard.solver == "continuation + unlearning"
     assert hard.required_gap == pytest.approx(1 / 0.99**2 - 1)
     why_not = {one.solver: one.why_not for one in hard.candidates}
     assert why_not["unlearning"] is why_not["dcd"] is None

@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from margins.solvers.balance import balance, lower_label_sum, with_equal_classes
 from margins.solvers.decomposition._subproblem import minimise_balanced
 from margins.solvers.decomposition.decomposition import DecompositionSolver, _largest
 
@@ -31,14 +32,11 @@ class FreeInterceptSolver(DecompositionSolver):
     def start(self, run):
         """Start from the dual variables of the run, the larger class multiplied to balance the other."""
         super().start(run)
-        is_positive = self._signs > 0
-        positive, negative = self._alpha[is_positive].sum(), self._alpha[~is_positive].sum()
-        if positive == negative:
+        self._labels = run.data.signs
+        alpha = with_equal_classes(self._alpha, self._signs, self._upper)
+        if alpha is self._alpha:
             return
-        self._alpha = np.array(self._alpha)
-        self._alpha[is_positive if positive > negative else ~is_positive] *= min(
-            positive / negative if negative > 0 else 0.0, negative / positive if positive > 0 else 0.0
-        )
+        self._alpha = alpha
         self._v[:] = 0
         if self._alpha.any():
             support = np.flatnonzero(self._alpha)
@@ -94,36 +92,10 @@ class FreeInterceptSolver(DecompositionSolver):
         return (signs * moves).astype(np.float32), n_pairs
 
     def _restore_constraint(self, before, after, upper, signs):
-        balance(after, upper, signs, math.fsum(signs * (after - before)))
+        lower_label_sum(after, upper, signs, math.fsum(signs * (after - before)))
 
     def _sum(self, which):
         support = self._alpha > 0
         if which[support].any():
-            excess = math.fsum(self._signs[support] * self._alpha[support])
-            balance(self._alpha, self._upper, self._signs, excess)
+            balance(self._alpha, self._upper, self._labels)
         super()._sum(which)
-
-
-def balance(alpha, upper, signs, excess):
-    """Lower sum_k alpha_k l_k by `excess`, by changing those that are farthest from their bounds.
-
-    Parameters
-    ----------
-    alpha : ndarray of float64, shape (n,)
-        Changed in place, within [0, upper].
-    upper, signs : ndarrays of float64, shape (n,)
-    excess : float
-        Small beside the sum of alpha.
-    """
-    if excess == 0:
-        return
-    is_lowered = signs * excess > 0
-    room = np.where(is_lowered, alpha, upper - alpha)
-    # A dual variable near a bound is to stay free, if it is.
-    free = (alpha > 0) & (alpha < upper)
-    for k in np.argsort(-np.where(free, np.minimum(alpha, upper - alpha), 0.0), kind="stable"):
-        step = min(abs(excess), room[k])
-        alpha[k] += -step if is_lowered[k] else step
-        excess -= math.copysign(step, excess)
-        if excess == 0:
-            break

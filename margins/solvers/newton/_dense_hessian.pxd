@@ -14,6 +14,9 @@ cdef class DenseHessian(Hessian):
 
     cdef void _add(self, Py_ssize_t k, double sign) noexcept nogil
     cdef void _sum_in_double(self) noexcept nogil
+    cdef void _centre(self, double[::1] vector, double change) noexcept nogil
+    cdef void _uncentre(self, double[::1] vector) noexcept nogil
+    cdef double _penalty(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil
     cdef bint _is_single(self) noexcept nogil
     cdef bint _factorise(self, double factor) noexcept nogil
     cdef bint _is_trusted(self, double factor) noexcept nogil

@@ -7,6 +7,9 @@ The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T, and so
 Most samples stay in the set from one step to the next, so those that enter or leave it are added or
 subtracted; dense samples in blocks, by BLAS.
 
+Where features are far from 0 for their spread, sums of products cancel. Then they are measured from a centre
+c: x.w + rho b is (x - c).w + rho b', with b' = b + c.w / rho, and the system is the one of w and b'.
+
 The Hessian only determines the search direction: certificates are computed from sums in double
 precision. Blocks are multiplied in single precision unless the Hessian is too close to singular for that.
 
@@ -38,6 +41,8 @@ cdef class DenseHessian(Hessian):
         s_k > 0.
     in_blocks : bool
         True: samples are added as dense rows, in blocks, by BLAS.
+    centre : ndarray of float64, shape (n_features,), optional
+        c; None: 0.
     is_double : bool
         True: these blocks are multiplied in double precision from the beginning.
 
@@ -48,9 +53,9 @@ cdef class DenseHessian(Hessian):
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature, bint in_blocks=False,
-                 bint is_double=False):
+                 bint is_double=False, const double[::1] centre=None):
         cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sqrho > 0)
-        Hessian.__init__(self, data, curvature)
+        Hessian.__init__(self, data, curvature, centre)
         self.sum = np.zeros((n, n + 1))
         if in_blocks:
             self.block = DenseBlock(n, m, is_double=is_double)
@@ -72,6 +77,7 @@ cdef class DenseHessian(Hessian):
             for j in range(i + 1):
                 self.sum[i, j] = matrix[i, j]
         self.is_included[:] = 1
+        self.n_free = self.is_included.shape[0]
 
     cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
         """Add the samples that have become free, and subtract those that are no longer free.
@@ -80,7 +86,9 @@ cdef class DenseHessian(Hessian):
         """
         cdef Py_ssize_t i, k, n_leaving = 0, n_staying = 0
         cdef bint joining
+        self.n_free = 0
         for i in range(working_set.shape[0]):
+            self.n_free += free[i]
             if self.is_included[working_set[i]]:
                 n_leaving += not free[i]
                 n_staying += free[i]
@@ -151,11 +159,38 @@ cdef class DenseHessian(Hessian):
             is_solved = self._factorise(factor)
         if not is_solved:
             return 0
+        self._centre(vector, -vector[n - 1])
         dpotrs(b"L", &n, &one, &self.sum[0, 1], &width, &vector[0], &n, &info)
+        self._uncentre(vector)
         for i in range(n):
             if not isfinite(vector[i]):
                 return 0
         return 1
+
+    cdef void _centre(self, double[::1] vector, double change) noexcept nogil:
+        """Turn a gradient of w and b into one of w and b'; `change` is minus that of b."""
+        cdef Py_ssize_t j
+        if self.centre is not None:
+            for j in range(self.centre.shape[0]):
+                vector[j] += change * self.centre[j] / self.rho
+
+    cdef void _uncentre(self, double[::1] vector) noexcept nogil:
+        """Turn a step of w and b' into one of w and b."""
+        cdef Py_ssize_t j, d
+        if self.centre is not None:
+            d = self.centre.shape[0]
+            for j in range(d):
+                vector[d] -= self.centre[j] * vector[j] / self.rho
+
+    cdef double _penalty(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """What a penalised intercept, b = b' - c.w / rho, adds to I in row i and column j <= i."""
+        cdef Py_ssize_t d
+        if self.centre is None or self.data.has_free_intercept:
+            return 0
+        d = self.centre.shape[0]
+        if i < d:
+            return self.centre[i] * self.centre[j] / (self.rho * self.rho)
+        return -self.centre[j] / self.rho if j < d else 0
 
     cdef bint _is_single(self) noexcept nogil:
         return self.block is not None and not self.block.is_double
@@ -166,8 +201,8 @@ cdef class DenseHessian(Hessian):
         cdef int n = <int> self.sum.shape[0], width = n + 1, info
         for i in range(n):
             for j in range(i):
-                self.sum[j, i + 1] = factor * self.sum[i, j]
-            self.sum[i, i + 1] = 1 + factor * self.sum[i, i]
+                self.sum[j, i + 1] = factor * self.sum[i, j] + self._penalty(i, j)
+            self.sum[i, i + 1] = self.ridge(i) + factor * self.sum[i, i] + self._penalty(i, i)
         # LAPACK orders by columns: the upper triangle by rows is its lower one.
         dpotrf(b"L", &n, &self.sum[0, 1], &width, &info)
         return info == 0
@@ -178,7 +213,9 @@ cdef class DenseHessian(Hessian):
         cdef double pivot
         for i in range(self.sum.shape[0]):
             pivot = self.sum[i, i + 1]
-            if not pivot * pivot > MIN_PIVOT * sqrt(self.sum.shape[0]) * (1 + factor * self.sum[i, i]):
+            if not pivot * pivot > MIN_PIVOT * sqrt(self.sum.shape[0]) * (
+                self.ridge(i) + factor * self.sum[i, i]
+            ):
                 return False
         return True
 

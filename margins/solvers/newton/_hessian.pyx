@@ -4,8 +4,9 @@ The problem: for changing sets of free samples y_k = l_k [x_k, rho], solve
 
     (I + factor * sum_k s_k y_k y_k^T) x = vector
 
-A small sum is stored (`margins.solvers.newton._dense_hessian`); a large one is only multiplied by
-vectors (`margins.solvers.newton._hessian_vector`).
+where I has a 0 for an intercept that is not penalised. A small sum is stored
+(`margins.solvers.newton._dense_hessian`); a large one is only multiplied by vectors
+(`margins.solvers.newton._hessian_vector`).
 """
 
 from libc.math cimport sqrt
@@ -24,6 +25,8 @@ cdef class Hessian:
     data : BinaryData
     curvature : ndarray of float64, shape (m,)
         s_k > 0.
+    centre : ndarray of float64, shape (n_features,), optional
+        From which features are measured, of samples with an intercept that store all of them.
 
     Attributes
     ----------
@@ -33,16 +36,27 @@ cdef class Hessian:
         The number of samples read so far for Hessian-vector products.
     """
 
-    def __init__(self, BinaryData data not None, const double[::1] curvature):
+    def __init__(self, BinaryData data not None, const double[::1] curvature, const double[::1] centre=None):
         cdef Py_ssize_t longest = data.rows.longest() + 1
-        self.data, self.curvature, self.rho = data, curvature, sqrt(data.sqrho)
+        self.data, self.curvature, self.rho, self.centre = data, curvature, sqrt(data.sqrho), centre
+        self.n_penalised = data.rows.n_features + (data.sqrho > 0 and not data.has_free_intercept)
         self.included = np.zeros(data.rows.n_rows, dtype=np.int8)
         self.is_included = self.included
         self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
 
+    cdef double ridge(self, Py_ssize_t j) noexcept nogil:
+        """The diagonal element of I of a weight: 0 of an intercept that is not penalised.
+
+        Without free samples, no intercept is better than another, so that it may be penalised.
+        """
+        return 1.0 if j < self.n_penalised or self.n_free == 0 else 0.0
+
     cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil:
-        """Copy [x_k, rho] to `values`, its columns to `columns`; return the number of elements."""
-        cdef Py_ssize_t n = nonzeros(self.data.rows, k, &self.values[0], &self.columns[0])
+        """Copy [x_k - centre, rho] to `values`, its columns to `columns`; return the number of elements."""
+        cdef Py_ssize_t i, n = nonzeros(self.data.rows, k, &self.values[0], &self.columns[0])
+        if self.centre is not None:
+            for i in range(n):
+                self.values[i] -= self.centre[self.columns[i]]
         if self.rho > 0:
             self.values[n], self.columns[n] = self.rho, <int32_t> self.data.rows.n_features
             n += 1

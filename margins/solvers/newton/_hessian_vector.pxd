@@ -7,7 +7,7 @@ from margins.solvers.newton._hessian cimport Hessian
 
 cdef class HessianVectorProduct(Hessian):
     cdef int32_t[::1] free          # the free samples
-    cdef Py_ssize_t n_free, max_read
+    cdef Py_ssize_t max_read
     cdef double[::1] diagonal       # of the sum
     cdef double[::1] solution, scaled, direction, image
 

@@ -98,7 +98,7 @@ cdef class HessianVectorProduct(Hessian):
         """Precondition a residual by the diagonal; return the inner product of both."""
         cdef Py_ssize_t i
         for i in range(residual.shape[0]):
-            self.scaled[i] = residual[i] / (1 + factor * self.diagonal[i])
+            self.scaled[i] = residual[i] / (self.ridge(i) + factor * self.diagonal[i])
         return dot_of(&residual[0], &self.scaled[0], residual.shape[0])
 
     cdef void _multiply(self, double factor) noexcept nogil:
@@ -113,4 +113,4 @@ cdef class HessianVectorProduct(Hessian):
             axpy(self.data.rows, k, c, &self.image[0])
             total += c
         if self.rho > 0:
-            self.image[d] += self.rho * total
+            self.image[d] = self.ridge(d) * self.direction[d] + self.rho * total

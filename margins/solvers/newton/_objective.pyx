@@ -8,9 +8,10 @@ vector r = sum of alpha_k y_k over the other samples, minimise
     gradient   w - r - sum_k alpha_k(w) y_k
     Hessian    I + sum over the free k of sigma_k y_k y_k^T
 
-Vectors have an element for every feature and, with an intercept, one more: y_k = l_k [x_k, rho]. Slack
-terms are part of the loss. Arrays hold the samples of the working set, whose indices are in `working_set`,
-ascending.
+Vectors have an element for every feature and, with an intercept, one more: y_k = l_k [x_k, rho]. If the
+intercept b is not penalised, |w|^2 is without it, and f is minimised over it wherever it is evaluated: then
+sum_k alpha_k l_k = 0, as the dual problem requires. Slack terms are part of the loss. Arrays hold
+the samples of the working set, whose indices are in `working_set`, ascending.
 
 Source: Mangasarian (2002), A finite Newton method for classification; Keerthi & DeCoste (2005), A
 modified finite Newton method for fast solution of large scale linear SVMs; Yan & Li (2020), An
@@ -163,8 +164,10 @@ cdef class Objective:
     cdef const double[::1] fixed
     cdef double[::1] weights, products, alpha, loss_gradient
     cdef double[::1] trial_products, gradient, step, trial
-    cdef int8_t[::1] free
+    cdef int8_t[::1] free, labels
     cdef double residual, fixed_value
+    cdef Py_ssize_t n_penalised   # of an intercept that is not, the weight is the last
+    cdef bint has_free_intercept
     cdef readonly object w, dual, combination, margins
     cdef readonly double gap, value
     cdef readonly bint is_exact
@@ -183,6 +186,11 @@ cdef class Objective:
         self.trial_products, self.gradient = buffer[:m], buffer[m : m + n]
         self.step, self.trial = buffer[m + n : m + 2 * n], buffer[m + 2 * n :]
         self.is_exact = True
+        self.has_free_intercept = data.has_free_intercept
+        self.n_penalised = n - self.has_free_intercept
+        if self.has_free_intercept:
+            self.labels = data.signs[working_set]
+            self.gradient[n - 1] = 0
         with nogil:
             self._evaluate()
 
@@ -212,19 +220,30 @@ cdef class Objective:
         """Compute dual variables, gradient, value and gap at w."""
         cdef Py_ssize_t j
         cdef double total, square = 0
+        if self.has_free_intercept:
+            self._shift_intercept()
         self.residual = self.losses.dual_variables(self.products, self.alpha, self.free, &total)
         # Recomputed, not updated: dual variables that went to a large C and back leave rounding errors.
         self.loss_gradient[:] = 0
         _add_combination(self.data, self.working_set, self.alpha, self.loss_gradient)
-        for j in range(self.weights.shape[0]):
+        for j in range(self.n_penalised):
             self.gradient[j] = self.weights[j] - self.fixed[j] - self.loss_gradient[j]
             square += (self.fixed[j] + self.loss_gradient[j]) * (self.fixed[j] + self.loss_gradient[j])
         self.value = total + self.fixed_value - 0.5 * square
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.residual
 
+    cdef void _shift_intercept(self) noexcept nogil:
+        """Change an intercept that is not penalised to the best one for the other weights."""
+        cdef Py_ssize_t i, d = self.n_penalised
+        cdef double rho = sqrt(self.data.sqrho)
+        cdef double shift = self.losses.best_shift(self.products, self.labels, self.fixed[d] / rho)
+        self.weights[d] += shift / rho
+        for i in range(self.products.shape[0]):
+            self.products[i] += self.labels[i] * shift
+
     cdef int _step(self) except -1 nogil:
         """Make one Newton step; 0 if it does not reduce the objective, otherwise 1."""
-        cdef Py_ssize_t i, j, n = self.weights.shape[0]
+        cdef Py_ssize_t i, j, n = self.weights.shape[0], d = self.n_penalised
         cdef double t, slope, linear = 0
         self.hessian.update(self.working_set, self.free)
         for j in range(n):
@@ -236,10 +255,10 @@ cdef class Objective:
             return 0
         for j in range(n):
             self.trial[j] = self.weights[j] + self.step[j]
-            linear += (self.weights[j] - self.fixed[j]) * self.step[j]
+            linear += ((self.weights[j] if j < d else 0) - self.fixed[j]) * self.step[j]
         _products(self.data, self.working_set, self.trial, self.trial_products)
         t = self.losses.line_search(
-            self.products, self.trial_products, linear, _dot(self.step, self.step), slope
+            self.products, self.trial_products, linear, _dot(self.step[:d], self.step[:d]), slope
         )
         for j in range(n):
             self.weights[j] = self.trial[j] if t == 1 else self.weights[j] + t * self.step[j]

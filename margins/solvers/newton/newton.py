@@ -26,7 +26,8 @@ from margins.data.binary_data import array_of_each
 from margins.linalg.threads import one_thread
 from margins.losses import Loss
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
-from margins.solvers.base import EpochReport, PrimalPoint, Solver
+from margins.solvers.balance import balance
+from margins.solvers.base import EpochReport, Solver
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._hessian import Hessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
@@ -41,6 +42,48 @@ from margins.tuning import TUNING
 
 # A working set of more than this share of the samples is extended to all: copies of it would cost more.
 MOST = 0.9
+
+
+class PrimalPoint:
+    """A weight vector found on the primal side, beside the dual variables of a run.
+
+    Parameters
+    ----------
+    w : ndarray of float64, shape (n_features,) or, with an intercept, one more
+    margins : ndarray of float64, shape (m,)
+        w.y_k.
+    rho : float
+        Size of the constant feature of the intercept, 0: none.
+    dual_side : WeightVector
+        The weight vector with its dual variables.
+    """
+
+    def __init__(self, w, margins, rho, dual_side):
+        self.w, self.margins, self.rho, self._dual_side = w, margins, rho, dual_side
+
+    @property
+    def weights(self):
+        """The weights of the features: ndarray of float64, shape (n_features,)."""
+        return self.w[:-1] if self.rho > 0 else self.w
+
+    @property
+    def dual(self):
+        """The current dual variables of the run: ndarray of float64, shape (m,)."""
+        return self._dual_side.dual
+
+    @property
+    def label_sum(self):
+        """The intercept is rho^2 times it."""
+        return self.w[-1] / self.rho if self.rho > 0 else 0.0
+
+    def products(self, data):
+        """w.y_k of all samples: ndarray of float64, shape (m,)."""
+        return self.margins
+
+    def ordinary_sqnorm(self, data):
+        """|w|^2 over features, and over an intercept that is penalised."""
+        w = self.weights if data.has_free_intercept else self.w
+        return float(w @ w)
 
 
 class NewtonStart(NamedTuple):
@@ -209,7 +252,11 @@ class NewtonSolver(Solver):
             self.alpha[working_set] = objective.dual
         # Sums over the samples, not w minus the gradient, whose rounding would make certificates
         # invalid.
-        run.weights.assign(self.data, self.alpha, fixed + objective.combination)
+        total = fixed + objective.combination
+        if self.data.has_free_intercept:
+            changed, changes = balance(self.alpha, self.upper, self.data.signs)
+            total += combination(self.data, changed, changes)
+        run.weights.assign(self.data, self.alpha, total)
         self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
         self._least_gap = min(self._least_gap, gap)
         # Without a step w may be the optimum, which its dual variables may prove.
@@ -228,7 +275,8 @@ class NewtonSolver(Solver):
     def _margins_after(self, n_steps, objective, working_set):
         """w.y_k of all samples after steps: ndarray of float64, shape (m,)."""
         if n_steps == 0:
-            return self.margins
+            shift = objective.w[-1] - self.w[-1] if self.data.has_free_intercept else 0.0
+            return self.margins if shift == 0 else self.margins + self._rho * shift * self.data.signs
         if not objective.is_exact:  # interpolated along a step, with rounding errors
             return products(self.data, self._all, objective.w)
         if working_set is self._all:
@@ -260,7 +308,8 @@ class NewtonSolver(Solver):
 
     def _new_hessian(self):
         if self._max_read is None:
-            return DenseHessian(self.data, self.curvature, self._in_blocks)
+            centre = centre_of(self.data, self._tuning.offset)
+            return DenseHessian(self.data, self.curvature, self._in_blocks, centre=centre)
         return HessianVectorProduct(self.data, self.curvature, self._max_read)
 
     def _working_set(self):
@@ -294,6 +343,30 @@ class NewtonSolver(Solver):
     def _copy_of(self, values, working_set):
         """A copy of the values of a working set."""
         return values.copy() if working_set is self._all else values[working_set]
+
+
+def mean_of(data):
+    """The mean of the features of all samples: ndarray of float64, shape (n_features,)."""
+    everything, m = np.arange(len(data), dtype=np.int32), len(data)
+    return combination(data, everything, data.signs / m)[: data.rows.n_features]
+
+
+def centre_of(data, offset=TUNING.newton.offset):
+    """The mean of features that are far from 0 for their spread: ndarray of float64; else None.
+
+    Parameters
+    ----------
+    data : BinaryData
+    offset : float
+        The squared length of the mean, in multiples of the mean squared distance from it, that is far.
+    """
+    m, d = len(data), data.rows.n_features
+    if data.sqrho == 0 or data.rows.n_stored < m * d:
+        return None  # without an intercept they stay where they are; elements that are 0 are not stored
+    mean = mean_of(data)
+    square = float(mean @ mean)
+    spread = float(np.mean(data.ordinary_sqnorms)) - data.sqrho - square
+    return mean if square > offset * spread else None
 
 
 def _first(value):

@@ -194,7 +194,8 @@ def test_certificates_are_valid_bounds(seed, loss, scale, C, intercept, eps):
     # Of long rows that cancel, double precision leaves in |a| this much.
     rho = 1.0 if intercept else 0.0
     lengths = np.linalg.norm(oracles.data_of(X, y, rho), axis=1)
-    rounding = float(np.finfo(float).eps * (alpha @ lengths))
+    unit = (np.sqrt(len(y)) + 8) * float(np.finfo(float).eps) / 2
+    rounding = 2 * unit * float(alpha @ lengths)
     assert dual <= certificate.dual * (1 + 1e-9) + rounding * (float(np.sqrt(a @ a)) + rounding)
     assert classifier.converged_ == (
         certificate.fraction >= 1 - eps if loss == "squared_hinge" else certificate.gap <= eps

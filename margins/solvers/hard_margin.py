@@ -1,0 +1,150 @@
+"""Hard margins, as the limit of soft ones.
+
+The problem: given samples that some hyperplane may separate,
+
+    min |w|^2 / 2   subject to   w.y_k >= 1
+
+An epoch solves the problem of the squared hinge loss with a finite C, by the solver that suits it, from
+the solution of the one before; C grows from epoch to epoch. Each weight vector is a candidate for the
+largest margin, and all dual variables are feasible for the hard margin, so the certificate of each epoch
+is about the problem itself.
+
+If the classes are separable, the slacks alpha_k / (2 C) vanish, and the margin achieved converges to the
+largest one. If they are not, |a| stays bounded while the sum S of the dual variables grows like C: then
+|a| / S, the distance of two points in the convex hulls of the classes, proves that no margin exceeds it.
+
+**Source**: Cortes & Vapnik (1995), Support-vector networks; Keerthi, Shevade, Bhattacharyya & Murthy
+(2000), A fast iterative nearest point algorithm for support vector machine classifier design, on hulls.
+"""
+
+import math
+
+import numpy as np
+
+from margins.data.binary_data import of_each
+from margins.losses import SquaredHinge
+from margins.solvers.base import EpochReport, Problem, Solver
+from margins.solvers.driver import Run
+from margins.solvers.newton._objective import products
+from margins.solvers.newton.newton import PrimalPoint, mean_of
+from margins.solvers.successive import start_from
+from margins.tuning import TUNING
+
+
+class HardMarginSolver(Solver):
+    """Full epochs of squared hinge losses, one for each C.
+
+    Parameters
+    ----------
+    plan : callable
+        ``plan(problem, specification, is_warm, start)`` is the plan of a problem with a finite C.
+    tuning : margins.tuning.HardMarginTuning, optional
+    """
+
+    name = "continuation"
+
+    def __init__(self, plan, tuning=TUNING.hard_margin):
+        self._plan, self._tuning = plan, tuning
+        self._last = None  # the run of the last C
+        self.is_last = False  # True: no C is left
+
+    def start(self, run):
+        """Start with a C at which few samples are within the margin."""
+        self._sqradius = radius_of(run.data) ** 2 or 1.0
+        self._C = self._tuning.first_ratio / self._sqradius
+
+    def epoch(self, run):
+        """See `Solver.epoch`."""
+        inner = self._solve(run)
+        run.weights = inner.weights.copy()
+        if inner.dual_scale > 0:
+            run.weights.rescale(inner.dual_scale)
+        run.weights.recompute(run.data)
+        hypothesis = inner.hypothesis
+        primal = None
+        if isinstance(hypothesis, PrimalPoint):
+            primal = PrimalPoint(hypothesis.w, hypothesis.margins, hypothesis.rho, run.weights)
+        if run.data.has_free_intercept:
+            self._centre(run, inner, primal)
+        self._C *= self._tuning.growth
+        self._last = inner
+        self.is_last = self._C * self._sqradius > self._tuning.last_ratio
+        return EpochReport(1, inner.n_accesses, is_exhausted=self.is_last, primal=primal)
+
+    def _solve(self, run):
+        """The run of the current C, from the one before."""
+        C, loss = self._C, SquaredHinge(self._C)
+        samples = run.data.with_limits(diag=of_each(loss.diag, len(run.data)))
+        specification = run.specification._replace(
+            C=C, eps=self._tuning.eps_share * run.eps, loss="squared_hinge", report=None
+        )
+        inner = Run(Problem(samples, loss), run.seed, specification)
+        inner.limit_time(run.end_of_time)
+        start = None if self._last is None else start_from(inner, self._last)
+        plan = self._plan(inner.problem, specification, inner.is_warm, start)
+        # Near the last solution the first solver succeeds, or rounding stops the others, too.
+        inner.train(plan.phases[0].phases(inner) if inner.is_warm else plan.phases_of(inner))
+        return inner
+
+    def _centre(self, run, inner, primal):
+        """Change a free intercept to that of equal smallest margins of both classes."""
+        signs = run.data.signs
+        if primal is None:
+            run.set_threshold(inner.theta)
+            products = run.weights.products(run.data) - inner.theta * signs
+        else:
+            products = primal.margins
+        change = run.loss.best_intercept(signs * products, signs)
+        if primal is None or run.data.sqrho == 0:
+            run.set_threshold(run.theta - change)
+        else:
+            primal.w = np.append(primal.w[:-1], primal.w[-1] + change / primal.rho)
+            primal.margins = primal.margins + change * signs
+
+
+def inseparability(run, tuning=TUNING.hard_margin):
+    """Why no hyperplane separates the classes of a run with a hard margin: str; None if one may.
+
+    Parameters
+    ----------
+    run : Run
+        With a certificate.
+    tuning : margins.tuning.HardMarginTuning, optional
+    """
+    bound, radius = geometric_bound(run), radius_of(run.data)
+    is_over = run.certificate.margin <= 0 and run.solver.is_last
+    if not bound <= (tuning.separable_at_end if is_over else tuning.separable) * radius:
+        return None
+    place = "mean" if _is_central(run.data) else "origin"
+    return (
+        f"no hyperplane separates the classes by a margin of more than {bound:.3g}, "
+        f"{bound / radius:.2g} of the largest distance of a sample from the {place}"
+    )
+
+
+def geometric_bound(run):
+    """An upper bound of the distance of the closest sample from any separating hyperplane: float.
+
+    Where the intercept b is penalised, |w|^2 + b^2 / rho^2 is the squared length of a weight vector. A
+    hyperplane that separates samples of length R or less crosses their ball, so |b| <= R |w|.
+    """
+    data, bound = run.data, run.certificate.upper_bound
+    if data.has_free_intercept or data.sqrho == 0:
+        return bound
+    return bound * math.sqrt(float(data.ordinary_sqnorms.max()) / data.sqrho)
+
+
+def radius_of(data):
+    """The largest distance of a sample from the mean or, without a free intercept, from the origin."""
+    sqnorms, m = data.ordinary_sqnorms, len(data)
+    if not _is_central(data):
+        return math.sqrt(float(sqnorms.max()))
+    mean = mean_of(data)
+    of_mean = data.signs * products(data, np.arange(m, dtype=np.int32), np.append(mean, 0.0))
+    sqdistances = sqnorms - data.sqrho - 2 * of_mean + mean @ mean
+    return math.sqrt(max(float(sqdistances.max()), 0.0))
+
+
+def _is_central(data):
+    """True if distances are those from the mean: moving all samples changes no margin."""
+    return data.has_free_intercept and not data.rows.is_kernel

@@ -1,0 +1,225 @@
+"""Intercepts of linear data that are not penalised: optimal, proven, and indifferent to shifts."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from properties import examples
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins.data.chunks import Chunks
+from margins.solvers.balance import equal_classes
+
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+each_loss = pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+
+
+def make(**params):
+    return margins.MarginClassifier(
+        **({"penalize_intercept": False, "random_state": 0, "eps": 1e-6} | params)
+    )
+
+
+def breast_cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X / X.max(axis=0), y
+
+
+def few_samples():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 300)) + 2 * rng.normal(size=300)
+    return X, (X[:, 0] + rng.normal(size=40) > np.median(X[:, 0])).astype(int)
+
+
+def objective(classifier, X, y, C, loss):
+    """The objective without a penalty of the intercept, by the definition."""
+    slacks = np.maximum(1 - np.where(y == 1, 1, -1) * classifier.decision_function(X), 0)
+    power = 2 if loss == "squared_hinge" else 1
+    return 0.5 * float(np.sum(classifier.coef_**2)) + float(np.sum(C * slacks**power))
+
+
+@each_loss
+@pytest.mark.parametrize("solver", ["auto", "newton", "conjugate"])
+@pytest.mark.parametrize("samples", [breast_cancer, few_samples])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_the_optimum_is_that_of_svc(loss, solver, samples, C):
+    X, y = samples()
+    if solver == "newton" and X.shape[1] == 300:
+        if C > 0.01:
+            pytest.skip("of few samples, products with the Hessian do not prove this")
+        X = sparse.csr_array(np.where(np.abs(X) > 2, X, 0))  # not dense enough for a Gram matrix
+    classifier = make(C=C, loss=loss, solver=solver).fit(X, y)
+    (certificate,) = classifier.certificates_
+    assert classifier.converged_
+    assert certificate.primal == pytest.approx(objective(classifier, X, y, C, loss), rel=1e-8)
+    # The kernel x.z has had such an intercept for long, by another solver.
+    gram = (X @ X.T).toarray() if sparse.issparse(X) else X @ X.T
+    other = make(C=C, loss=loss, kernel="precomputed").fit(gram, y).certificates_[0]
+    assert certificate.dual <= other.primal * (1 + 1e-9)
+    assert other.dual <= certificate.primal * (1 + 1e-9)
+    # Dual variables are feasible: they balance.
+    dual = classifier.dual_coef_[0]
+    assert (dual >= 0).all()
+    assert abs(math.fsum(np.where(y == 1, 1, -1) * dual)) <= 1e-12 * dual.sum()
+    assert loss == "squared_hinge" or (dual <= C).all()
+
+
+@each_loss
+@pytest.mark.parametrize("shift", [10.0, 1e3, 1e5])
+def test_a_shift_of_the_features_changes_the_intercept_alone(loss, shift):
+    X, y = load_iris(return_X_y=True)
+    y = (y == 1).astype(int)
+    plain, shifted = make(loss=loss).fit(X, y), make(loss=loss).fit(X + shift, y)
+    assert shifted.converged_
+    assert shifted.certificates_[0].primal == pytest.approx(plain.certificates_[0].primal, rel=1e-5)
+    assert_allclose(shifted.decision_function(X + shift), plain.decision_function(X), atol=0.01)
+
+
+@each_loss
+def test_storage_partitions_and_warm_starts_give_the_same_optimum(loss):
+    X, y = breast_cancer()
+    parts = np.array_split(np.arange(len(y)), 4)
+    fits = {
+        "dense": make(loss=loss).fit(X, y),
+        "single precision": make(loss=loss).fit(X.astype(np.float32), y),
+        "sparse": make(loss=loss).fit(sparse.csr_array(X), y),
+        "chunks": make(loss=loss).fit(Chunks([(X[part], y[part]) for part in parts])),
+    }
+    warm = make(loss=loss, C=0.5, warm_start=True).fit(X, y)
+    fits["warm"] = warm.set_params(C=1.0).fit(X, y)
+    path = margins.svm_path(
+        X, y, [0.01, 0.1, 1.0], loss=loss, eps=1e-6, penalize_intercept=False, random_state=0
+    )
+    fits["path"] = path.classifiers[-1]
+    for name, one in fits.items():
+        assert one.converged_, name
+        assert one.certificates_[0].primal == pytest.approx(
+            fits["dense"].certificates_[0].primal, rel=2e-6
+        ), name
+
+
+@each_loss
+def test_weights_count_as_so_many_samples(loss):
+    X, y = breast_cancer()
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    one = make(loss=loss).fit(X, y, sample_weight=weight).certificates_[0]
+    other = make(loss=loss).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).certificates_[0]
+    assert one.dual <= other.primal * (1 + 1e-9) and other.dual <= one.primal * (1 + 1e-9)
+
+
+def test_several_classes():
+    X, y = load_iris(return_X_y=True)
+    together = make().fit(X, y)
+    for code, certificate in enumerate(together.certificates_):
+        (alone,) = make().fit(X, y == code).certificates_
+        assert certificate.primal == pytest.approx(alone.primal, rel=2e-6)
+
+
+@quiet
+@pytest.mark.parametrize("params", [{"max_iter": 1}, {"max_iter": 2}, {"max_time": 1e-6}])
+@pytest.mark.parametrize("solver", ["auto", "conjugate"])
+def test_a_fit_that_is_ended_early_has_dual_variables_that_balance(solver, params):
+    X, y = breast_cancer()
+    for loss in ("hinge", "squared_hinge"):
+        classifier = make(loss=loss, eps=1e-12, solver=solver, **params).fit(X, y)
+        dual = classifier.dual_coef_[0]
+        assert abs(math.fsum(np.where(y == 1, 1, -1) * dual)) <= 1e-12 * dual.sum()
+        assert classifier.certificates_[0].primal == pytest.approx(
+            objective(classifier, X, y, 1.0, loss), rel=1e-8
+        )
+
+
+@examples(100)
+@given(st.integers(0, 10**6))
+def test_classes_get_the_same_sum_within_their_bounds(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 20))
+    signs = np.where(np.arange(n) % 2, 1, -1).astype(np.int8)
+    upper = rng.uniform(0.5, 2, n) if rng.random() < 0.5 else np.full(n, np.inf)
+    dual = np.minimum(upper, rng.exponential(size=n) * (rng.random(n) < 0.8))
+    balanced = equal_classes(dual, upper, signs)
+    assert (balanced >= 0).all() and (balanced <= upper).all()
+    assert abs(math.fsum(signs * balanced)) <= 1e-15 * balanced.sum()
+    # The smaller class stays as it is, but for the last rounding.
+    smaller = signs == (1 if dual[signs > 0].sum() <= dual[signs < 0].sum() else -1)
+    assert_allclose(balanced[smaller], dual[smaller], rtol=1e-13, atol=1e-15)
+
+
+# ------------------------------------------------------------------------------------------ hard margins
+
+
+def hard(X, y, **params):
+    """A fit with a hard margin, and the warning if there was one."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        classifier = make(C=math.inf, **({"eps": 0.01} | params)).fit(X, y)
+    return classifier, str(caught[0].message) if caught else None
+
+
+def geometric_margin(classifier, X, y):
+    distances = classifier.decision_function(X) / np.linalg.norm(classifier.coef_)
+    return float(np.min(np.where(y == 1, 1, -1) * distances))
+
+
+def test_the_margin_of_iris_is_that_of_svc():
+    X, y = load_iris(return_X_y=True)
+    classifier, message = hard(X, (y == 0).astype(int), eps=1e-4)
+    (certificate,) = classifier.certificates_
+    assert message is None and certificate.margin == pytest.approx(0.8176, abs=1e-4)
+    assert certificate.margin == pytest.approx(geometric_margin(classifier, X, y == 0), rel=1e-9)
+
+
+@pytest.mark.parametrize("penalized", [True, False])
+def test_the_data_of_the_readme_are_separated(penalized):
+    X, y = breast_cancer()
+    classifier, message = hard(X, y, penalize_intercept=penalized)
+    assert message is None and classifier.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("shift", [0.0, 10.0, 100.0, 1e4])
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
+def test_small_margins_are_found_wherever_the_samples_are(shift, gap):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 5))
+    X /= np.linalg.norm(X, axis=1).max()
+    w = rng.normal(size=5)
+    w /= np.linalg.norm(w)
+    signs = np.sign(X @ w - 0.1)
+    X += np.outer(signs * gap, w) + shift
+    classifier, message = hard(X, (signs > 0).astype(int))
+    assert message is None
+    (certificate,) = classifier.certificates_
+    assert gap <= certificate.upper_bound and certificate.fraction >= 0.99
+    assert certificate.margin == pytest.approx(geometric_margin(classifier, X, signs > 0), rel=1e-4)
+
+
+@pytest.mark.parametrize("params", [{}, {"penalize_intercept": True}, {"kernel": "rbf", "gamma": 0.1}])
+def test_inseparable_classes_are_proven_to_be(params):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[30:] = X[:30]  # samples of contrary labels: no function separates them
+    y = np.arange(60) // 30
+    classifier, message = hard(X, y, **params)
+    assert not classifier.converged_
+    assert "no hyperplane separates the classes by a margin of more than" in message
+    assert classifier.certificates_[0].upper_bound < 1e-5
+    # What proves it: convex combinations of both classes that nearly coincide.
+    if not params:
+        dual = classifier.dual_coef_[0]
+        centres = [dual[y == code] @ X[y == code] / dual[y == code].sum() for code in (0, 1)]
+        distance = np.linalg.norm(centres[0] - centres[1])
+        assert 0.5 * distance <= classifier.certificates_[0].upper_bound + 1e-12
+
+
+def test_few_samples_of_many_features_are_separated():
+    X, y = few_samples()
+    for params in ({}, {"penalize_intercept": True}):
+        classifier, message = hard(X, y, **params)
+        assert message is None and classifier.score(X, y) == 1.0
