@@ -1,6 +1,7 @@
 """Fixtures of tests in several folders."""
 
 import functools
+import gc
 import os
 import random
 import shlex
@@ -74,3 +75,11 @@ def tuned(monkeypatch):
         monkeypatch.setattr(margin_classifier, "plan", plan)
 
     return tune
+
+
+@pytest.fixture
+def no_collection():
+    """No garbage collection: in hypothesis' callback of it a KeyboardInterrupt would be lost."""
+    gc.disable()
+    yield
+    gc.enable()

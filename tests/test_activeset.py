@@ -127,6 +127,7 @@ def test_accesses_are_counted():
 
 
 @pytest.mark.no_cover  # an interrupt may come while coverage holds a lock
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT with os.kill, which Windows has not")
 def test_ctrl_c_is_honoured_within_a_full_epoch():
     rng = np.random.default_rng(0)

@@ -66,7 +66,8 @@ cdef class MiniBatches(SampleLoop):
         samples = np.concatenate([self._remaining, np.asarray(order)])
         n_samples = len(samples) // self.size * self.size
         self._remaining = samples[n_samples:]
-        self.wrong = np.empty(self.size, dtype=np.int32)
+        # A batch that no epoch fills may be larger than memory.
+        self.wrong = np.empty(self.size if n_samples > 0 else 0, dtype=np.int32)
         self.begin(data, a, rules, None)
         try:
             self.run(samples, n_samples, &tally)

@@ -224,6 +224,7 @@ def test_an_old_model_stays_if_the_new_one_cannot_be_trained(run, train_file, tm
 
 
 @pytest.mark.no_cover  # an interrupt may come while coverage holds a lock
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to a process alone")
 def test_an_interrupted_fit_leaves_no_file(run, train_file, tmp_path, monkeypatch):
     fit = margins.MarginClassifier.fit
@@ -233,7 +234,8 @@ def test_an_interrupted_fit_leaves_no_file(run, train_file, tmp_path, monkeypatc
         return fit(*args)
 
     monkeypatch.setattr(margins.MarginClassifier, "fit", interrupted_later)
-    endless = ("-C", "1e9", "-p", "eps=1e-9", "-p", "solver=dcd", "--max-iter", "1000000000")
+    endless = ["-C", "1e9", "-p", "eps=1e-9", "-p", "solver=dcd"]
+    endless += ["--max-iter", "1000000000", "--max-time", "60"]
     result = run("train", train_file, tmp_path / "m.skops", *endless)
     assert result.code == 130 and result.err.strip() == "margins: interrupted; no file was written"
     assert os.listdir(tmp_path) == ["train.svm"]

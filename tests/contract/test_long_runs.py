@@ -17,6 +17,7 @@ import margins
 pytestmark = [
     # An interrupt may come while coverage holds a lock of its own, which then stays locked.
     pytest.mark.no_cover,
+    pytest.mark.usefixtures("no_collection"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.skipif(os.name == "nt", reason="os.kill sends no Ctrl-C there"),
 ]

@@ -280,6 +280,7 @@ def many_updates():
 
 
 @pytest.mark.no_cover  # an interrupt may come while coverage holds a lock
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("problem", [many_features, sparse_rows, many_updates])
 def test_an_interrupt_ends_it_soon(problem):
     X, params = problem()
