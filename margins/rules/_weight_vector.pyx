@@ -96,7 +96,7 @@ cdef class WeightVector:
         self.state.label_sum = combination[d] / sqrt(data.sqrho) if data.sqrho > 0 else 0
         self.recompute(data)
 
-    def recentre(self, BinaryData data not None, const double[::1] dual not None, double step=0) -> None:
+    def recentre(self, BinaryData data not None, const double[::1] dual not None, double step=0.0) -> None:
         """Set the dual variables without a change of the bias: what they do not explain is its centre.
 
         An update minimises ``|w|^2 / 2 + (bias - rho^2 centre)^2 / (2 rho^2)`` and the losses. So where the
@@ -247,7 +247,7 @@ cdef class WeightVector:
         return result
 
 
-def _restore(v, beta, State state, double centre=0):
+def _restore(v, beta, State state, double centre=0.0):
     cdef WeightVector a = WeightVector.__new__(WeightVector)
     # Copied where read-only: a pickle may be memory-mapped.
     a.v = np.require(v, requirements="W")
