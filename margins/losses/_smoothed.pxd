@@ -21,6 +21,9 @@ cdef class SmoothLoss:
     cdef double best_shift(
         self, const double[::1] products, const int8_t[::1] labels, double excess
     ) noexcept nogil
+    cdef double _to_middle(
+        self, const double[::1] products, const int8_t[::1] labels, double shift
+    ) noexcept nogil
     cdef void _balance(
         self, const double[::1] products, const int8_t[::1] labels, double shift, double* balance,
         double* total, double* second

@@ -239,7 +239,8 @@ cdef class SmoothLoss:
         """The change of an intercept that is not penalised for which the dual variables balance.
 
         Of b in ``w.y_k + b l_k``: where excess + sum_k l_k alpha_k, which is continuous and falls with b, is
-        0 but for rounding. `products` are w.y_k before the change, `excess` is the sum over all other samples.
+        0 but for rounding; where it is 0 in an interval, the middle. `products` are w.y_k before the change,
+        `excess` is the sum over all other samples.
         """
         cdef double balance, total, second, before, shift = 0, move = 1, low = -INFINITY, high = INFINITY
         cdef int _
@@ -247,7 +248,7 @@ cdef class SmoothLoss:
             self._balance(products, labels, shift, &balance, &total, &second)
             balance += excess
             if not fabs(balance) > BALANCED * total:
-                break
+                return shift if second > 0 else shift + self._to_middle(products, labels, shift)
             if balance > 0:
                 low = shift
             else:
@@ -260,6 +261,22 @@ cdef class SmoothLoss:
                 break
             move *= 2
         return shift
+
+    cdef double _to_middle(
+        self, const double[::1] products, const int8_t[::1] labels, double shift
+    ) noexcept nogil:
+        """From an intercept at which no sample is free, to the middle of those around it; 0 if unbounded."""
+        cdef double sigma, wanted, rise, fall, up = INFINITY, down = INFINITY
+        cdef Py_ssize_t k
+        for k in range(products.shape[0]):
+            sigma = self.factor * self.curvature[k]
+            wanted = self.centre[k] + sigma * (1 - products[k] - labels[k] * shift)
+            # The decrease of the slack, or its increase, at which the sample becomes free.
+            fall = (wanted - self.upper[k]) / sigma if wanted >= self.upper[k] else INFINITY
+            rise = -wanted / sigma if wanted <= 0 else INFINITY
+            up = min(up, fall if labels[k] > 0 else rise)
+            down = min(down, rise if labels[k] > 0 else fall)
+        return 0.5 * (up - down) if isfinite(up + down) else 0
 
     cdef void _balance(
         self, const double[::1] products, const int8_t[::1] labels, double shift, double* balance,

@@ -18,6 +18,7 @@ import math
 
 from margins._activeset import ActiveSets
 from margins.solvers._conjugate import ConjugateSteps
+from margins.solvers.balance import ROUNDING
 from margins.solvers.base import EpochReport, Solver
 from margins.tuning import TUNING
 
@@ -50,6 +51,7 @@ class ConjugateSolver(Solver):
         self._n_unproven = 0
         self._steps = None
         self._last_centre = None  # of a free intercept, with the label sum that it led to
+        self._centres = [-math.inf, math.inf]  # the nearest that were too small and too large
         self._n_since_restart = math.inf  # passes since search directions began
         self._pass_estimate = 0.0  # the gap that the last pass has estimated
 
@@ -98,18 +100,33 @@ class ConjugateSolver(Solver):
     def _recentre(self, run):
         """Penalise an intercept that is to be free from where it seems to end.
 
-        Where it ends the label sum is 0: by the secant of the last two, or where it is now.
+        There the label sum is 0, which falls as the centre grows: by the secant of the last two, but
+        between centres of which one is known to be too small, and one too large. Where it is now, it has
+        not passed that point.
         """
-        weights, step = run.weights, 0.0
-        centre = weights.centre / weights.dual_sum
-        label_sum = weights.label_sum / weights.dual_sum - centre
+        weights = run.weights
+        centre, label_sum = weights.centre, weights.label_sum - weights.centre
+        if abs(label_sum) <= ROUNDING * weights.dual_sum:
+            run.recentre()
+            return
+        distance = length = abs(label_sum)  # to where the intercept is now
         if self._last_centre is not None:
             last_centre, last_label_sum = self._last_centre
-            fall = last_label_sum - label_sum
-            multiple = (centre - last_centre) / fall if fall != 0 else 0.0
-            step = min(max(multiple - 1, 0.0), self._tuning.max_intercept_step)
+            move, fall = centre - last_centre, last_label_sum - label_sum
+            longest = self._tuning.max_intercept_step * max(length, abs(move))
+            if fall == 0:
+                distance = longest
+            elif fall * move > 0:
+                distance = min(max(length * move / fall, length), longest)
         self._last_centre = centre, label_sum
-        run.recentre(step)
+        near, far = (0, 1) if label_sum > 0 else (1, 0)
+        self._centres[near] = centre
+        farthest = (self._centres[far] - centre) * math.copysign(1, label_sum)
+        if farthest <= length:  # an inexact label sum has misled
+            self._centres[far] = math.copysign(math.inf, label_sum)
+        elif farthest <= distance:
+            distance = 0.5 * (length + farthest)
+        run.recentre(distance / length - 1)
 
     def _pass(self, run, order):
         return self._sets.full_epoch(run.data, run.weights, self._rules, order, None, run.averaging)

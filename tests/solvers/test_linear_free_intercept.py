@@ -223,3 +223,27 @@ def test_few_samples_of_many_features_are_separated():
     for params in ({}, {"penalize_intercept": True}):
         classifier, message = hard(X, y, **params)
         assert message is None and classifier.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@examples(60)
+@given(seed=st.integers(0, 10**6), exponent=st.integers(-3, 8))
+def test_few_samples_of_few_values_are_proven(loss, seed, exponent):
+    # Few and equal values: intercepts of equal objective, labels of one sample, dual variables at bounds.
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (rng.integers(2, 25), rng.integers(1, 6))).astype(float)
+    y = np.arange(len(X)) < 1
+    y |= X @ rng.normal(size=X.shape[1]) > 0.1
+    y[-1] = False
+    classifier = make(C=10.0**exponent, loss=loss, eps=1e-3).fit(X, y)
+    assert classifier.converged_, classifier.certificates_
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0, 1], [0, 1, 1, 1], [1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
+def test_four_corners_are_separated(labels):
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    classifier, message = hard(X, labels)
+    assert message is None
+    expected = 0.5 if labels == [0, 1, 0, 1] else math.sqrt(0.125)
+    assert classifier.certificates_[0].margin == pytest.approx(expected, rel=0.01)
+    assert classifier.certificates_[0].upper_bound >= expected * (1 - 1e-9)

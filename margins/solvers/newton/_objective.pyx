@@ -241,6 +241,14 @@ cdef class Objective:
         for i in range(self.products.shape[0]):
             self.products[i] += self.labels[i] * shift
 
+    cdef bint _dual_is_zero(self) noexcept nogil:
+        """True if all dual variables are 0, and all losses with them."""
+        cdef Py_ssize_t i
+        for i in range(self.alpha.shape[0]):
+            if self.alpha[i] > 0:
+                return False
+        return _dot(self.fixed, self.fixed) == 0
+
     cdef int _step(self) except -1 nogil:
         """Make one Newton step; 0 if it does not reduce the objective, otherwise 1."""
         cdef Py_ssize_t i, j, n = self.weights.shape[0], d = self.n_penalised
@@ -250,6 +258,8 @@ cdef class Objective:
             self.step[j] = -self.gradient[j]
         if not self.hessian.solve(self.losses.factor, self.step):
             return 0
+        if self.has_free_intercept and self._dual_is_zero():
+            self.step[d] = -self.weights[d]  # towards w = 0 all products fall alike
         slope = _dot(self.gradient, self.step)
         if not slope < 0:
             return 0
