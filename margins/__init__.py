@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from margins.algorithms._built_ins import get
     from margins.estimators.margin_classifier import MarginClassifier
     from margins.estimators.path import svm_path
+    from margins.estimators.separability import separability
     from margins.model_selection.classifier_cv import MarginClassifierCV
     from margins.versions import show_versions
 else:
@@ -26,6 +27,7 @@ else:
     _MODULES = {
         "MarginClassifier": "margins.estimators.margin_classifier",
         "MarginClassifierCV": "margins.model_selection.classifier_cv",
+        "separability": "margins.estimators.separability",
         "show_versions": "margins.versions",
         "svm_path": "margins.estimators.path",
     }
@@ -48,6 +50,7 @@ __all__ = [
     "available",
     "get",
     "register",
+    "separability",
     "show_versions",
     "svm_path",
 ]

@@ -229,7 +229,7 @@ def test_few_samples_of_many_features_are_separated():
 @examples(60)
 @given(seed=st.integers(0, 10**6), exponent=st.integers(-3, 8))
 def test_few_samples_of_few_values_are_proven(loss, seed, exponent):
-    # Few and equal values: intercepts of equal objective, labels of one sample, dual variables at bounds.
+    # Intercepts of equal objective, classes of one sample, dual variables at their bounds.
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, (rng.integers(2, 25), rng.integers(1, 6))).astype(float)
     y = np.arange(len(X)) < 1
@@ -239,7 +239,9 @@ def test_few_samples_of_few_values_are_proven(loss, seed, exponent):
     assert classifier.converged_, classifier.certificates_
 
 
-@pytest.mark.parametrize("labels", [[0, 0, 0, 1], [0, 1, 1, 1], [1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
+@pytest.mark.parametrize(
+    "labels", [[0, 0, 0, 1], [0, 1, 1, 1], [1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+)
 def test_four_corners_are_separated(labels):
     X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     classifier, message = hard(X, labels)
