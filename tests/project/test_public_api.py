@@ -22,6 +22,7 @@ OF_OTHERS = {
     "margins.estimators.online": ["OnlineMixin"],
     "margins.estimators.soft_margin": ["SoftMarginClassifier"],
     "margins.estimators.path": ["SVMPath"],
+    "margins.estimators.separability": ["Separability"],
     "margins.parameters": [
         "AnyOf",
         "InstanceOf",
