@@ -96,8 +96,8 @@ cdef class WeightVector:
         self.state.label_sum = combination[d] / sqrt(data.sqrho) if data.sqrho > 0 else 0
         self.recompute(data)
 
-    def recentre(self, BinaryData data not None, const double[::1] dual not None, double step=0.0) -> None:
-        """Set the dual variables without a change of the bias: what they do not explain is its centre.
+    def recentre(self, BinaryData data not None, const double[::1] dual not None, double shift=0.0) -> None:
+        """Set the dual variables and a bias, by default the present one: what they do not explain is its centre.
 
         An update minimises ``|w|^2 / 2 + (bias - rho^2 centre)^2 / (2 rho^2)`` and the losses. So where the
         bias is to be free, it is penalised from where it is: the proximal point method.
@@ -106,12 +106,10 @@ cdef class WeightVector:
         ----------
         dual : ndarray of float64, shape (m,)
             alpha >= 0.
-        step : float
-            The change of the bias, in multiples of its distance from the centre.
+        shift : float
+            The change of the bias, in multiples of rho^2.
         """
-        cdef double label_sum = self.state.scale * (
-            self.state.label_sum + step * (self.state.label_sum - self.unscaled_centre)
-        )
+        cdef double label_sum = self.state.scale * self.state.label_sum + shift
         self.assign(data, dual)
         self.unscaled_centre = label_sum - self.state.label_sum
         self.state.label_sum = label_sum

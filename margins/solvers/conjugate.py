@@ -107,7 +107,10 @@ class ConjugateSolver(Solver):
         weights = run.weights
         centre, label_sum = weights.centre, weights.label_sum - weights.centre
         if abs(label_sum) <= ROUNDING * weights.dual_sum:
-            run.recentre()
+            # With all dual variables at their bounds they balance at many intercepts.
+            signs = run.data.signs
+            scores = signs * weights.products(run.data) / self._target
+            run.recentre(run.loss.best_intercept(scores, signs) * self._target / run.data.sqrho)
             return
         distance = length = abs(label_sum)  # to where the intercept is now
         if self._last_centre is not None:
@@ -126,7 +129,7 @@ class ConjugateSolver(Solver):
             self._centres[far] = math.copysign(math.inf, label_sum)
         elif farthest <= distance:
             distance = 0.5 * (length + farthest)
-        run.recentre(distance / length - 1)
+        run.recentre(math.copysign(distance - length, label_sum))
 
     def _pass(self, run, order):
         return self._sets.full_epoch(run.data, run.weights, self._rules, order, None, run.averaging)

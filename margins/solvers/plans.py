@@ -200,7 +200,8 @@ class PhaseBuilder:
                     yield from unlearning_phases(run, b, delta_b, name="unlearning")
                 if run.finished:
                     return
-                b = refined(run, b)
+                if not run.leave_gram():  # whose rounding may be what is left
+                    b = refined(run, b)
 
         return PlannedPhase("conjugate", purpose, phases)
 

@@ -291,11 +291,11 @@ class RunState(HasEnding):
             self.rescale(self.dual_scale)
             self.dual_scale = 1.0
 
-    def recentre(self, step=0.0):
-        """Balance the dual variables; a free intercept moves by `step` times their label sum."""
+    def recentre(self, shift=0.0):
+        """Balance the dual variables; a free intercept moves by rho^2 `shift`."""
         data = self.data
         dual = equal_classes(self.weights.dual, data.upper_bounds, data.signs)
-        self.weights.recentre(data, dual, step)
+        self.weights.recentre(data, dual, shift)
 
     def leave_gram(self):
         """Continue over X itself, if it was its Gram matrix until now: True if it was.

@@ -249,3 +249,16 @@ def test_four_corners_are_separated(labels):
     expected = 0.5 if labels == [0, 1, 0, 1] else math.sqrt(0.125)
     assert classifier.certificates_[0].margin == pytest.approx(expected, rel=0.01)
     assert classifier.certificates_[0].upper_bound >= expected * (1 - 1e-9)
+
+
+@each_loss
+@pytest.mark.parametrize("C", [1e-5, 1e-3])
+def test_few_samples_far_from_the_origin_are_proven(loss, C):
+    # All dual variables may be at their bounds, and products with a Gram matrix round.
+    X, y = few_samples()
+    y = np.arange(len(y)) % 2
+    classifier = make(C=C, loss=loss, eps=0.01).fit(X + 1e3 * X.std(), y)
+    assert classifier.converged_, classifier.certificates_
+    near = make(C=C, loss=loss).fit(X, y).certificates_[0]
+    assert classifier.certificates_[0].dual <= near.primal * (1 + 1e-9)
+    assert classifier.certificates_[0].primal >= near.dual * (1 - 1e-9)
