@@ -62,6 +62,9 @@ class Separability:
 def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: Any) -> Separability:
     """Return whether a hyperplane separates two classes, with the largest margin or the proof of none.
 
+    **Source**: Keerthi, Shevade, Bhattacharyya & Murthy (2000), A fast iterative nearest point algorithm
+    for support vector machine classifier design, on the distance of convex hulls.
+
     Parameters
     ----------
     X : array-like or sparse matrix, shape (n_samples, n_features)
@@ -91,9 +94,6 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
     >>> xor = margins.separability(X, [0, 0, 1, 1])
     >>> xor.is_separable, xor.support.tolist(), xor.weights.round(6).tolist()
     (False, [0, 1, 2, 3], [0.5, 0.5, 0.5, 0.5])
-
-    **Source**: Keerthi, Shevade, Bhattacharyya & Murthy (2000), A fast iterative nearest point algorithm
-    for support vector machine classifier design, on the distance of convex hulls.
     """
     for name in FIXED:
         if name in params:
