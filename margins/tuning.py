@@ -145,7 +145,8 @@ class ConjugateTuning:
     epochs_per_check: int = 4  # and at least every so many epochs
     # if more than this share of the samples is in the working set, it is extended to all of them
     full_set_share: float = 0.9
-    # an intercept that is not penalised moves at most so many times as far as its last proximal step
+    # an intercept that is not penalised moves at most so many times as far as it last did, or as far as
+    # a proximal step would move it
     max_intercept_step: float = 100.0
     # conjugate passes before Newton steps on a small Hessian are tried if the gap after the initial
     # phase is at most this multiple of the dual objective,

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from margins.data.binary_data import array_of_each
 from margins.kernels import LINEAR
-from margins.solvers.balance import equal_classes
+from margins.solvers.balance import balanced
 from margins.solvers.base import solver_path
 from margins.training.fit import KernelModel, LinearModel, model_of
 
@@ -93,7 +92,7 @@ def _dual_of(run):
     dual, data = run.dual_scale * run.hypothesis.dual, run.data
     if not data.has_free_intercept:
         return dual
-    return equal_classes(dual, array_of_each(run.loss.upper, len(dual)), data.signs)
+    return balanced(dual, data.upper_bounds, data.signs)
 
 
 def _of_all_samples(dual, samples):

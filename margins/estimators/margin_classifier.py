@@ -147,9 +147,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
 
     def _rows(self, X, kernel, n_problems):
         if kernel == LINEAR and reads_gram(X, self.solver):
-            # Far from the origin, products of single precision say nothing about distances.
-            is_free = self.fit_intercept and not self.penalize_intercept
-            return gram_rows(X, coarse=rounds_gram(self.eps) and not is_free)
+            return gram_rows(X, coarse=rounds_gram(self.eps))
         rows = super()._rows(X, kernel, n_problems)
         if rows.is_kernel:
             rows.blocks.n_threads = n_threads_within(self.n_jobs, n_problems)

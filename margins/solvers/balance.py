@@ -35,7 +35,7 @@ class DualSide(NamedTuple):
         return self.of_features
 
 
-def balanced(weights, data):
+def dual_side_of(weights, data):
     """The dual variables of a weight vector, the larger class multiplied to balance the other: DualSide.
 
     Where the weight vector is the best one for some intercept, multiplying a class by 1 + e changes the
@@ -49,7 +49,7 @@ def balanced(weights, data):
     """
     dual = weights.dual
     if not is_balanced(weights, data):
-        dual = with_equal_classes(dual, data.signs, data.upper_bounds)
+        dual = with_equal_classes(dual, data.upper_bounds, data.signs)
         weights = WeightVector(data.rows.n_features, len(data))
         weights.assign(data, dual)
     of_features = weights.ordinary_sqnorm(data)
@@ -64,7 +64,7 @@ def is_balanced(weights, data):
     return abs(label_sum(weights.dual, data.signs)) <= ROUNDING * weights.dual_sum
 
 
-def with_equal_classes(dual, signs, upper):
+def with_equal_classes(dual, upper, signs):
     """Dual variables of which both classes have the same sum: ndarray of float64, shape (m,).
 
     Those of the larger class are multiplied; only those between their bounds if that suffices, since
@@ -72,7 +72,7 @@ def with_equal_classes(dual, signs, upper):
 
     Parameters
     ----------
-    dual, signs, upper : ndarrays, shape (m,)
+    dual, upper, signs : ndarrays, shape (m,)
     """
     is_positive = signs > 0
     positive, negative = float(dual[is_positive].sum()), float(dual[~is_positive].sum())
@@ -86,9 +86,9 @@ def with_equal_classes(dual, signs, upper):
     return np.where(is_free, dual * (1 - excess / total), dual)
 
 
-def equal_classes(dual, upper, signs):
+def balanced(dual, upper, signs):
     """Dual variables near `dual` for which sum_k alpha_k l_k is 0, but for one rounding: ndarray."""
-    alpha = with_equal_classes(dual, signs, upper)
+    alpha = with_equal_classes(dual, upper, signs)
     balance(alpha, upper, signs)
     return alpha
 
@@ -121,13 +121,13 @@ def lower_label_sum(alpha, upper, signs, excess):
     changed, changes = [], []
     if excess != 0:
         is_lowered = signs * excess > 0
-        room = np.where(is_lowered, alpha, upper - alpha)
+        largest = np.where(is_lowered, alpha, upper - alpha)  # change of each
         # A dual variable near a bound is to stay free, if it is.
         preference = np.where((alpha > 0) & (alpha < upper), np.minimum(alpha, upper - alpha), 0.0)
         best = int(np.argmax(preference))
-        order = [best] if room[best] >= abs(excess) else np.argsort(-preference, kind="stable")
+        order = [best] if largest[best] >= abs(excess) else np.argsort(-preference, kind="stable")
         for k in order:
-            step = min(abs(excess), room[k])
+            step = min(abs(excess), largest[k])
             changed.append(k)
             changes.append(-step if is_lowered[k] else step)
             excess -= math.copysign(step, excess)

@@ -12,7 +12,7 @@ import numpy as np
 
 from margins.losses._accurate import kernel_scores, label_sum, scores
 from margins.losses.base import NOTHING
-from margins.solvers.balance import balanced
+from margins.solvers.balance import dual_side_of
 
 # Relative change of the primal value that rounding may make without being looked into, if it changes the
 # loss of every sample in the same direction. The documentation of certificates says 1e-9.
@@ -53,7 +53,7 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=N
         products = hypothesis.products(data)
     sqnorm = hypothesis.ordinary_sqnorm(data)
     if data.has_free_intercept and data.sqrho > 0:
-        weights = balanced(weights, data)
+        weights = dual_side_of(weights, data)
     if theta != 0:
         products -= theta * data.signs
     if theta != 0 and not data.has_free_intercept:

@@ -100,9 +100,9 @@ class ConjugateSolver(Solver):
     def _recentre(self, run):
         """Penalise an intercept that is to be free from where it seems to end.
 
-        There the label sum is 0, which falls as the centre grows: by the secant of the last two, but
-        between centres of which one is known to be too small, and one too large. Where it is now, it has
-        not passed that point.
+        There the label sum, which falls as the centre grows, is 0. The secant of the last two centres
+        estimates where; the step stays between a centre that was too small and one that was too large.
+        A proximal step, to where the intercept is now, does not pass that point.
         """
         weights = run.weights
         centre, label_sum = weights.centre, weights.label_sum - weights.centre

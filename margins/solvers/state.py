@@ -12,7 +12,7 @@ from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
 from margins.losses._scaling import largest_factor
-from margins.solvers.balance import equal_classes, is_balanced
+from margins.solvers.balance import balanced, is_balanced
 from margins.solvers.base import (
     Ending,
     EpochReport,
@@ -294,7 +294,7 @@ class RunState(HasEnding):
     def recentre(self, shift=0.0):
         """Balance the dual variables; a free intercept moves by rho^2 `shift`."""
         data = self.data
-        dual = equal_classes(self.weights.dual, data.upper_bounds, data.signs)
+        dual = balanced(self.weights.dual, data.upper_bounds, data.signs)
         self.weights.recentre(data, dual, shift)
 
     def leave_gram(self):

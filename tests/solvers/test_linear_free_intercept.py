@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.data.chunks import Chunks
-from margins.solvers.balance import equal_classes
+from margins.solvers.balance import balanced
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_loss = pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
@@ -144,12 +144,12 @@ def test_classes_get_the_same_sum_within_their_bounds(seed):
     signs = np.where(np.arange(n) % 2, 1, -1).astype(np.int8)
     upper = rng.uniform(0.5, 2, n) if rng.random() < 0.5 else np.full(n, np.inf)
     dual = np.minimum(upper, rng.exponential(size=n) * (rng.random(n) < 0.8))
-    balanced = equal_classes(dual, upper, signs)
-    assert (balanced >= 0).all() and (balanced <= upper).all()
-    assert abs(math.fsum(signs * balanced)) <= 1e-15 * balanced.sum()
+    result = balanced(dual, upper, signs)
+    assert (result >= 0).all() and (result <= upper).all()
+    assert abs(math.fsum(signs * result)) <= 1e-15 * result.sum()
     # The smaller class stays as it is, but for the last rounding.
     smaller = signs == (1 if dual[signs > 0].sum() <= dual[signs < 0].sum() else -1)
-    assert_allclose(balanced[smaller], dual[smaller], rtol=1e-13, atol=1e-15)
+    assert_allclose(result[smaller], dual[smaller], rtol=1e-13, atol=1e-15)
 
 
 # ------------------------------------------------------------------------------------------ hard margins

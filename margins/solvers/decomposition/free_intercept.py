@@ -33,7 +33,7 @@ class FreeInterceptSolver(DecompositionSolver):
         """Start from the dual variables of the run, the larger class multiplied to balance the other."""
         super().start(run)
         self._labels = run.data.signs
-        alpha = with_equal_classes(self._alpha, self._signs, self._upper)
+        alpha = with_equal_classes(self._alpha, self._upper, self._signs)
         if alpha is self._alpha:
             return
         self._alpha = alpha
