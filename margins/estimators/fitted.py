@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from margins.data.binary_data import array_of_each
 from margins.kernels import LINEAR
 from margins.solvers.balance import balanced
 from margins.solvers.base import solver_path
@@ -92,7 +93,8 @@ def _dual_of(run):
     dual, data = run.dual_scale * run.hypothesis.dual, run.data
     if not data.has_free_intercept:
         return dual
-    return balanced(dual, data.upper_bounds, data.signs)
+    # Not the bounds of the data, which are those of the solver's own multiple of the dual variables.
+    return balanced(dual, array_of_each(run.loss.upper, len(dual)), data.signs)
 
 
 def _of_all_samples(dual, samples):

@@ -262,3 +262,24 @@ def test_few_samples_far_from_the_origin_are_proven(loss, C):
     near = make(C=C, loss=loss).fit(X, y).certificates_[0]
     assert classifier.certificates_[0].dual <= near.primal * (1 + 1e-9)
     assert classifier.certificates_[0].primal >= near.dual * (1 - 1e-9)
+
+
+@quiet
+@pytest.mark.parametrize("solver", ["auto", "newton", "conjugate"])
+@examples(200)
+@given(seed=st.integers(0, 10**6))
+def test_dual_variables_keep_their_bounds_before_anything_is_proven(solver, seed):
+    # The last rounding of a sum of equal bounds may exceed one of them.
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (rng.integers(6, 13), rng.integers(1, 6))) / 7
+    y = rng.permutation(np.arange(len(X)) < rng.integers(1, len(X)))
+    C = rng.choice([1e-6, 1e-3, 1.0])
+    params = {
+        "C": C,
+        "loss": "hinge",
+        "solver": solver,
+        "eps": 1e-3,
+        "max_iter": int(rng.integers(1, 6)),
+    }
+    dual = make(**params).fit(X, y).dual_coef_[0]
+    assert (dual >= 0).all() and (dual <= C * (1 + 4e-16)).all()
