@@ -1,5 +1,10 @@
-"""Time limits: loops that check for Ctrl-C also check whether the epoch of their thread is to end."""
+"""Time limits: loops that check for Ctrl-C also check whether the epoch of their thread is to end.
 
+Python delivers Ctrl-C to the main thread only. The threads that work for it share a `Cancellation`,
+which the same checks look at.
+"""
+
+import contextlib
 import math
 import threading
 import time
@@ -12,9 +17,45 @@ class TimeLimitReached(Exception):
     """
 
 
+class Cancelled(BaseException):
+    """Nobody waits for the work of this thread any more."""
+
+
+class Cancellation:
+    """What ends the work of several threads, once it is set.
+
+    Attributes
+    ----------
+    is_set : bool
+
+    Examples
+    --------
+    >>> cancellation = Cancellation()
+    >>> with cancellation.of_this_thread():
+    ...     check_cancelled()
+    ...     cancellation.is_set = True
+    ...     check_cancelled()
+    Traceback (most recent call last):
+    margins.linalg.time_limits.Cancelled
+    """
+
+    def __init__(self):
+        self.is_set = False
+
+    @contextlib.contextmanager
+    def of_this_thread(self):
+        """A context in which the checks of this thread raise Cancelled, once this is set."""
+        before, _limits.cancellation = _limits.cancellation, self
+        try:
+            yield
+        finally:
+            _limits.cancellation = before
+
+
 class _Limits(threading.local):
-    # In seconds of `time.perf_counter`; of each thread.
-    end = math.inf
+    # Of each thread.
+    end = math.inf  # in seconds of `time.perf_counter`
+    cancellation = Cancellation()  # which nobody sets
 
 
 _limits = _Limits()
@@ -47,8 +88,21 @@ class time_limit:
         _limits.end = self._before
 
 
+def check_cancelled():
+    """Raise Cancelled if the work of this thread has been cancelled."""
+    if _limits.cancellation.is_set:
+        raise Cancelled
+
+
 def time_is_over():
-    """True if the time limit of this thread has been reached."""
+    """True if the time limit of this thread has been reached.
+
+    Raises
+    ------
+    Cancelled
+        The work of this thread has been cancelled.
+    """
+    check_cancelled()
     end = _limits.end
     return end < math.inf and time.perf_counter() >= end
 

@@ -8,7 +8,7 @@ certificate proves the accuracy. `Run.train` is the loop over phases, `Run._run_
 import time
 from collections.abc import Iterable
 
-from margins.linalg.time_limits import TimeLimitReached, time_limit
+from margins.linalg.time_limits import TimeLimitReached, check_cancelled, time_limit
 from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
@@ -38,6 +38,7 @@ class Run(RunState):
         """Run one phase, epoch by epoch."""
         solver, is_over = self.begin_phase(phase), False
         while not is_over:
+            check_cancelled()
             self.begin_epoch()
             try:
                 with time_limit(self.end_of_time):

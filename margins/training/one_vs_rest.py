@@ -10,6 +10,7 @@ from joblib.parallel import get_active_backend
 from sklearn.utils import check_random_state
 
 from margins.linalg.threads import one_thread
+from margins.linalg.time_limits import Cancellation
 
 
 def positive_codes(n_classes):
@@ -122,8 +123,9 @@ def _in_threads(train, seeds, n_threads):
     joblib.Parallel is not used: it polls at intervals that are longer than a small fit.
     """
     remaining, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
+    cancellation = Cancellation()
 
-    def train_remaining(caught=BaseException):
+    def train_remaining(caught=Exception):
         while True:
             try:
                 index, seed = remaining.popleft()
@@ -135,15 +137,21 @@ def _in_threads(train, seeds, n_threads):
                 errors[index] = error
                 remaining.clear()
 
-    others = [threading.Thread(target=train_remaining, daemon=True) for _ in range(n_threads - 1)]
+    def train_in_background():
+        with cancellation.of_this_thread():
+            train_remaining(BaseException)
+
+    others = [threading.Thread(target=train_in_background, daemon=True) for _ in range(n_threads - 1)]
     try:
         for thread in others:
             thread.start()
-        train_remaining(Exception)
+        train_remaining()
         for thread in others:
             thread.join()
     finally:
-        remaining.clear()  # Ctrl-C: no further problem is begun, and running ones are not awaited
+        # Ctrl-C: no further problem is begun, and those that run end soon, though nobody waits for them.
+        remaining.clear()
+        cancellation.is_set = True
     if errors:
         raise errors[min(errors)]
     return results

@@ -31,17 +31,18 @@ PARTS = {
         *("tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
     ),
     r"margins\.rules\.\w+": ("tests/rules",),
-    r"margins\.(losses\.\w+|solvers\.newton\.\w+)": ("tests/losses", "tests/solvers/newton"),
-    r"margins\.(kernels\.\w+|solvers\.decomposition\.\w+)": (
-        "tests/kernels",
-        "tests/solvers/decomposition",
+    r"margins\.losses\.\w+": ("tests/losses",),
+    r"margins\.solvers\.newton\.\w+": ("tests/solvers/newton",),
+    r"margins\.kernels\.\w+": ("tests/kernels",),
+    r"margins\.solvers\.decomposition\.\w+": ("tests/solvers/decomposition",),
+    r"margins\.solvers\.\w+": (
+        *("tests/solvers/test_conjugate.py", "tests/solvers/test_dual_cd.py"),
+        "tests/solvers/test_search_directions.py",
     ),
     # Without tests of forks: a child may inherit the sanitizer's own locks as they are.
-    r"margins\.(linalg|solvers|solvers\.custom|model_selection)\.\w+": (
+    r"margins\.(linalg|solvers\.custom|model_selection)\.\w+": (
         *("tests/linalg/test_threads.py", "tests/model_selection/test_lockstep.py"),
-        *("tests/solvers/test_conjugate.py", "tests/solvers/test_dual_cd.py"),
-        *("tests/solvers/test_search_directions.py", "tests/estimators/test_custom.py"),
-        "tests/estimators/test_budget.py",
+        *("tests/estimators/test_custom.py", "tests/estimators/test_budget.py"),
     ),
 }
 # Of undefined behaviour, and of a bounds check, to standard error.

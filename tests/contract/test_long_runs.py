@@ -123,9 +123,14 @@ def test_ctrl_c_is_honoured_while_rows_of_a_kernel_are_computed(name, kernel):
 def test_ctrl_c_ends_a_fit_of_classes_in_threads(name):
     X, _ = noise(3000, 500)
     y = np.arange(3000) % 4
+    before = set(threading.enumerate())
     elapsed, caught = interrupted_after(lambda: endless(name, n_jobs=2, C=100.0).fit(X, y), 0.3)
     assert caught or name == "auto"
     assert elapsed < LIMIT
+    for thread in set(threading.enumerate()) - before:
+        if "(train_" in thread.name:
+            thread.join(10.0)
+            assert not thread.is_alive(), "it trains on, though nobody waits for it"
 
 
 needs_statm = pytest.mark.skipif(
