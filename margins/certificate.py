@@ -11,7 +11,8 @@ computed from the coefficients as they are rounded, in twice the working precisi
 
 Where the problem is that of a maximum margin gamma, the optimum is 1 / (2 gamma^2): a primal value is a
 margin achieved, 1 / sqrt(2 primal), and a dual value bounds the maximum margin from above by
-1 / sqrt(2 dual) = |a| / sum_k alpha_k.
+1 / sqrt(2 dual) = |a| / sum_k alpha_k. If the intercept is penalised, these are margins of samples with
+one more feature, whose weight is the intercept; if it is free, distances of samples from a hyperplane.
 
 Source: Panagiotakopoulos & Tsampouka (2010), (13), (20), (24); (2011), (4) and section 2.
 """
@@ -30,9 +31,11 @@ class Certificate:
     Attributes
     ----------
     margin : float
-        Directional margin achieved, in the units of X: the optimum of a unit weight vector is at
-        least this. For C < inf it is that of the 2-norm soft margin, every slack at its best; negative
-        if C = inf and the classes are not separated.
+        Margin achieved, in the units of X. With a free intercept and C = inf it is the distance of the
+        closest sample from the hyperplane. A penalised intercept counts as one more weight, which makes
+        the margin smaller: `geometric_margin` of the classifier gives the distance. For C < inf it is
+        the 2-norm soft margin, with every slack at its best. Negative if C = inf and the classes are
+        not separated.
     upper_bound : float
         No weight vector has a larger margin.
     fraction : float in [0, 1]

@@ -79,11 +79,13 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     )
     fit_intercept: bool = parameter(
         BOOLEAN,
-        "Learn a bias, by one more feature of constant value; penalised like a weight.",
+        "Learn an intercept: the weight of one more feature of constant value.",
         default=True,
     )
     intercept_scaling: float = parameter(
-        Interval(0, 1e60, "right"), "The value of that feature (the papers' rho).", default=1.0
+        Interval(0, 1e60, "right"),
+        "The value of that feature (the papers' rho). The larger, the less an intercept is penalised.",
+        default=1.0,
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
         AnyOf(OneOf(None, "balanced"), MAPPING),

@@ -89,10 +89,19 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
 
     penalize_intercept: bool = parameter(
         BOOLEAN,
-        "False: the intercept is not penalised, as SVC's; needs a kernel other than 'linear'. True: "
-        "penalised like a weight, as LinearSVC's.",
+        "False: the intercept is free, as SVC's, and with C = inf the margin of a certificate is the "
+        "distance of the closest sample from the hyperplane. True: it is penalised like a weight, as "
+        "LinearSVC's, and the margin counts it as one.",
         default=True,
     )
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if not self.penalize_intercept and self.intercept_scaling != 1:
+            raise ValueError(
+                f"intercept_scaling of {self._display_name()} must be 1 with penalize_intercept=False: "
+                f"it scales the penalty of the intercept. Got {self.intercept_scaling!r}."
+            )
 
     def why_not_in_partitions(self):
         if math.isinf(self.C):

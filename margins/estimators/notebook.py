@@ -26,7 +26,17 @@ def fitted_block(estimator):
     rows = "".join(_row(cells) for cells in _rows(estimator))
     header = _row(("class", "relative gap", "proven fraction", "margin", "upper bound"), "th")
     table = f'<table style="{STYLE}">{header}{rows}</table>' if rows else ""
-    return f'<div class="margins-certificates" style="margin-top:0.5em">{summary}{table}</div>'
+    which = f"<div>{_which_margin(estimator)}</div>" if rows else ""
+    return f'<div class="margins-certificates" style="margin-top:0.5em">{summary}{table}{which}</div>'
+
+
+def _which_margin(estimator):
+    """What the margins of the table are: str."""
+    if not estimator.fit_intercept:
+        return "Margins are those of hyperplanes through the origin."
+    if getattr(estimator, "penalize_intercept", True):
+        return "Margins count the intercept as one more weight; geometric_margin does not."
+    return "Margins are geometric: distances from the hyperplane."
 
 
 def _rows(estimator):

@@ -4,7 +4,7 @@ import math
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
@@ -144,6 +144,59 @@ class PredictionsMixin(ClassifierMixin, Declared):
             return by_blocks(X, self.predict, self.classes_.dtype)
         labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes_)
         return labels
+
+    def geometric_margin(self, X: MatrixLike, y: ArrayLike) -> NDArray[np.float64]:
+        """Return the distance of the closest sample from the hyperplane of each binary problem.
+
+        The margin of a certificate is this distance if the intercept is not penalised
+        (``penalize_intercept=False``, ``C=inf``). If the intercept is penalised, the margin of a
+        certificate counts it as one more weight, and is smaller.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+        y : array-like, shape (n_samples,)
+            Classes of the fit.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_problems,)
+            In the units of X; negative if the closest sample is on the wrong side, 0 if `coef_` is 0.
+
+        Raises
+        ------
+        AttributeError
+            If the classifier has no `coef_`: its hyperplane is that of a kernel, or a vote.
+        ValueError
+            If a label is not one of `classes_`.
+
+        Examples
+        --------
+        >>> import math, margins
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> setosa = margins.MarginClassifier(C=math.inf, eps=1e-4).fit(X, y == 0)
+        >>> round(setosa.certificates_[0].margin, 3), setosa.geometric_margin(X, y == 0).round(3)
+        (0.749, array([0.755]))
+        """
+        check_is_fitted(self)
+        name = self._display_name("geometric_margin")
+        if not hasattr(self, "coef_"):
+            raise AttributeError(f"{name} needs a linear classifier, which has coef_.")
+        scores = self._scores(validate_points(self, X))
+        labels = read_labels(len(scores), y, None, name)
+        unknown = np.setdiff1d(labels.classes, self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y of {name} must have classes of the fit, {self.classes_.tolist()}. "
+                f"Got {unknown.tolist()[0]!r}."
+            )
+        of_samples = labels.classes[labels.codes]
+        positive = self.classes_[positive_codes(len(self.classes_))]
+        signed = np.where(of_samples[:, None] == positive, scores, -scores)
+        lengths = np.linalg.norm(self.coef_, axis=1)
+        margins = np.zeros(len(lengths))
+        return np.divide(signed.min(axis=0), lengths, out=margins, where=lengths > 0)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The accuracy: the share of the samples whose class is predicted.
