@@ -42,14 +42,15 @@ print(hard.certificates_[0])
 # A penalised intercept pulls the line towards the origin and turns it, the more so the farther the
 # samples are from there. A free intercept gives the widest gap, and a margin that is the distance of
 # the closest sample. Dotted: the largest circle around that sample that does not cross the line.
-far = X + [2.5, 2.5]
+offset = [0, 3]
+far = X + offset
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 for ax, is_penalized in zip(axes, (True, False), strict=True):
     classifier = margins.MarginClassifier(C=np.inf, penalize_intercept=is_penalized, eps=1e-4)
     classifier.fit(far, y)
     margin, (distance,) = classifier.certificates_[0].margin, classifier.geometric_margin(far, y)
-    scores = classifier.decision_function(points + [2.5, 2.5]).reshape(grid_x.shape)
-    ax.contour(grid_x + 2.5, grid_y + 2.5, scores, levels=[0], colors="0.4")
+    scores = classifier.decision_function(points + offset).reshape(grid_x.shape)
+    ax.contour(grid_x + offset[0], grid_y + offset[1], scores, levels=[0], colors="0.4")
     ax.scatter(*far.T, c=y, cmap="coolwarm", s=18)
     closest = far[np.abs(classifier.decision_function(far)).argmin()]
     ax.add_patch(plt.Circle(closest, distance, fill=False, linestyle=":"))
