@@ -107,18 +107,18 @@ def validate_chunk(estimator, X, y, classes, *, is_first, name):
         vars(blank).pop("classes_", None)  # of a stream that a rule has ended
     _check_partial_fit_first_call(blank, classes)
     names = vars(blank).get("feature_names_in_")
-    return ValidSamples(X, y, _codes_of(y, blank.classes_, name), blank.classes_, names)
+    return ValidSamples(X, y, codes_of(y, blank.classes_, name, "stream"), blank.classes_, names)
 
 
-def _codes_of(y, classes, name):
-    """Indices of labels in the classes of a stream: ndarray of int, shape (m,)."""
+def codes_of(y, classes, name, owner):
+    """Indices of labels in the classes of a stream or a fit, the owner: ndarray of int, shape (m,)."""
     if len(classes) < 2:
         raise ValueError(f"classes of {name} must be at least 2. Got {classes.tolist()}.")
     codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     unknown = np.flatnonzero(classes[codes] != y)
     if len(unknown):
         raise ValueError(
-            f"y of {name} must hold classes of the stream, {classes.tolist()}. "
+            f"y of {name} must hold classes of the {owner}, {classes.tolist()}. "
             f"Got {y[unknown[0]].item()!r}."
         )
     return codes

@@ -31,12 +31,12 @@ def fitted_block(estimator):
 
 
 def _which_margin(estimator):
-    """What the margins of the table are: str."""
+    """The kind of margin that the table shows, in a sentence: str."""
     if not estimator.fit_intercept:
         return "Margins are those of hyperplanes through the origin."
     if getattr(estimator, "penalize_intercept", True):
-        return "Margins count the intercept as one more weight; geometric_margin does not."
-    return "Margins are geometric: distances from the hyperplane."
+        return "Margins count the intercept as one more weight."
+    return "The intercept is free: with C=inf, margins are distances from the hyperplane."
 
 
 def _rows(estimator):

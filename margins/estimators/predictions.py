@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
 from margins.data.types import LazyMatrix, MatrixLike
-from margins.data.validation import check_labels, validate_points
+from margins.data.validation import check_labels, codes_of, validate_points
 from margins.estimators._typed import ClassifierMixin
 from margins.estimators.declared import Declared
 from margins.estimators.fitted import fitted_model
@@ -148,9 +148,9 @@ class PredictionsMixin(ClassifierMixin, Declared):
     def geometric_margin(self, X: MatrixLike, y: ArrayLike) -> NDArray[np.float64]:
         """Return the distance of the closest sample from the hyperplane of each binary problem.
 
-        The margin of a certificate is this distance if the intercept is not penalised
-        (``penalize_intercept=False``, ``C=inf``). If the intercept is penalised, the margin of a
-        certificate counts it as one more weight, and is smaller.
+        With ``C=inf`` and ``penalize_intercept=False``, the margin of the certificate is this distance.
+        If the intercept is penalised, the certificate counts it as one more weight, and the margin of a
+        fit with ``C=inf`` is smaller.
 
         Parameters
         ----------
@@ -185,15 +185,9 @@ class PredictionsMixin(ClassifierMixin, Declared):
             raise AttributeError(f"{name} needs a linear classifier, which has coef_.")
         scores = self._scores(validate_points(self, X))
         labels = read_labels(len(scores), y, None, name)
-        unknown = np.setdiff1d(labels.classes, self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y of {name} must have classes of the fit, {self.classes_.tolist()}. "
-                f"Got {unknown.tolist()[0]!r}."
-            )
-        of_samples = labels.classes[labels.codes]
-        positive = self.classes_[positive_codes(len(self.classes_))]
-        signed = np.where(of_samples[:, None] == positive, scores, -scores)
+        codes = codes_of(labels.classes, self.classes_, name, "fit")[labels.codes]
+        is_positive = codes[:, None] == positive_codes(len(self.classes_))
+        signed = np.where(is_positive, scores, -scores)
         lengths = np.linalg.norm(self.coef_, axis=1)
         margins = np.zeros(len(lengths))
         return np.divide(signed.min(axis=0), lengths, out=margins, where=lengths > 0)

@@ -18,11 +18,11 @@ class TimeLimitReached(Exception):
 
 
 class Cancelled(BaseException):
-    """Nobody waits for the work of this thread any more."""
+    """The work of this thread has been cancelled: its result will not be used."""
 
 
 class Cancellation:
-    """What ends the work of several threads, once it is set.
+    """A flag that several threads share: once it is set, their checks end their work.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Cancellation:
 class _Limits(threading.local):
     # Of each thread.
     end = math.inf  # in seconds of `time.perf_counter`
-    cancellation = Cancellation()  # which nobody sets
+    cancellation = Cancellation()  # never set
 
 
 _limits = _Limits()

@@ -149,7 +149,7 @@ def _in_threads(train, seeds, n_threads):
         for thread in others:
             thread.join()
     finally:
-        # Ctrl-C: no further problem is begun, and those that run end soon, though nobody waits for them.
+        # After Ctrl-C no problem is started, and threads that still train stop at their next check.
         remaining.clear()
         cancellation.is_set = True
     if errors:

@@ -130,7 +130,7 @@ def test_ctrl_c_ends_a_fit_of_classes_in_threads(name):
     for thread in set(threading.enumerate()) - before:
         if "(train_" in thread.name:
             thread.join(10.0)
-            assert not thread.is_alive(), "it trains on, though nobody waits for it"
+            assert not thread.is_alive(), "it still trains after Ctrl-C"
 
 
 needs_statm = pytest.mark.skipif(

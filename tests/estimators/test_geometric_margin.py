@@ -62,7 +62,7 @@ def test_it_refuses_what_it_cannot_answer():
     with pytest.raises(AttributeError, match=r"geometric_margin\) needs a linear classifier"):
         kernel.geometric_margin(X, y == 0)
     linear = margins.MarginClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=r"must have classes of the fit, \[0, 1, 2\]\. Got 7"):
+    with pytest.raises(ValueError, match=r"must hold classes of the fit, \[0, 1, 2\]\. Got 7"):
         linear.geometric_margin(X, np.full(len(X), 7))
 
 

@@ -54,6 +54,15 @@ def test_a_fit_without_a_proof_says_so():
     assert "not converged" in text and "∞" in text
 
 
+def test_it_says_which_margin_is_shown():
+    def text(**params):
+        return margins.MarginClassifier(**params).fit(*data())._repr_html_()
+
+    assert "count the intercept as one more weight" in text()
+    assert "The intercept is free" in text(penalize_intercept=False)
+    assert "through the origin" in text(fit_intercept=False)
+
+
 def test_streams_and_pipelines_are_shown():
     X, y = data()
     classifier = margins.get("pa-i")(random_state=0).partial_fit(X, y, classes=[0, 1])
