@@ -55,8 +55,17 @@ def check_writable(path):
         raise unreadable(f"{path}: cannot be written: it is a folder")
     if not os.path.isdir(folder):
         raise unreadable(f"{path}: cannot be written: there is no folder {folder}")
-    if not os.access(folder, os.W_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
+    mode = _mode(path)
+    needed = [] if mode is None else [path]
+    if mode is None or stat.S_ISREG(mode):
+        needed.append(folder)  # for the temporary file
+    if not all(os.access(name, os.W_OK) for name in needed):
         raise unreadable(f"{path}: cannot be written: permission denied")
+
+
+def _mode(path):
+    """The mode of what a path names, through links: int; None if there is nothing."""
+    return os.stat(path).st_mode if os.path.exists(path) else None
 
 
 def write_whole(path, contents):
@@ -71,9 +80,10 @@ def write_whole(path, contents):
         return
     target = os.path.realpath(path)  # of a link, the file that it names
     try:
-        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        mode = _mode(path)
         if mode is not None and not stat.S_ISREG(mode):
-            with open(target, "wb") as file:
+            # By its own path: that of a pipe, as /dev/stdout can be, does not exist.
+            with open(path, "wb") as file:
                 file.write(contents)
             return
         _replace(target, contents, _permissions(mode))

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -236,7 +237,10 @@ def test_samples_may_come_from_a_pipe(run, train_file, tmp_path, monkeypatch, op
 
 def test_it_runs_as_a_module_that_reads_and_writes_pipes(run, train_file, tmp_path):
     run("train", train_file, tmp_path / "m.skops")
-    command = f"{sys.executable} -m margins predict {tmp_path / 'm.skops'} - < {train_file} | head -1"
+    program, model, samples = map(
+        shlex.quote, (sys.executable, str(tmp_path / "m.skops"), str(train_file))
+    )
+    command = f"{program} -m margins predict {model} - < {samples} | head -1"
     result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120, check=True)
     expected = run("predict", tmp_path / "m.skops", train_file).out.splitlines()[0]
     assert (result.stdout, result.stderr) == (expected + "\n", "")

@@ -51,6 +51,18 @@ def test_a_device_is_written_directly():
     assert not os.path.isfile(os.devnull)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no names of open files")
+def test_a_pipe_is_written_by_the_name_of_its_open_end():
+    read, write = os.pipe()
+    try:
+        files.check_writable(f"/dev/fd/{write}")
+        files.write_whole(f"/dev/fd/{write}", b"abc")
+        assert os.read(read, 10) == b"abc"
+    finally:
+        os.close(read)
+        os.close(write)
+
+
 def test_damaged_compressed_files_are_reported(tmp_path):
     for begin in files.COMPRESSED:
         path = tmp_path / "damaged"
