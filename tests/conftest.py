@@ -6,6 +6,7 @@ import os
 import random
 import shlex
 import signal
+import sys
 
 import hypothesis
 import pytest
@@ -83,3 +84,11 @@ def no_collection():
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Close the figures of a test: matplotlib warns when many are open in a process."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

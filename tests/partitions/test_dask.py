@@ -195,6 +195,8 @@ def client_of_two_workers(processes):
     distributed = pytest.importorskip("distributed")
     options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "protocol": "tcp"}
     with (
+        # Of a worker lost twice within this time, dask would give up the one that takes its place.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         distributed.LocalCluster(n_workers=2, processes=processes, **options) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -16,12 +16,6 @@ from margins.plotting import CoefficientPathDisplay  # noqa: E402
 CS = [1.0, 0.01, 100.0]
 
 
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def flowers():
     X, y = load_iris(return_X_y=True)

@@ -32,12 +32,6 @@ TAUS = [0, 0.125, 0.5, 2]
 BOUNDS = [math.inf, 20, 5]
 
 
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def noisy():
     return make_noisy_halfspace(5, noise=0.1, n_samples=90, random_state=0)

@@ -2,17 +2,10 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from margins.model_selection import Ranking
 from margins.plotting import RanksDisplay
 from margins.plotting.ranks import _groups
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_groups_are_the_largest_ranges_within_the_difference():

@@ -51,14 +51,13 @@ def own(modules):
 
 
 def test_importing_margins_and_listing_names_is_fast():
-    # Processor time, and the least of some runs: whatever else the machine does can only add.
+    # Ratios of processor seconds in one process, and the least of some: a busy machine adds to both sides.
     runs = [
         [float(word) for word in subprocess.check_output([sys.executable, "-c", TIMES]).split()]
         for _ in range(3)
     ]
-    _, importing, asking = (min(times) for times in zip(*runs, strict=True))
-    assert importing < 0.150, f"import margins takes {importing:.3f} s, beside numpy"
-    assert asking < 0.050, f"margins.available() takes {asking:.3f} s"
+    assert min(importing / numpy for numpy, importing, _ in runs) < 0.25
+    assert min(asking / numpy for numpy, _, asking in runs) < 0.75
 
 
 def test_importing_margins_and_listing_names_loads_no_more_than_that_takes(loaded):
