@@ -46,7 +46,8 @@ class AlmaState(State):
             ]
         )
         largest = parts.max(axis=0)
-        self.norms = largest * np.sum((parts / largest) ** self.p, axis=0) ** (1 / self.p)
+        ratios = parts / np.where(largest > 0, largest, 1.0)
+        self.norms = largest * np.sum(ratios**self.p, axis=0) ** (1 / self.p)
 
     def process(self, data, order):
         return _alma.process(

@@ -5,6 +5,7 @@ non-negative; the shrink of their rules is not applied.
 """
 
 from libc.math cimport INFINITY, pow, sqrt
+from margins._limits cimport MIN_SQNORM
 from margins.rules._base cimport Rules, State, Step, Update, Sample
 
 # A difference of terms that is smaller than this share of them is a rounding error.
@@ -51,6 +52,9 @@ cdef class NormalisedStep(Update):
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double step, added, sqlength, length
+        out.shrink, out.add, out.repetitions = 1, 0, 0
+        if sample.sqnorm < MIN_SQNORM:
+            return  # a zero row has no direction
         out.repetitions = 1
         if state.sqnorm == 0:
             out.shrink, out.add = 0, 1 / sqrt(sample.sqnorm)
@@ -93,6 +97,9 @@ cdef class RelaxedMargin(Update):
         cdef double p = sample.product, W = state.sqnorm, N = sample.sqnorm
         cdef double NW = N * W, square = NW - p * p, S = state.dual_sum
         cdef bint restarts = not (NW <= MAX_SQLENGTH and S <= 2 * W and W <= 2 * S)
+        out.shrink, out.add, out.repetitions = 1, 0, 0
+        if N < MIN_SQNORM:
+            return  # no vector has functional margin 1 at a zero row
         out.repetitions = 1
         # y / |y|^2 satisfies both constraints, or a and y are parallel.
         if NW <= p or square <= ROUNDING * NW or restarts:

@@ -75,7 +75,7 @@ cdef class AlmaLoop(SampleLoop):
     Parameters
     ----------
     norms : ndarray of float64, shape (m,)
-        n_k > 0.
+        n_k. Samples of norm 0 are passed over.
     p : float, at least 2
     eps : float in (0, 1]
     v, u : ndarrays of float64, shape (n_features + 1,)
@@ -139,8 +139,8 @@ cdef void _process(
         delta = sqrt(data.diag[k])
         own = 0 if beta is None else beta[k] * delta
         product = label * (dot(data.rows, k, &u[0]) + rho * u[d]) + delta * pow(own, p - 1)
-        if product > threshold * norms[k]:
-            continue
+        if product > threshold * norms[k] or norms[k] == 0:
+            continue  # a zero row has no direction
         tally.n_changed += 1
         scalars[UPDATES] += 1
         eta = sqrt(2 / ((p - 1) * scalars[UPDATES]))
