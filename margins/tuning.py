@@ -50,6 +50,9 @@ class NewtonTuning:
     max_steps: int = 50  # maximum number of Newton steps in an epoch
     # the certificate is computed if the gap after an epoch is at most this multiple of the required one
     check_ratio: float = 2.0
+    # an epoch over a working set is repeated over all samples if it has multiplied the objective over
+    # all samples by more than this, and changed margins by more than the last epoch
+    max_objective_ratio: float = 1.25
     patience: int = 10  # the solver stops after so many successive epochs without a smaller gap
     few_samples: float = 3.0  # there are few samples if ``n_samples <= few_samples * n_features``
     # a smoothed loss starts at the scale of the dual variables if the best multiple of the weight vector

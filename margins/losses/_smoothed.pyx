@@ -97,43 +97,84 @@ cdef inline double _one_if(bint condition) noexcept nogil:
     return 1.0 if condition else 0.0
 
 
-cdef inline double _next_length(
-    double t, double* low, double* high, double derivative, double curvature
-) noexcept nogil:
-    """The next step length of a line search: Newton's, within what brackets the minimum.
+cdef struct Bracket:
+    # The ends of an interval with the minimum, and the derivatives there. Of an end that stays while the
+    # other one moves twice, half the derivative (the Illinois rule), so that it moves, too.
+    double low, high, derivative_low, derivative_high
+    int moved   # 1: the last end that moved is the high one; -1: the low one
 
-    Given the two derivatives at t. `low` and `high` bracket the minimum, and get closer.
+
+cdef inline Bracket _bracket(double slope) noexcept nogil:
+    """All step lengths, given the derivative at 0."""
+    cdef Bracket bracket
+    bracket.low, bracket.high, bracket.moved = 0, INFINITY, 0
+    bracket.derivative_low, bracket.derivative_high = slope, INFINITY
+    return bracket
+
+
+cdef inline bint _is_long_enough(double t, const Bracket* bracket, double slope, double derivative) noexcept nogil:
+    """True if the derivative at t is small beside the one at 0, and the objective not larger than there.
+
+    By convexity, f(low) <= f(0) + low f'(low) and f(t) <= f(low) + (t - low) f'(t). A whole step is taken
+    without this proof.
+    """
+    cdef double decrease = -bracket.low * bracket.derivative_low
+    if fabs(derivative) > SLOPE_REDUCTION * fabs(slope):
+        return False
+    return derivative <= 0 or t == 1 or (t - bracket.low) * derivative <= decrease
+
+
+cdef inline double _next_length(
+    double t, Bracket* bracket, double derivative, double curvature
+) noexcept nogil:
+    """The next step length of a line search, given the two derivatives at t; the bracket gets closer.
+
+    Newton's, or if it is outside the bracket, where the line through the derivatives at its ends is 0.
     """
     if derivative > 0:
-        high[0] = t
+        bracket.high, bracket.derivative_high = t, derivative
+        if bracket.moved == 1:
+            bracket.derivative_low *= 0.5
+        bracket.moved = 1
     else:
-        low[0] = t
+        bracket.low, bracket.derivative_low = t, derivative
+        if bracket.moved == -1:
+            bracket.derivative_high *= 0.5
+        bracket.moved = -1
     if not curvature > 0:  # the squares of a very short step underflow
         return t
     t -= derivative / curvature
-    if not low[0] < t < high[0]:
-        t = 0.5 * (low[0] + high[0]) if high[0] < INFINITY else 2 * low[0]
-    return t
+    if bracket.low < t < bracket.high:
+        return t
+    if bracket.high == INFINITY:
+        return 2 * bracket.low
+    t = bracket.derivative_low / (bracket.derivative_low - bracket.derivative_high)
+    t = bracket.low + (bracket.high - bracket.low) * t
+    return t if bracket.low < t < bracket.high else 0.5 * (bracket.low + bracket.high)
 
 
-def next_length(double t, double low, double high, double derivative, double curvature):
-    """The next step length of a line search whose derivatives are sums over parts of the data.
+cdef class StepLengths:
+    """The step lengths of a line search whose derivatives are sums over parts of the data.
 
     Parameters
     ----------
-    t : float
-        The step length,
-    derivative, curvature : float
-        and the two derivatives there.
-    low, high : float
-        What brackets the minimum; 0 and inf at first.
-
-    Returns
-    -------
-    t, low, high : float
+    slope : float
+        The derivative at 0, negative.
     """
-    t = _next_length(t, &low, &high, derivative, curvature)
-    return t, low, high
+
+    cdef Bracket bracket
+    cdef double slope
+
+    def __init__(self, double slope):
+        self.bracket, self.slope = _bracket(slope), slope
+
+    def is_long_enough(self, double t, double derivative):
+        """True if the search may end at t, given the derivative there."""
+        return _is_long_enough(t, &self.bracket, self.slope, derivative)
+
+    def after(self, double t, double derivative, double curvature):
+        """The next step length, given the two derivatives at t: float."""
+        return _next_length(t, &self.bracket, derivative, curvature)
 
 
 cdef class SmoothLoss:
@@ -313,16 +354,17 @@ cdef class SmoothLoss:
         Of |w|^2 / 2 - r.w + sum_k h_k, with `products` and `trial` as those of `derivatives`, `linear`
         (w - r).s, `square` |s|^2, and `slope` the derivative at w.
         """
-        cdef double low = 0, high = INFINITY, t = 1, now, first, second
+        cdef Bracket bracket = _bracket(slope)
+        cdef double t = 1, now, first, second
         cdef int _
         for _ in range(MAX_DERIVATIVES):
             self.derivatives(products, trial, t, &first, &second)
             now = linear + t * square - first
-            if fabs(now) <= SLOPE_REDUCTION * fabs(slope):
+            if _is_long_enough(t, &bracket, slope, now):
                 break
             if not square + second > 0:
                 break
-            t = _next_length(t, &low, &high, now, square + second)
+            t = _next_length(t, &bracket, now, square + second)
         return t
 
     def evaluate(self, const double[::1] products not None, double[::1] dual not None,

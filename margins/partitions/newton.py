@@ -23,18 +23,16 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from margins.certificate import Certificate
-from margins.losses._smoothed import next_length
+from margins.losses._smoothed import StepLengths
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero
 from margins.solvers.base import Ending, HasEnding, PhaseRecord
-from margins.solvers.certification import NEGLIGIBLE, unit_of
+from margins.solvers.certification import NEGLIGIBLE, PrimalPoint, unit_of
 from margins.solvers.history import Epoch
-from margins.solvers.newton.newton import PrimalPoint
 from margins.tuning import TUNING
 
-# A line search ends when the slope is this share of the one at its start, or after so many lengths.
-SLOPE_REDUCTION = 0.1
+# Maximum number of step lengths that a line search tries.
 MAX_LENGTHS = 30
 
 
@@ -197,13 +195,13 @@ class NewtonRun(HasEnding):
         penalised = self._ridge * step
         linear, square = float(base.w @ penalised), float(step @ penalised)
         slope = float(self._gradient(base, sums) @ step)
-        t, low, high = 0.5, 0.0, 1.0
+        lengths, t = StepLengths(slope), 1.0
         for _ in range(MAX_LENGTHS):
             ((first, second),) = yield (Slopes(self.problem, base, trial, which, t),)
             derivative = linear + t * square - first
-            if not abs(derivative) > SLOPE_REDUCTION * abs(slope):
+            if lengths.is_long_enough(t, derivative):
                 break
-            t, low, high = next_length(t, low, high, derivative, square + second)
+            t = lengths.after(t, derivative, square + second)
         return t
 
     # ----------------------------------------------------------------------------------- directions

@@ -67,7 +67,7 @@ class EpochReport(NamedTuple):
         False: the estimated gap is above the tolerance, so a certificate would not prove it.
     is_exhausted : bool
         True: the solver ends the phase, perhaps before the accuracy is proven.
-    primal : margins.solvers.newton.newton.PrimalPoint or None
+    primal : margins.solvers.certification.PrimalPoint or None
         The weight vector of the model, if it is not the run's own.
     dual_is_feasible : bool
         True: the run's dual variables are feasible as they are, at scale 1.

@@ -24,6 +24,48 @@ NEGLIGIBLE_OF_ONE = 5e-10
 UNIT = float(np.finfo(np.float64).eps) / 2
 
 
+class PrimalPoint:
+    """A weight vector found on the primal side, beside the dual variables of a run.
+
+    Parameters
+    ----------
+    w : ndarray of float64, shape (n_features,) or, with an intercept, one more
+    margins : ndarray of float64, shape (m,)
+        w.y_k.
+    rho : float
+        Size of the constant feature of the intercept, 0: none.
+    dual_side : WeightVector
+        The weight vector with its dual variables.
+    """
+
+    def __init__(self, w, margins, rho, dual_side):
+        self.w, self.margins, self.rho, self._dual_side = w, margins, rho, dual_side
+
+    @property
+    def weights(self):
+        """The weights of the features: ndarray of float64, shape (n_features,)."""
+        return self.w[:-1] if self.rho > 0 else self.w
+
+    @property
+    def dual(self):
+        """The current dual variables of the run: ndarray of float64, shape (m,)."""
+        return self._dual_side.dual
+
+    @property
+    def label_sum(self):
+        """The intercept is rho^2 times it."""
+        return self.w[-1] / self.rho if self.rho > 0 else 0.0
+
+    def products(self, data):
+        """w.y_k of all samples: ndarray of float64, shape (m,)."""
+        return self.margins
+
+    def ordinary_sqnorm(self, data):
+        """|w|^2 over features, and over an intercept that is penalised."""
+        w = self.weights if data.has_free_intercept else self.w
+        return float(w @ w)
+
+
 def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=None):
     """The bounds of the optimum by a model and dual variables: one pass over all samples.
 

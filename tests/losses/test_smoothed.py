@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sample_problems import data_of
 
-from margins.losses._smoothed import SmoothLoss, next_length, smoothing_curvature
+from margins.losses._smoothed import SmoothLoss, StepLengths, smoothing_curvature
 from margins.solvers.newton._objective import combination, products
 
 each_bound = pytest.mark.parametrize("bounded", [False, True])
@@ -152,11 +152,34 @@ def test_a_line_search_over_sums_of_parts_ends_where_the_one_over_all_samples_do
         first, second = np.sum([part.slopes(at, then, t) for part, at, then in parts], axis=0)
         return linear + t * square - first, square + second
 
-    slope, t, low, high = derivatives(0.0)[0], 1.0, 0.0, math.inf
-    while abs(derivatives(t)[0]) > 0.1 * abs(slope):
-        t, low, high = next_length(t, low, high, *derivatives(t))
-        assert low < t < high
+    slope, t = derivatives(0.0)[0], 1.0
+    lengths = StepLengths(slope)
+    while not lengths.is_long_enough(t, derivatives(t)[0]):
+        t = lengths.after(t, *derivatives(t))
     assert t == pytest.approx(losses.py_line_search(p, ahead, linear, square, slope), rel=1e-9)
+
+
+def test_a_line_search_that_is_not_a_whole_step_does_not_increase_the_objective():
+    # Steep losses: the derivative may be small again far beyond the minimum.
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        m = int(rng.integers(2, 8))
+        C, p = 10 ** rng.uniform(-2, 8, m), rng.normal(size=m)
+        losses = SmoothLoss(np.zeros(m), C, C, 1.0, True)
+        change = rng.normal(size=m) * 10 ** rng.uniform(-3, 3)
+        linear, square = rng.normal() * 10 ** rng.uniform(0, 6), 10 ** rng.uniform(-3, 3)
+        slope = linear - losses.slopes(p, p + change, 0.0)[0]
+        if slope > 0:  # the other direction
+            linear, change, slope = -linear, -change, -slope
+        t = losses.py_line_search(p, p + change, linear, square, slope)
+        before, after = bounded_losses(C, p), bounded_losses(C, p + t * change)
+        assert t == 1 or after + t * linear + t * t * square / 2 <= before * (1 + 1e-12)
+
+
+def bounded_losses(C, p):
+    """The sum of the smoothed hinge losses of curvature C, centre 0 and slopes at most C, by hand."""
+    rises = np.maximum(C * (1 - p), 0)
+    return np.sum(np.where(rises < C, rises**2 / 2, C * rises - C**2 / 2) / C)
 
 
 def test_the_median_of_a_part_may_be_given():

@@ -1,5 +1,6 @@
 """Fits in partitions: the optimum of fits in memory, proven, for any partitions and storage."""
 
+import math
 import time
 import warnings
 
@@ -204,7 +205,8 @@ def test_a_lost_state_is_computed_again(loss, monkeypatch):
 
 def test_a_lost_state_of_many_features_is_computed_again(monkeypatch):
     X, y = sparse_problem()
-    expected = margins.MarginClassifier(loss="hinge", random_state=0).fit(chunks_of(X, y, 3))
+    options = {"loss": "hinge", "eps": 1e-6, "random_state": 0}
+    expected = margins.MarginClassifier(**options).fit(chunks_of(X, y, 3))
     collect = executors.ChunkExecutor.collect
 
     def collect_without_one(self, setting, requests):
@@ -212,8 +214,14 @@ def test_a_lost_state_of_many_features_is_computed_again(monkeypatch):
         return collect(self, setting, requests)
 
     monkeypatch.setattr(executors.ChunkExecutor, "collect", collect_without_one)
-    classifier = margins.MarginClassifier(loss="hinge", random_state=0).fit(chunks_of(X, y, 3))
-    np.testing.assert_allclose(classifier.coef_, expected.coef_, rtol=1e-4, atol=1e-7)
+    classifier = margins.MarginClassifier(**options).fit(chunks_of(X, y, 3))
+    # The sums of a state that is computed again are rounded in another order.
+    assert classifier.converged_ and abs(classifier.n_iter_ - expected.n_iter_) <= 2
+    assert_same_optimum(classifier, expected)
+    # A model is as close to the optimum as the root of twice its gap, by strong convexity.
+    (one,), (other,) = classifier.certificates_, expected.certificates_
+    within = sum(math.sqrt(2 * (certificate.primal - certificate.dual)) for certificate in (one, other))
+    assert np.linalg.norm(classifier.coef_ - expected.coef_) <= within
 
 
 def test_a_task_that_runs_on_after_its_fit_has_ended_keeps_nothing():

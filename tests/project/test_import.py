@@ -51,7 +51,7 @@ def own(modules):
 
 
 def test_importing_margins_and_listing_names_is_fast():
-    # Ratios of processor seconds in one process, and the least of some: a busy machine adds to both sides.
+    # Ratios of processor seconds in one process, the least of some: a busy machine adds to both.
     runs = [
         [float(word) for word in subprocess.check_output([sys.executable, "-c", TIMES]).split()]
         for _ in range(3)

@@ -221,7 +221,7 @@ cdef class Objective:
         cdef Py_ssize_t j
         cdef double total, square = 0
         if self.has_free_intercept:
-            self._shift_intercept()
+            self._shift_intercept(self.weights, self.products)
         self.residual = self.losses.dual_variables(self.products, self.alpha, self.free, &total)
         # Recomputed, not updated: dual variables that went to a large C and back leave rounding errors.
         self.loss_gradient[:] = 0
@@ -232,34 +232,32 @@ cdef class Objective:
         self.value = total + self.fixed_value - 0.5 * square
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.residual
 
-    cdef void _shift_intercept(self) noexcept nogil:
+    cdef void _shift_intercept(self, double[::1] weights, double[::1] products) noexcept nogil:
         """Change an intercept that is not penalised to the best one for the other weights."""
         cdef Py_ssize_t i, d = self.n_penalised
         cdef double rho = sqrt(self.data.sqrho)
-        cdef double shift = self.losses.best_shift(self.products, self.labels, self.fixed[d] / rho)
-        self.weights[d] += shift / rho
-        for i in range(self.products.shape[0]):
-            self.products[i] += self.labels[i] * shift
+        cdef double shift = self.losses.best_shift(products, self.labels, self.fixed[d] / rho)
+        weights[d] += shift / rho
+        for i in range(products.shape[0]):
+            products[i] += self.labels[i] * shift
 
-    cdef bint _dual_is_zero(self) noexcept nogil:
-        """True if all dual variables are 0, and all losses with them."""
+    cdef bint _some_are_free(self) noexcept nogil:
         cdef Py_ssize_t i
-        for i in range(self.alpha.shape[0]):
-            if self.alpha[i] > 0:
-                return False
-        return _dot(self.fixed, self.fixed) == 0
+        for i in range(self.free.shape[0]):
+            if self.free[i]:
+                return True
+        return False
 
     cdef int _step(self) except -1 nogil:
         """Make one Newton step; 0 if it does not reduce the objective, otherwise 1."""
         cdef Py_ssize_t i, j, n = self.weights.shape[0], d = self.n_penalised
-        cdef double t, slope, linear = 0
+        cdef double t, slope, before, linear = 0
+        cdef bint has_moved = False
         self.hessian.update(self.working_set, self.free)
         for j in range(n):
             self.step[j] = -self.gradient[j]
         if not self.hessian.solve(self.losses.factor, self.step):
             return 0
-        if self.has_free_intercept and self._dual_is_zero():
-            self.step[d] = -self.weights[d]  # towards w = 0 all products fall alike
         slope = _dot(self.gradient, self.step)
         if not slope < 0:
             return 0
@@ -267,11 +265,19 @@ cdef class Objective:
             self.trial[j] = self.weights[j] + self.step[j]
             linear += ((self.weights[j] if j < d else 0) - self.fixed[j]) * self.step[j]
         _products(self.data, self.working_set, self.trial, self.trial_products)
+        if self.has_free_intercept and not self._some_are_free():
+            # The Hessian does not say how the best intercept changes with the other weights.
+            self._shift_intercept(self.trial, self.trial_products)
+            self.step[d] = self.trial[d] - self.weights[d]
         t = self.losses.line_search(
             self.products, self.trial_products, linear, _dot(self.step[:d], self.step[:d]), slope
         )
         for j in range(n):
-            self.weights[j] = self.trial[j] if t == 1 else self.weights[j] + t * self.step[j]
+            before = self.weights[j]
+            self.weights[j] = self.trial[j] if t == 1 else before + t * self.step[j]
+            has_moved = has_moved or self.weights[j] != before
+        if not has_moved:  # the step is below rounding
+            return 0
         self.is_exact = t == 1
         for i in range(self.products.shape[0]):
             self.products[i] = (

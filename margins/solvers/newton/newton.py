@@ -28,6 +28,7 @@ from margins.losses import Loss
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.balance import balance
 from margins.solvers.base import EpochReport, Solver
+from margins.solvers.certification import PrimalPoint
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._hessian import Hessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
@@ -44,48 +45,6 @@ from margins.tuning import TUNING
 MOST = 0.9
 
 
-class PrimalPoint:
-    """A weight vector found on the primal side, beside the dual variables of a run.
-
-    Parameters
-    ----------
-    w : ndarray of float64, shape (n_features,) or, with an intercept, one more
-    margins : ndarray of float64, shape (m,)
-        w.y_k.
-    rho : float
-        Size of the constant feature of the intercept, 0: none.
-    dual_side : WeightVector
-        The weight vector with its dual variables.
-    """
-
-    def __init__(self, w, margins, rho, dual_side):
-        self.w, self.margins, self.rho, self._dual_side = w, margins, rho, dual_side
-
-    @property
-    def weights(self):
-        """The weights of the features: ndarray of float64, shape (n_features,)."""
-        return self.w[:-1] if self.rho > 0 else self.w
-
-    @property
-    def dual(self):
-        """The current dual variables of the run: ndarray of float64, shape (m,)."""
-        return self._dual_side.dual
-
-    @property
-    def label_sum(self):
-        """The intercept is rho^2 times it."""
-        return self.w[-1] / self.rho if self.rho > 0 else 0.0
-
-    def products(self, data):
-        """w.y_k of all samples: ndarray of float64, shape (m,)."""
-        return self.margins
-
-    def ordinary_sqnorm(self, data):
-        """|w|^2 over features, and over an intercept that is penalised."""
-        w = self.weights if data.has_free_intercept else self.w
-        return float(w @ w)
-
-
 class NewtonStart(NamedTuple):
     """Where a solver has ended, for one over the same samples with a multiple of its penalties."""
 
@@ -100,6 +59,19 @@ class NewtonStart(NamedTuple):
     # loss is smooth
     alpha: np.ndarray | None = None
     upper: np.ndarray | None = None
+
+
+class Steps(NamedTuple):
+    """What the steps over a working set have led to."""
+
+    objective: Objective
+    # fixed: float64: the sum of alpha_k y_k over the other samples
+    fixed: np.ndarray
+    n_steps: int
+    margins: np.ndarray  # of all samples
+    band: float  # the mean change of margins
+    factor: float  # of the smoothing
+    n_accesses: int
 
 
 class NewtonSolver(Solver):
@@ -219,10 +191,51 @@ class NewtonSolver(Solver):
 
     def epoch(self, run):
         """See `Solver.epoch`."""
-        tuning, hessian, m = self._tuning, self._hessian, len(self.data)
+        tuning = self._tuning
         self._keep_best(run.weights, run.dual_scale)
-        working_set, fixed, fixed_value = self._working_set()
-        required, n_read = run.required_gap, hessian.n_read
+        working_set = self._working_set()
+        steps = self._minimise(run, working_set)
+        n_accesses = steps.n_accesses
+        if working_set is not self._all and self._is_misleading(steps):
+            working_set = self._all
+            steps = self._minimise(run, working_set)
+            n_accesses += steps.n_accesses
+        objective, gap = steps.objective, steps.objective.gap
+        if not math.isfinite(gap) or math.isnan(steps.band):
+            return self._end(run, n_accesses)
+        self._band = steps.band
+        self.w, self.margins, self.factor = objective.w, steps.margins, steps.factor
+        if working_set is self._all:
+            self.alpha = objective.dual
+        else:
+            self.alpha[working_set] = objective.dual
+        # Sums over the samples, not w minus the gradient, whose rounding would make certificates
+        # invalid.
+        total = steps.fixed + objective.combination
+        if self.data.has_free_intercept:
+            changed, changes = balance(self.alpha, self.upper, self.data.signs)
+            total += combination(self.data, changed, changes)
+        run.weights.assign(self.data, self.alpha, total)
+        self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
+        self._least_gap = min(self._least_gap, gap)
+        # Without a step w may be the optimum, which its dual variables may prove.
+        if steps.n_steps == 0 or self._n_stalled >= tuning.patience:
+            self._keep_best(run.weights, 1.0)
+            return self._end(run, n_accesses)
+        self._has_best = False
+        return EpochReport(
+            len(working_set),
+            n_accesses,
+            check_gap=not gap > tuning.check_ratio * run.required_gap * max(objective.value, 0.0),
+            primal=self._point(run),
+            dual_is_feasible=True,
+        )
+
+    def _minimise(self, run, working_set):
+        """Minimise the objective over a working set by steps from w: Steps."""
+        tuning, hessian = self._tuning, self._hessian
+        fixed, fixed_value = self._fixed(working_set)
+        n_read = hessian.n_read
         with one_thread():
             loss = self._smooth_loss(working_set)
             objective = Objective(
@@ -236,41 +249,27 @@ class NewtonSolver(Solver):
                 hessian,
             )
             n_steps = objective.minimise(
-                tuning.gap_share * required, self._reduction * objective.gap, tuning.max_steps
+                tuning.gap_share * run.required_gap, self._reduction * objective.gap, tuning.max_steps
             )
         margins = self._margins_after(n_steps, objective, working_set)
-        gap = objective.gap
         band = mean_distance(margins, self.margins) if n_steps > 0 else self._band
-        n_accesses = m + n_steps * len(working_set) + hessian.n_read - n_read
-        if not math.isfinite(gap) or math.isnan(band):
-            return self._end(run, n_accesses)
-        self._band = band
-        self.w, self.margins, self.factor = objective.w, margins, loss.factor
-        if working_set is self._all:
-            self.alpha = objective.dual
-        else:
-            self.alpha[working_set] = objective.dual
-        # Sums over the samples, not w minus the gradient, whose rounding would make certificates
-        # invalid.
-        total = fixed + objective.combination
-        if self.data.has_free_intercept:
-            changed, changes = balance(self.alpha, self.upper, self.data.signs)
-            total += combination(self.data, changed, changes)
-        run.weights.assign(self.data, self.alpha, total)
-        self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
-        self._least_gap = min(self._least_gap, gap)
-        # Without a step w may be the optimum, which its dual variables may prove.
-        if n_steps == 0 or self._n_stalled >= tuning.patience:
-            self._keep_best(run.weights, 1.0)
-            return self._end(run, n_accesses)
-        self._has_best = False
-        return EpochReport(
-            len(working_set),
-            n_accesses,
-            check_gap=not gap > tuning.check_ratio * required * objective.value,
-            primal=self._point(run),
-            dual_is_feasible=True,
-        )
+        n_accesses = len(self.data) + n_steps * len(working_set) + hessian.n_read - n_read
+        return Steps(objective, fixed, n_steps, margins, band, loss.factor, n_accesses)
+
+    def _is_misleading(self, steps):
+        """True if a working set has left out samples that matter at the point its steps have led to.
+
+        Margins have changed by more than it assumed, and the objective over all samples has increased.
+        """
+        if not steps.band > self._band:
+            return False
+        after = self._value(steps.objective.w, steps.margins)
+        return not after <= self._tuning.max_objective_ratio * self._value(self.w, self.margins)
+
+    def _value(self, w, margins):
+        """The objective over all samples: float."""
+        weights = w[:-1] if self.data.has_free_intercept else w
+        return 0.5 * float(weights @ weights) + self.loss.value(margins)
 
     def _margins_after(self, n_steps, objective, working_set):
         """w.y_k of all samples after steps: ndarray of float64, shape (m,)."""
@@ -313,23 +312,31 @@ class NewtonSolver(Solver):
         return HessianVectorProduct(self.data, self.curvature, self._max_read)
 
     def _working_set(self):
-        """The working set, r = the sum of alpha_k y_k over the other samples, and what these alpha_k add
-        to the dual objective."""
+        """The indices of the samples of an epoch, ascending: ndarray of int32."""
         if math.isinf(self._band):
-            return self._all, np.zeros(len(self.w)), 0.0
+            return self._all
         working_set = working_set_of(
             self.margins, self.alpha, self.upper, self._hessian.included, self._band
         )
-        if self.loss.is_smooth and not self.loss.has_upper_bounds:
-            # The dual variables of the others are 0.
-            is_most = len(working_set) > MOST * len(self.data)
-            return self._all if is_most else working_set, np.zeros(len(self.w)), 0.0
+        # No sum over the others is saved if their dual variables are 0.
+        is_most = not self._has_bounds and len(working_set) > MOST * len(self.data)
+        return self._all if is_most else working_set
+
+    @property
+    def _has_bounds(self):
+        return not self.loss.is_smooth or self.loss.has_upper_bounds
+
+    def _fixed(self, working_set):
+        """r = the sum of alpha_k y_k over the samples outside a working set, and what these alpha_k add
+        to the dual objective."""
+        if working_set is self._all or not self._has_bounds:
+            return np.zeros(len(self.w)), 0.0
         rest = self.alpha.copy()
         rest[working_set] = 0
         value = float(rest.sum())
-        if self.loss.is_smooth and self.loss.has_upper_bounds:
+        if self.loss.is_smooth:
             value -= 0.5 * float(rest @ (rest / (self.factor * self.curvature)))  # D_k alpha_k^2 / 2
-        return working_set, combination(self.data, self._all, rest), value
+        return combination(self.data, self._all, rest), value
 
     def _smooth_loss(self, working_set):
         """The losses of a working set, smoothed around their dual variables if they are not smooth."""

@@ -366,3 +366,32 @@ def test_outlying_rows_do_not_keep_steps_from_the_optimum(seed):
     assert params["C"] > 9e4 - 1
     classifier = fit(X, y, loss="hinge", fit_intercept=bool(rng.integers(2)), max_iter=20, **params)
     assert classifier.converged_
+
+
+@pytest.mark.parametrize("seed", [0, 2, 7, 13])
+@pytest.mark.parametrize("free", [False, True])
+def test_steps_prove_the_optimum_of_few_samples_at_a_large_cost(seed, free):
+    # Each step changes which of a few slacks, weighted by C, are 0: line searches decide.
+    rng = np.random.default_rng(seed)
+    shape = (int(rng.integers(3, 12)), int(rng.integers(1, 12)))
+    X, y = np.round(3 * rng.normal(size=shape)), rng.permutation(np.arange(shape[0]) % 2)
+    options = {"loss": "hinge", "C": 1e4, "eps": 1e-3, "penalize_intercept": not free, "random_state": 0}
+    steps = Auto(solver="newton", **options).fit(X, y)
+    other = Auto(kernel="precomputed", **options).fit(X @ X.T, y)
+    assert steps.converged_ and steps.n_iter_ <= 20
+    (one,), (another,) = steps.certificates_, other.certificates_
+    assert one.dual <= another.primal * (1 + 1e-9) and another.dual <= one.primal * (1 + 1e-9)
+
+
+@quiet
+def test_a_working_set_that_misleads_is_followed_by_steps_over_all_samples(tuned):
+    # At a large C, the samples that it leaves out would come to cost most of the objective.
+    rng = np.random.default_rng(32)
+    X = rng.normal(size=(300, 60))
+    y = X[:, 0] + 0.1 * rng.normal(size=300) > 0
+    epochs = []
+    for ratio in (math.inf, TUNING.newton.max_objective_ratio):
+        tuned(newton={"max_objective_ratio": ratio})
+        fit = Auto(loss="hinge", C=1e6, eps=1e-5, solver="newton", random_state=0).fit(X, y)
+        epochs.append(fit.n_iter_)
+    assert fit.converged_ and epochs[1] < epochs[0]
