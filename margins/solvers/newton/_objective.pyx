@@ -241,13 +241,6 @@ cdef class Objective:
         for i in range(products.shape[0]):
             products[i] += self.labels[i] * shift
 
-    cdef bint _some_are_free(self) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(self.free.shape[0]):
-            if self.free[i]:
-                return True
-        return False
-
     cdef int _step(self) except -1 nogil:
         """Make one Newton step; 0 if it does not reduce the objective, otherwise 1."""
         cdef Py_ssize_t i, j, n = self.weights.shape[0], d = self.n_penalised
@@ -263,12 +256,13 @@ cdef class Objective:
             return 0
         for j in range(n):
             self.trial[j] = self.weights[j] + self.step[j]
-            linear += ((self.weights[j] if j < d else 0) - self.fixed[j]) * self.step[j]
         _products(self.data, self.working_set, self.trial, self.trial_products)
-        if self.has_free_intercept and not self._some_are_free():
+        if self.has_free_intercept and self.hessian.n_free == 0:
             # The Hessian does not say how the best intercept changes with the other weights.
             self._shift_intercept(self.trial, self.trial_products)
             self.step[d] = self.trial[d] - self.weights[d]
+        for j in range(n):
+            linear += ((self.weights[j] if j < d else 0) - self.fixed[j]) * self.step[j]
         t = self.losses.line_search(
             self.products, self.trial_products, linear, _dot(self.step[:d], self.step[:d]), slope
         )
