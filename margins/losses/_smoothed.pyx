@@ -32,9 +32,10 @@ import numpy as np
 # Growth of the `factor` of smoothed losses.
 cdef double GROWTH = 2
 
-# A line search ends when the derivative is this share of the one at its start.
+# A line search ends when the derivative is this share of the one at its start, or after so many lengths.
 cdef double SLOPE_REDUCTION = 0.1
 cdef int MAX_DERIVATIVES = 30
+max_derivatives = MAX_DERIVATIVES   # for callers in Python
 
 # An intercept is at its best when sum_k l_k alpha_k is this share of sum_k alpha_k, or after so many changes.
 cdef double BALANCED = 1e-10
@@ -112,13 +113,18 @@ cdef inline Bracket _bracket(double slope) noexcept nogil:
     return bracket
 
 
-cdef inline bint _is_long_enough(double t, const Bracket* bracket, double slope, double derivative) noexcept nogil:
+cdef inline bint _is_long_enough(
+    double t, const Bracket* bracket, double slope, double derivative, double curvature
+) noexcept nogil:
     """True if the derivative at t is small beside the one at 0, and the objective not larger than there.
 
+    Or if the squares of a very short step underflow, so that Newton's method gives no other length.
     By convexity, f(low) <= f(0) + low f'(low) and f(t) <= f(low) + (t - low) f'(t). A whole step is taken
     without this proof.
     """
     cdef double decrease = -bracket.low * bracket.derivative_low
+    if not curvature > 0:
+        return True
     if fabs(derivative) > SLOPE_REDUCTION * fabs(slope):
         return False
     return derivative <= 0 or t == 1 or (t - bracket.low) * derivative <= decrease
@@ -141,8 +147,6 @@ cdef inline double _next_length(
         if bracket.moved == -1:
             bracket.derivative_high *= 0.5
         bracket.moved = -1
-    if not curvature > 0:  # the squares of a very short step underflow
-        return t
     t -= derivative / curvature
     if bracket.low < t < bracket.high:
         return t
@@ -168,9 +172,9 @@ cdef class StepLengths:
     def __init__(self, double slope):
         self.bracket, self.slope = _bracket(slope), slope
 
-    def is_long_enough(self, double t, double derivative):
-        """True if the search may end at t, given the derivative there."""
-        return _is_long_enough(t, &self.bracket, self.slope, derivative)
+    def is_long_enough(self, double t, double derivative, double curvature):
+        """True if the search may end at t, given the two derivatives there."""
+        return _is_long_enough(t, &self.bracket, self.slope, derivative, curvature)
 
     def after(self, double t, double derivative, double curvature):
         """The next step length, given the two derivatives at t: float."""
@@ -360,9 +364,7 @@ cdef class SmoothLoss:
         for _ in range(MAX_DERIVATIVES):
             self.derivatives(products, trial, t, &first, &second)
             now = linear + t * square - first
-            if _is_long_enough(t, &bracket, slope, now):
-                break
-            if not square + second > 0:
+            if _is_long_enough(t, &bracket, slope, now, square + second):
                 break
             t = _next_length(t, &bracket, now, square + second)
         return t

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from margins.certificate import Certificate
-from margins.losses._smoothed import StepLengths
+from margins.losses._smoothed import StepLengths, max_derivatives
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero
@@ -31,9 +31,6 @@ from margins.solvers.base import Ending, HasEnding, PhaseRecord
 from margins.solvers.certification import NEGLIGIBLE, PrimalPoint, unit_of
 from margins.solvers.history import Epoch
 from margins.tuning import TUNING
-
-# Maximum number of step lengths that a line search tries.
-MAX_LENGTHS = 30
 
 
 class NewtonRun(HasEnding):
@@ -196,12 +193,12 @@ class NewtonRun(HasEnding):
         linear, square = float(base.w @ penalised), float(step @ penalised)
         slope = float(self._gradient(base, sums) @ step)
         lengths, t = StepLengths(slope), 1.0
-        for _ in range(MAX_LENGTHS):
+        for _ in range(max_derivatives):
             ((first, second),) = yield (Slopes(self.problem, base, trial, which, t),)
-            derivative = linear + t * square - first
-            if lengths.is_long_enough(t, derivative):
+            derivatives = linear + t * square - first, square + second
+            if lengths.is_long_enough(t, *derivatives):
                 break
-            t = lengths.after(t, derivative, square + second)
+            t = lengths.after(t, *derivatives)
         return t
 
     # ----------------------------------------------------------------------------------- directions

@@ -154,7 +154,7 @@ def test_a_line_search_over_sums_of_parts_ends_where_the_one_over_all_samples_do
 
     slope, t = derivatives(0.0)[0], 1.0
     lengths = StepLengths(slope)
-    while not lengths.is_long_enough(t, derivatives(t)[0]):
+    while not lengths.is_long_enough(t, *derivatives(t)):
         t = lengths.after(t, *derivatives(t))
     assert t == pytest.approx(losses.py_line_search(p, ahead, linear, square, slope), rel=1e-9)
 

@@ -52,8 +52,7 @@ class SubsampledNewtonSolver(NewtonSolver):
         if not objective.gap <= gap * objective.value:
             return self._stop(run, n_accesses)
         margins = products(self.data, self._all, objective.w)
-        value = 0.5 * float(objective.w @ objective.w) + run.loss.value(margins)
-        if not value <= tuning.max_objective_ratio * objective.value:
+        if not self._value(objective.w, margins) <= tuning.max_objective_ratio * objective.value:
             return self._stop(run, n_accesses + m)
         self.w, self.margins = objective.w, margins
         self.factor = loss.factor * len(subsample) / m
