@@ -33,6 +33,10 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     size of the data, the loss and the accuracy: `explain` shows before the fit which ones and why,
     `solver_` and `phases_` show after it which ones ran.
 
+    By default the intercept is penalised, as by `LinearSVC`: it counts as one more weight in the problem
+    and in its margin. With `penalize_intercept=False` it is free, as that of `SVC`, and with `C=inf` the
+    maximum margin is the distance of the closest sample from the hyperplane.
+
     After Newton steps `coef_` and `dual_coef_` are a primal and a dual solution of their own, each at
     the optimum: half of the squared distance of `coef_` from the sum of alpha_k y_k is at most the
     difference of their objectives.

@@ -28,7 +28,8 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier:
     -------
     LinearSVC, SVC or OneVsRestClassifier
         Fitted: with the linear kernel a LinearSVC, with others an SVC, of several classes one for each.
-        Its parameters are those that both have; fitted again, it solves its own problem.
+        Its parameters are those that both have. Fitted again, it solves scikit-learn's problem:
+        LinearSVC penalises the intercept, SVC does not.
 
     Raises
     ------
