@@ -24,25 +24,45 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("margins", "tests", "scripts", "docs", "benchmarks", ".ci", ".github")
-# Kernels, by regular expressions of their names, and their tests.
+# Kernels, by regular expressions of their names, and their tests. No tests of forks: a child may inherit
+# the sanitizer's own locks as they are.
 PARTS = {
-    r"margins\.(_\w+|data\.\w+)": (
-        *("tests/test_sparse.py", "tests/test_update.py", "tests/test_activeset.py", "tests/data"),
-        *("tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
+    r"margins\._\w+": ("tests/test_sparse.py", "tests/test_update.py", "tests/test_activeset.py"),
+    r"margins\.data\.\w+": (
+        *("tests/data", "tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
     ),
-    r"margins\.rules\.\w+": ("tests/rules",),
+    r"margins\.rules\.(_\w+|averaging|coordinates|combinations)": (
+        *("tests/rules", "tests/algorithms/test_noise_tolerant.py"),
+    ),
+    r"margins\.rules\.(c_functions|conditions|python_functions|unlearning|updates)": ("tests/rules",),
+    r"margins\.rules\.(decays|hinge|powers|shrinks)": ("tests/rules", "tests/algorithms/test_norma.py"),
     r"margins\.losses\.\w+": ("tests/losses",),
-    r"margins\.solvers\.newton\.\w+": ("tests/solvers/newton",),
-    r"margins\.kernels\.\w+": ("tests/kernels",),
-    r"margins\.solvers\.decomposition\.\w+": ("tests/solvers/decomposition",),
-    r"margins\.solvers\.\w+": (
-        *("tests/solvers/test_conjugate.py", "tests/solvers/test_dual_cd.py"),
-        "tests/solvers/test_search_directions.py",
+    r"margins\.solvers\.newton\.(_dense_block|_dense_hessian|_hessian)": (
+        *("tests/solvers/newton/test_hessian.py", "tests/solvers/newton/test_newton_phases.py"),
     ),
-    # Without tests of forks: a child may inherit the sanitizer's own locks as they are.
-    r"margins\.(linalg|solvers\.custom|model_selection)\.\w+": (
-        *("tests/linalg/test_threads.py", "tests/model_selection/test_lockstep.py"),
-        *("tests/estimators/test_custom.py", "tests/estimators/test_budget.py"),
+    r"margins\.solvers\.newton\.(_hessian_vector|_objective)": (
+        *("tests/solvers/newton/test_newton.py", "tests/solvers/newton/test_objective.py"),
+        "tests/solvers/newton/test_subsample.py",
+    ),
+    r"margins\.kernels\.(_backlog|_columns|_distances|_transform|functions\.\w+)": (
+        *("tests/kernels/test_backlog.py", "tests/kernels/test_functions.py"),
+        *("tests/kernels/test_kernel_objects.py", "tests/kernels/test_kernels.py"),
+    ),
+    r"margins\.kernels\.(_gram|_row_cache|_slots)": (
+        *("tests/kernels/test_gram.py", "tests/kernels/test_row_cache.py"),
+        *("tests/kernels/test_row_blocks.py", "tests/kernels/test_kernel_errors.py"),
+    ),
+    r"margins\.solvers\.decomposition\.\w+": ("tests/solvers/decomposition",),
+    r"margins\.solvers\._\w+": (
+        *("tests/solvers/test_conjugate.py", "tests/solvers/test_dual_cd.py"),
+        *("tests/solvers/test_search_directions.py", "tests/algorithms/test_pegasos.py"),
+    ),
+    r"margins\.(linalg|solvers\.custom)\.\w+": (
+        *("tests/linalg/test_threads.py", "tests/estimators/test_custom.py"),
+        "tests/estimators/test_budget.py",
+    ),
+    r"margins\.(model_selection|partitions)\.\w+": (
+        *("tests/model_selection/test_lockstep.py", "tests/partitions/test_streamed_rows.py"),
     ),
 }
 # Of undefined behaviour, and of a bounds check, to standard error.
