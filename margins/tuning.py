@@ -164,6 +164,7 @@ class HardMarginTuning:
     first_ratio: float = 1e4
     growth: float = 1e3  # from one to the next
     last_ratio: float = 1e18
+    refinements: int = 3  # how often two more are tried, on either side of the best one
     eps_share: float = 0.3  # of the accuracy to be proven: that of each of them
     # no hyperplane separates classes if none has a margin of more than this share of the radius
     separable: float = 1e-10

@@ -46,17 +46,47 @@ class HardMarginSolver(Solver):
 
     def __init__(self, plan, tuning=TUNING.hard_margin):
         self._plan, self._tuning = plan, tuning
-        self._last = None  # the run of the last C
-        self.is_last = False  # True: no C is left
+        self._last = self._best = None  # the runs of the last C, and of the one of the smallest gap
+        self._least_gap = math.inf
+        self.is_last = False  # True: no larger C is left
 
     def start(self, run):
         """Start with a C at which few samples are within the margin."""
         self._sqradius = radius_of(run.data) ** 2 or 1.0
-        self._C = self._tuning.first_ratio / self._sqradius
+        self._penalties = self._growing_penalties()
+
+    def _growing_penalties(self):
+        """Yields each C. The largest are followed by some near the one of the smallest gap.
+
+        The slacks of a small C are long, and the products of a large one are rounded.
+        """
+        tuning = self._tuning
+        ratio = tuning.first_ratio
+        while ratio <= tuning.last_ratio:
+            self.is_last = ratio * tuning.growth > tuning.last_ratio
+            yield ratio / self._sqradius
+            ratio *= tuning.growth
+        factor = tuning.growth
+        for _ in range(tuning.refinements if self._best is not None else 0):
+            factor = math.sqrt(factor)
+            for multiple in (factor, 1 / factor):
+                self._last = self._best
+                yield multiple * self._best.specification.C
 
     def epoch(self, run):
         """See `Solver.epoch`."""
-        inner = self._solve(run)
+        if self._last is not None and run.certificate.gap < self._least_gap:
+            self._best, self._least_gap = self._last, run.certificate.gap
+        C = next(self._penalties, None)
+        if C is not None:
+            self._last = self._solve(run, C)
+            return EpochReport(1, self._last.n_accesses, primal=self._give(run, self._last))
+        if self._best is None:
+            self._best = self._last
+        return EpochReport(1, 0, is_exhausted=True, primal=self._give(run, self._best))
+
+    def _give(self, run, inner):
+        """Make the model and the dual variables of a run those of this one: its PrimalPoint, if any."""
         run.weights = inner.weights.copy()
         if inner.dual_scale > 0:
             run.weights.rescale(inner.dual_scale)
@@ -67,14 +97,11 @@ class HardMarginSolver(Solver):
             primal = PrimalPoint(hypothesis.w, hypothesis.margins, hypothesis.rho, run.weights)
         if run.data.has_free_intercept:
             self._centre(run, inner, primal)
-        self._C *= self._tuning.growth
-        self._last = inner
-        self.is_last = self._C * self._sqradius > self._tuning.last_ratio
-        return EpochReport(1, inner.n_accesses, is_exhausted=self.is_last, primal=primal)
+        return primal
 
-    def _solve(self, run):
-        """The run of the current C, from the one before."""
-        C, loss = self._C, SquaredHinge(self._C)
+    def _solve(self, run, C):
+        """The run of a C, from the one before."""
+        loss = SquaredHinge(C)
         samples = run.data.with_limits(diag=of_each(loss.diag, len(run.data)))
         specification = run.specification._replace(
             C=C, eps=self._tuning.eps_share * run.eps, loss="squared_hinge", report=None

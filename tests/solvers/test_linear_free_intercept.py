@@ -183,6 +183,17 @@ def test_the_data_of_the_readme_are_separated(penalized):
     assert message is None and classifier.score(X, y) == 1.0
 
 
+@pytest.mark.parametrize("penalized", [True, False])
+def test_raw_breast_cancer_is_separated_between_a_small_C_and_a_large_one(penalized):
+    # Of columns up to 4254 and down to 0.03, with a margin of 4e-5. A C of the sequence leaves slacks,
+    # the next one rounds.
+    X, y = load_breast_cancer(return_X_y=True)
+    classifier, message = hard(X, y, penalize_intercept=penalized)
+    (certificate,) = classifier.certificates_
+    assert message is None and classifier.score(X, y) == 1.0
+    assert 0.99 * 4.137e-5 <= certificate.margin <= 4.138e-5 <= 1.001 * certificate.upper_bound
+
+
 @pytest.mark.parametrize("shift", [0.0, 10.0, 100.0, 1e4])
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
 def test_small_margins_are_found_wherever_the_samples_are(shift, gap):
