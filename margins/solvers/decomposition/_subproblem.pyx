@@ -17,6 +17,7 @@ Source: Fan, Chen & Lin (2005), Working set selection using second order informa
 bounds in place of the equality constraint; Glasmachers & Igel (2006), Maximum-gain working set selection.
 """
 
+from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 from margins.linalg._vectorised cimport add_four_rows
 
@@ -25,9 +26,10 @@ import numpy as np
 cdef enum:
     BLOCK = 2048        # columns that are summed at a time: they stay in the cache
     TILE = 32           # rows that are mirrored at a time
-    ALTERNATIONS = 10   # steps at most to the best point of an edge of the plane
 
 cdef float MIN_DIAGONAL = 1e-30
+# Of the product of both diagonal elements: below, the determinant of a pair is rounding of single precision.
+cdef double SINGULAR = 1e-6
 
 cdef extern from *:
     """
@@ -326,27 +328,46 @@ cdef void _move(
     Py_ssize_t i, Py_ssize_t j, float* step_i, float* step_j
 ) noexcept nogil:
     """Move d_i and d_j to the best point of their rectangle; `g` is the gradient before."""
-    cdef float a = Q[i, i], b = Q[i, j], c = Q[j, j], x = d[i], y = d[j], before
-    cdef float determinant = a * c - b * b
-    cdef int _k
-    if i != j and determinant > 1e-6 * a * c:
-        x = d[i] + (g[j] * b - g[i] * c) / determinant
-        y = d[j] + (g[i] * b - g[j] * a) / determinant
-    if i == j or not (determinant > 1e-6 * a * c and lower[i] <= x <= upper[i] and lower[j] <= y <= upper[j]):
-        # The best point is on an edge: alternate, which ends at once where one variable stays at its bound.
-        x, y = d[i], d[j]
-        for _k in range(ALTERNATIONS):
-            x = min(max(x - (g[i] + a * (x - d[i]) + b * (y - d[j]) * (i != j)) / a, lower[i]), upper[i])
-            before = y
-            if i != j:
-                y = min(max(y - (g[j] + b * (x - d[i]) + c * (y - d[j])) / c, lower[j]), upper[j])
-            if y == before:
-                break
-    step_i[0] = x - d[i]
-    step_j[0] = y - d[j] if i != j else 0
-    d[i] = x
-    if i != j:
-        d[j] = y
+    cdef double a = Q[i, i], b = Q[i, j], c = Q[j, j], determinant, best = 0, x, y
+    cdef float x_before = d[i], y_before = d[j], bound
+    cdef int side
+    if i == j:
+        d[i] = _between(x_before - g[i] / a, lower[i], upper[i])
+        step_i[0], step_j[0] = d[i] - x_before, 0
+        return
+    # Rows that are alike, as of contrary duplicates, leave f almost linear: then the step is a long one.
+    determinant = max(a * c - b * b, SINGULAR * a * c)
+    x = x_before + (g[j] * b - g[i] * c) / determinant
+    y = y_before + (g[i] * b - g[j] * a) / determinant
+    if lower[i] <= x <= upper[i] and lower[j] <= y <= upper[j]:
+        d[i], d[j] = <float> x, <float> y
+    else:  # the best point of an edge
+        for side in range(2):
+            bound = upper[i] if side else lower[i]
+            if isfinite(bound):
+                y = _between(y_before - (g[j] + b * (bound - x_before)) / c, lower[j], upper[j])
+                _take_better(g, a, b, c, i, j, x_before, y_before, bound, y, d, &best)
+            bound = upper[j] if side else lower[j]
+            if isfinite(bound):
+                x = _between(x_before - (g[i] + b * (bound - y_before)) / a, lower[i], upper[i])
+                _take_better(g, a, b, c, i, j, x_before, y_before, x, bound, d, &best)
+    step_i[0], step_j[0] = d[i] - x_before, d[j] - y_before
+
+
+cdef inline float _between(double value, float lower, float upper) noexcept nogil:
+    return lower if value <= lower else upper if value >= upper else <float> value
+
+
+cdef inline void _take_better(
+    const float[::1] g, double a, double b, double c, Py_ssize_t i, Py_ssize_t j,
+    double x_before, double y_before, double x, double y, float[::1] d, double* best
+) noexcept nogil:
+    """Make (x, y) the values of d_i and d_j, if that decreases f by more than the best point so far."""
+    cdef double s = x - x_before, t = y - y_before
+    cdef double change = s * (g[i] + 0.5 * a * s + b * t) + t * (g[j] + 0.5 * c * t)
+    if change < best[0]:
+        best[0] = change
+        d[i], d[j] = <float> x, <float> y
 
 
 def add_rows(
