@@ -130,6 +130,10 @@ class Solver(ABC):
         """Before a certificate: correct what the last epoch has left rounded in the weight vector."""
         return None
 
+    def release(self):
+        """Release, after the last epoch, memory that only another one would need."""
+        return None
+
     def __repr__(self):
         return f"{type(self).__name__}()"
 

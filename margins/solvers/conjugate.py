@@ -97,6 +97,10 @@ class ConjugateSolver(Solver):
             self._n_since_restart = math.inf  # a direction would count that, too
         return EpochReport(n_changed, sets.n_accesses - before, n_rejected, check_gap, is_exhausted)
 
+    def release(self):
+        """See `Solver.release`: its search directions are as long as the weight vector."""
+        self._steps = self._sets = None
+
     def _recentre(self, run):
         """Penalise an intercept that is to be free from where it seems to end.
 

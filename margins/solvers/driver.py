@@ -33,6 +33,8 @@ class Run(RunState):
             if self._stop is not None:
                 break
         self.conclude()
+        if self.solver is not None:
+            self.solver.release()
 
     def _run_phase(self, phase):
         """Run one phase, epoch by epoch."""

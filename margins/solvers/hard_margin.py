@@ -85,6 +85,10 @@ class HardMarginSolver(Solver):
             self._best = self._last
         return EpochReport(1, 0, is_exhausted=True, primal=self._give(run, self._best))
 
+    def release(self):
+        """See `Solver.release`."""
+        self._last = self._best = None
+
     def _give(self, run, inner):
         """Make the model and the dual variables of a run those of this one: its PrimalPoint, if any."""
         run.weights = inner.weights.copy()

@@ -188,7 +188,11 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
         [scale * (run.data.sqrho * model.label_sum - run.theta) for run, model, scale in models]
     )
     if not training_set.is_kernel:
-        return LinearModel(np.array([scale * model.weights for _, model, scale in models]), intercept)
+        # One after the other, so that memory holds no second copy of all of them.
+        coef = np.empty((len(models), len(models[0][1].weights)))
+        for row, (_, model, scale) in zip(coef, models, strict=True):
+            np.multiply(model.weights, scale, out=row)
+        return LinearModel(coef, intercept)
     signed = np.stack([scale * run.data.signs * model.dual for run, model, scale in models])
     support = np.flatnonzero(signed.any(axis=0))
     vectors, indices = training_set.support(support)

@@ -4,8 +4,13 @@ import json
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 
+import numpy as np
 import pytest
+from scipy import sparse
+
+import margins
 
 # What a fit of m samples and one binary problem may take beside X, in bytes: some vectors of 8 m for
 # squared norms, labels, orders, active sets, dual variables, products, slacks and what NumPy makes of
@@ -152,3 +157,19 @@ def test_fit_takes_vectors_but_no_copy_of_X(case, peaks):
 
 def test_every_measured_layout_is_asserted(peaks):
     assert set(peaks) == set(MEASURED)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_of_classes_that_are_finished_only_the_weights_are_kept(loss):
+    rng = np.random.default_rng(0)
+    n_classes, n_features, m = 40, 30_000, 400
+    y = np.arange(m) % n_classes
+    X = sparse.random_array((m, n_features), density=1e-3, rng=rng, format="csr")
+    X += sparse.csr_array((np.ones(m), (np.arange(m), y)), shape=X.shape)
+    classifier = margins.MarginClassifier(loss=loss)
+    tracemalloc.start()
+    classifier.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The weights of all classes, and coef_ that is made of them; those of one class while it is trained.
+    assert peak <= 2.3 * classifier.coef_.nbytes + 1_000_000
