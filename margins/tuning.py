@@ -183,6 +183,7 @@ class DecompositionTuning:
     new_rows: int = 64
     # a subproblem ends when no step decreases its objective by more than this share of the first one
     inner_reduction: float = 1e-3
+    overhead: float = 3e5  # the cost of a subproblem, in accesses of an element, beside those it counts
     max_pairs: int = 100  # or after so many pairs for each of its samples
     # products are computed in double precision when the gap is this share of the required one
     gap_share: float = 0.8
@@ -192,6 +193,22 @@ class DecompositionTuning:
     patience: int = 5
     # rows of sparse data are made dense if there are at most so many features for each stored element
     dense_ratio: float = 20.0
+
+
+@dataclass(frozen=True)
+class InteriorPointTuning:
+    """When an interior-point method factors the kernel matrix, and when it ends."""
+
+    max_samples: int = 2000  # a step of so many takes about a tenth of a second, and is not interrupted
+    # steps, overhead: the expected number of steps, and the cost of each beside its factorisation
+    steps: int = 30
+    overhead: float = 3e5
+    # slow_reduction, patience: it ends after so many steps in a row that have not reduced the gap to
+    # this share; the first ones may move towards the middle of the feasible region
+    slow_reduction: float = 0.9
+    patience: int = 20
+    # after the proof, at most so many steps move more dual variables to 0
+    proven_steps: int = 8
 
 
 @dataclass(frozen=True)
@@ -263,6 +280,7 @@ class Tuning:
     partitions: PartitionTuning = field(default_factory=PartitionTuning)
     conjugate: ConjugateTuning = field(default_factory=ConjugateTuning)
     hard_margin: HardMarginTuning = field(default_factory=HardMarginTuning)
+    interior_point: InteriorPointTuning = field(default_factory=InteriorPointTuning)
     decomposition: DecompositionTuning = field(default_factory=DecompositionTuning)
     unlearning: UnlearningTuning = field(default_factory=UnlearningTuning)
     prediction: PredictionTuning = field(default_factory=PredictionTuning)

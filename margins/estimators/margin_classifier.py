@@ -81,11 +81,14 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         "gap <= eps.",
         default=0.01,
     )
-    solver: Literal["auto", "newton", "decomposition", "conjugate", "unlearning", "dcd"] = parameter(
+    solver: Literal[
+        "auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"
+    ] = parameter(
         OneOf("auto", *SOLVERS),
         "'auto': whichever is expected to prove eps soonest. 'newton': Newton steps on the primal "
         "objective, of linear data with a finite C. 'decomposition': subproblems of working sets, of "
-        "kernels. 'conjugate': passes over working sets, with steps "
+        "kernels. 'interior-point': Newton steps over the whole kernel matrix of at most 2000 "
+        "samples. 'conjugate': passes over working sets, with steps "
         "along conjugate directions between them; a finite C. 'unlearning': the rules of the margin "
         "perceptron with unlearning. 'dcd': dual coordinate descent.",
         default="auto",

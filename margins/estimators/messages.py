@@ -7,6 +7,7 @@ import numpy as np
 from margins.estimators.names import display_name
 from margins.registry import name_of
 from margins.solvers.base import Ending
+from margins.solvers.certification import rounding_of_sqnorm
 
 # Of C |x|^2: where features have values up to 1, and C is at most 1000, it is below this.
 MAX_USUAL_RATIO = 1e6
@@ -61,13 +62,39 @@ def run_not_converged(estimator, run, suffix=""):
     text += estimator.describe(run)
     if math.isinf(certificate.primal) and not run.loss.is_finite:
         text += " This hyperplane does not separate the classes. " + _what_separates(estimator, run)
+    return text + _what_helps(estimator, run)
+
+
+def _what_helps(estimator, run):
+    """What changes of the data or the parameters would let a fit prove its accuracy: str."""
+    if getattr(estimator, "kernel", "linear") != "linear":
+        return _what_helps_kernels(estimator) if _is_within_rounding(run) else ""
     ratio = float(np.max(run.loss.C)) * float(run.data.ordinary_sqnorms.max())
-    if MAX_USUAL_RATIO < ratio < math.inf:
-        text += (
-            f" C times the largest squared norm of a sample is {ratio:.3g}: fewer epochs suffice if the "
-            "features are divided by a common factor, or with a smaller C."
-        )
-    return text
+    if not MAX_USUAL_RATIO < ratio < math.inf:
+        return ""
+    return (
+        f" C times the largest squared norm of a sample is {ratio:.3g}: fewer epochs suffice if the "
+        "features are divided by a common factor, or with a smaller C."
+    )
+
+
+def _what_helps_kernels(estimator):
+    """The same where kernel values are rounded by too much: str."""
+    text = (
+        " Rounding of the kernel values in double precision changes the objective by more than the "
+        "accuracy to be proven, so that no solver proves it. "
+    )
+    if estimator.kernel == "poly":
+        return text + "Standardize the columns of X, or lower C or degree."
+    return text + "Lower C."
+
+
+def _is_within_rounding(run):
+    """True if rounding of a kernel matrix exceeds the gap that the accuracy requires."""
+    if run.eps is None or run.weights.dual is None:
+        return False
+    change = 0.5 * run.dual_scale**2 * rounding_of_sqnorm(run.data, run.weights)
+    return change >= run.required_gap * run.certificate.dual
 
 
 def _what_separates(estimator, run):

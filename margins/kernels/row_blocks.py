@@ -62,6 +62,13 @@ class SharedBlocks:
         """The largest squared norm of a row of X; 0 if no inner products are computed."""
         return 0.0 if self._sqnorms is None else float(self._sqnorms.max())
 
+    @functools.cached_property
+    def matrix(self):
+        """The whole kernel matrix in double precision: ndarray of float64, shape (m, m)."""
+        with one_thread():
+            matrix = self.kernel.training_block(self.X, np.arange(self.X.shape[0]), self._sqnorms)
+        return 0.5 * (matrix + matrix.T)
+
     def make(self, densely):
         """The row blocks: RowBlocks. `densely` counts the first time."""
         if self._made is None:

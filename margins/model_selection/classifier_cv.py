@@ -130,9 +130,9 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
     )
     loss: str | type[Loss] = _same("loss")
     eps: float = _same("eps")
-    solver: Literal["auto", "newton", "decomposition", "conjugate", "unlearning", "dcd"] = _same(
-        "solver"
-    )
+    solver: Literal[
+        "auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"
+    ] = _same("solver")
     fit_intercept: bool = _same("fit_intercept")
     intercept_scaling: float = _same("intercept_scaling")
     penalize_intercept: bool = _same("penalize_intercept")

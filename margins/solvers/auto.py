@@ -10,6 +10,7 @@ choice compares, are those of `margins.solvers.costs`.
 Whatever the plan, the certificate decides when a fit ends.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +20,19 @@ from margins.solvers.conjugate import ConjugateSolver, dual_value
 from margins.solvers.costs import Costs, gram_pays, is_small_hessian, nonzeros_for_blocks
 from margins.solvers.decomposition.decomposition import DecompositionSolver
 from margins.solvers.decomposition.free_intercept import FreeInterceptSolver
+from margins.solvers.interior_point import InteriorPointSolver
 from margins.solvers.newton.newton import NewtonSolver
 from margins.solvers.newton.subsample import SubsampledNewtonSolver
 from margins.solvers.plans import PhaseBuilder, Plan, Precondition
 from margins.tuning import TUNING
 
-SOLVERS = ("newton", "decomposition", "conjugate", "unlearning", "dcd")
-CLASSES = {"newton": NewtonSolver, "decomposition": DecompositionSolver, "conjugate": ConjugateSolver}
+SOLVERS = ("newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd")
+CLASSES = {
+    "newton": NewtonSolver,
+    "decomposition": DecompositionSolver,
+    "interior-point": InteriorPointSolver,
+    "conjugate": ConjugateSolver,
+}
 
 
 class Candidate(NamedTuple):
@@ -66,7 +73,7 @@ def leaves_free(solver, problem):
     """True if a solver does not penalise an intercept: bool."""
     if solver == "conjugate":  # which moves it by proximal steps, along a constant feature
         return problem.data.sqrho > 0
-    return solver in ("newton", "decomposition")
+    return solver in ("newton", "decomposition", "interior-point")
 
 
 def reads_gram(X, solver):
@@ -138,7 +145,7 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
     problem : margins.solvers.base.Problem
     specification : margins.training.specification.Specification
         Of it `eps`, `C` and `max_iter` are read.
-    solver : {"auto", "newton", "decomposition", "conjugate", "unlearning", "dcd"}
+    solver : {"auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"}
     is_warm : bool
         True: a run starts from dual variables that are expected to be near the solution.
     start : margins.solvers.newton.newton.NewtonStart, optional
@@ -194,6 +201,7 @@ class _Planner:
             PASSES_AND_NEWTON: self.passes_and_newton,
             "newton": self.newton,
             "decomposition": self.decomposition,
+            "interior-point": self.interior_point,
             "conjugate": self.conjugate,
             "unlearning": self.unlearning,
             "dcd": self.dcd,
@@ -214,6 +222,8 @@ class _Planner:
             return CONTINUATION, "a hard margin is the limit of soft ones"
         if problem.is_kernel and DecompositionSolver.why_not(problem) is None:
             return "decomposition", "a row of the kernel matrix serves hundreds of updates"
+        if problem.is_kernel and InteriorPointSolver.why_not(problem) is None:
+            return "interior-point", "single precision has not the range of this kernel matrix"
         if problem.loss.is_smooth and problem.loss.has_upper_bounds:  # no conjugate passes
             if NewtonSolver.why_not(problem) is None:
                 return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
@@ -264,24 +274,34 @@ class _Planner:
             yield self.builder.newton(purpose, self._newton_solver, restarts=True)
 
     def decomposition(self):
-        """Subproblems of working sets; then, one sample at a time, what single precision leaves."""
+        """Subproblems of working sets; then what single precision, or their slow progress, leaves."""
         costs, tuning = self.costs, self.tuning.decomposition
         is_free = self.problem.has_free_intercept
         solver = FreeInterceptSolver if is_free else DecompositionSolver
-        yield self.builder.decomposition(lambda: solver(costs.multiplies_densely, tuning))
+        has_reserve = InteriorPointSolver.why_not(self.problem) is None
+        max_work = costs.interior_point if has_reserve else math.inf
+        yield self.builder.decomposition(lambda: solver(costs.multiplies_densely, max_work, tuning))
         purpose = "in case single precision does not suffice"
-        if is_free:
+        if has_reserve:
+            yield from self.interior_point()
+        elif is_free:
             return  # all other solvers penalise it
-        if ConjugateSolver.why_not(self.problem) is None:
+        elif ConjugateSolver.why_not(self.problem) is None:
             yield self.builder.conjugate(purpose, from_solution=True)
         else:
             yield self.builder.unlearning(purpose)
+
+    def interior_point(self):
+        """Interior-point steps alone."""
+        yield self.builder.interior_point()
 
     def continuation(self):
         """Soft margins whose C grows; then, on the hard margin itself, what they leave."""
         yield self.builder.continuation(self._plan_of_soft_margin)
         if self.problem.is_kernel and DecompositionSolver.why_not(self.problem) is None:
             yield from self.decomposition()
+        elif self.problem.is_kernel and InteriorPointSolver.why_not(self.problem) is None:
+            yield from self.interior_point()
         elif not self.problem.has_free_intercept:
             yield self.builder.unlearning("in case they end without the proof", from_solution=True)
 

@@ -228,13 +228,21 @@ def proven_bounds(bounds, data, weights, n_accesses):
     """
     if not data.rows.is_kernel or not bounds.dual > 0:
         return bounds
-    dual = weights.dual
-    size = float(dual @ np.sqrt(data.ordinary_sqnorms))
-    error = unit_of(np.count_nonzero(dual) + n_accesses) * size * size
+    error = rounding_of_sqnorm(data, weights, n_accesses)
     is_finite = math.isfinite(bounds.dual)
     if is_finite and not 0.5 * float(bounds.dual_scale) ** 2 * error > NEGLIGIBLE * bounds.dual:
         return bounds
     return _lowered(bounds, weights.dual_sum, weights.sqnorm + error)
+
+
+def rounding_of_sqnorm(data, weights, n_accesses=0):
+    """By how much |a|^2 may have been rounded over the rows of a kernel, as rounding is random: float.
+
+    Parameters as of `proven_bounds`.
+    """
+    dual = weights.dual
+    size = float(dual @ np.sqrt(data.ordinary_sqnorms))
+    return unit_of(np.count_nonzero(dual) + n_accesses) * size * size
 
 
 def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, primals, n_accesses):

@@ -137,16 +137,24 @@ class Costs:
             and X.shape[0] * X.shape[1] <= self.tuning.decomposition.dense_ratio * X.nnz
         )
 
+    @property
+    def interior_point(self):
+        """The expected work of interior-point steps: float, in stored elements accessed."""
+        cost, tuning = self.tuning.cost, self.tuning.interior_point
+        return tuning.steps * (cost.factorisation * self._m**3 + tuning.overhead)
+
     def predicted_passes(self, solver, eps):
         """Passes that a solver is expected to need: float.
 
         Parameters
         ----------
-        solver : {"newton", "decomposition", "conjugate", "unlearning", "dcd"}
+        solver : {"newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"}
         eps : float
         """
         if solver == "newton":
             return float(self.newton_passes + (1 if self.needs_passes else 0))
+        if solver == "interior-point":
+            return self.interior_point / (self._m * self._m)
         loss, prediction = self.problem.loss, self.tuning.prediction
         line = getattr(prediction, f"{solver}_bounded" if loss.has_upper_bounds else solver)
         gap = loss.required_gap(eps)

@@ -11,6 +11,7 @@ from margins.solvers.base import Phase, RulesSolver
 from margins.solvers.conjugate import ConjugateSolver
 from margins.solvers.dual_cd import dual_coordinate_descent
 from margins.solvers.hard_margin import HardMarginSolver, inseparability
+from margins.solvers.interior_point import InteriorPointSolver
 from margins.solvers.schedules import UNLEARNING_BOUNDED
 from margins.solvers.unlearning import (
     accuracy_before_run,
@@ -126,6 +127,15 @@ class PhaseBuilder:
             yield Phase(solver=make_solver())
 
         return PlannedPhase("decomposition", "subproblems of working sets", phases)
+
+    def interior_point(self):
+        """Interior-point steps, over the whole kernel matrix."""
+
+        def phases(run):
+            yield Phase(solver=InteriorPointSolver(self._tuning.interior_point))
+
+        purpose = "Newton steps over the whole kernel matrix, in double precision"
+        return PlannedPhase("interior-point", purpose, phases)
 
     def first_passes(self, n):
         """One epoch of accesses, of n samples."""

@@ -37,7 +37,7 @@ from margins.rules import RuleError
 # What the documentation of `Certificate` allows for rounding.
 TOLERANCE = 1e-9
 
-SOLVERS = ("auto", "newton", "decomposition", "conjugate", "unlearning", "dcd")
+SOLVERS = ("auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd")
 
 # Those of linear data that leave an intercept free.
 FREE_SOLVERS = ("auto", "auto", "newton", "conjugate")

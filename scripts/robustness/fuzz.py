@@ -120,7 +120,7 @@ def random_classifier(rng, name):
     choices = {
         "fit_intercept": [True, False],
         "eps": [1e-1, 1e-3, 1e-6],
-        "solver": ["auto", "newton", "conjugate", "unlearning", "dcd"],
+        "solver": ["auto", "newton", "interior-point", "conjugate", "unlearning", "dcd"],
         "averaging": ["last", "longest", "voted", "averaged", "pocket", "tail"],
         "lam": [0.0, 0.5],
         "alpha_bound": [np.inf, 2],

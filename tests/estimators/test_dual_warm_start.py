@@ -23,6 +23,7 @@ SETTINGS = [
     ("auto", {"loss": "hinge", "solver": "conjugate"}),
     ("auto", {"loss": "hinge", "kernel": "rbf", "gamma": 0.5}),
     ("auto", {"kernel": "poly", "degree": 2, "coef0": 1.0, "solver": "decomposition"}),
+    ("auto", {"kernel": "poly", "degree": 2, "coef0": 1.0, "solver": "interior-point"}),
     ("mpu", {}),
     ("mpu", {"loss": "hinge"}),
     ("dcd", {}),

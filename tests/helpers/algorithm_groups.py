@@ -50,7 +50,8 @@ SUMS_OF_SAMPLES = [
     if isinstance(rules.update, Additive) and isinstance(rules.shrink, NoShrink)
 ]
 # The decomposition is for kernels alone.
-SOLVERS_OF_LINEAR_DATA = [solver for solver in SOLVERS if solver != "decomposition"]
+SOLVERS_OF_KERNELS = ("decomposition", "interior-point")
+SOLVERS_OF_LINEAR_DATA = [solver for solver in SOLVERS if solver not in SOLVERS_OF_KERNELS]
 # What validates data and parameters, encodes labels, trains binary problems and predicts.
 METHODS = ("fit", "partial_fit", "predict", "decision_function", "check_parameters")
 METHODS += ("training_set", "specification", "chunk_rules", "set_fitted")

@@ -86,8 +86,9 @@ def test_size_and_loss_choose_the_phases(m, d, loss, expected):
 
 @pytest.mark.parametrize("loss", OF)
 def test_over_a_kernel_working_sets_are_planned(loss):
-    first, then = (["continuation"], "unlearning") if loss == "hard margin" else ([], "conjugate")
-    assert solvers_of(plan(over_kernel(loss), EPS)) == [*first, "decomposition", then]
+    first = ["continuation"] if loss == "hard margin" else []
+    planned = solvers_of(plan(over_kernel(loss), EPS))
+    assert planned == [*first, "decomposition", "interior-point"]
 
 
 def test_over_a_gram_matrix_of_linear_data_samples_are_accessed_one_by_one():
@@ -128,7 +129,7 @@ def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
         why_not = "which a kernel does not give" if is_kernel else "no finite objective"
     elif solver == "conjugate" and hard:
         why_not = "the hard margin"
-    elif solver == "decomposition" and not is_kernel:
+    elif solver in ("decomposition", "interior-point") and not is_kernel:
         why_not = "and linear data have none"
     (candidate,) = (one for one in candidates(problem, 0.01) if one.solver == solver)
     if why_not is None:
@@ -310,7 +311,8 @@ def test_explanations_say_what_is_planned_and_what_it_costs():
     assert (explanation.loss, explanation.kernel, explanation.rows) == ("hinge", "linear", "X")
     assert explanation.eps == explanation.required_gap == 1e-3
     assert [one.solver for one in explanation.candidates] == list(auto.SOLVERS)
-    assert all(one.passes > 0 for one in explanation.candidates if one.solver != "decomposition")
+    of_kernels = ("decomposition", "interior-point")
+    assert all(one.passes > 0 for one in explanation.candidates if one.solver not in of_kernels)
     assert explanation.solver == "newton + unlearning + newton + conjugate"
     text = repr(explanation)
     for part in ("180 samples x 4 features", "3 binary problems", "loss='hinge'", "eps=0.001"):
@@ -335,7 +337,7 @@ def test_explanations_say_why_a_candidate_is_not_applicable():
     assert (over_rbf.kernel, over_rbf.rows, over_rbf.solver) == (
         "rbf",
         "kernel",
-        "decomposition + conjugate",
+        "decomposition + interior-point",
     )
 
 

@@ -61,13 +61,17 @@ class DecompositionSolver(Solver):
     ----------
     densely : bool
         True: rows of sparse data are made dense to compute kernel values.
+    max_work : float
+        After so many accessed elements of rows, the solver ends its phase: another one would then have
+        cost no more.
     tuning : margins.tuning.DecompositionTuning, optional
     """
 
     name = "decomposition"
 
-    def __init__(self, densely=False, tuning=TUNING.decomposition):
-        self._densely, self._tuning = densely, tuning
+    def __init__(self, densely=False, max_work=math.inf, tuning=TUNING.decomposition):
+        self._densely, self._max_work, self._tuning = densely, max_work, tuning
+        self._work = 0
 
     @classmethod
     def why_not(cls, problem):
@@ -109,8 +113,10 @@ class DecompositionSolver(Solver):
         """See `Solver.epoch`."""
         required = run.required_gap
         n_accesses = n_changed = 0
-        is_proven = is_stationary = False
-        while n_accesses < len(self._alpha) and not (is_proven or is_stationary or time_is_over()):
+        is_proven = is_stationary = is_exhausted = False
+        while n_accesses < len(self._alpha) and not (
+            is_proven or is_stationary or is_exhausted or time_is_over()
+        ):
             state = self._state()
             is_proven = self._gap(state) <= self._tuning.gap_share * required
             if not is_proven:
@@ -121,12 +127,14 @@ class DecompositionSolver(Solver):
                     is_stationary = n_pairs == 0
                     n_changed += n_pairs
                     n_accesses += len(working_set)
-        is_exhausted = self.sums_are_fresh = False
+                    self._work += self._tuning.overhead + len(working_set) * (n_pairs + len(self._alpha))
+                    is_exhausted = self._work > self._max_work
+        self.sums_are_fresh = False
         if is_proven or is_stationary:
             counts = self._sum_what_counts()
             n_accesses += len(self._alpha)
             gap = self._gap(self._state())
-            is_exhausted = self._is_stalled(gap)
+            is_exhausted = is_exhausted or self._is_stalled(gap)
             self.sums_are_fresh = gap <= required or is_exhausted
         self._give(run, self._proven_sums(counts) if self.sums_are_fresh else self._v)
         if self.sums_are_fresh and not self._has_clearance(run):
@@ -175,14 +183,8 @@ class DecompositionSolver(Solver):
 
     def _gap(self, state):
         """The relative duality gap of the current products."""
-        (total, sqnorm, square), margins, loss = state.sums, state.margins, self._loss
-        dual = total - 0.5 * sqnorm - 0.5 * square
-        if not dual > 0:
-            return math.inf
-        if loss.is_finite:
-            return (0.5 * sqnorm + loss.value(margins)) / dual - 1
-        least = float(margins.min())
-        return 0.5 * sqnorm / (least * least) / dual - 1 if least > 0 else math.inf
+        total, sqnorm, square = state.sums
+        return relative_gap(self._loss, state.margins, total, sqnorm, square)
 
     def _violations(self, state):
         """What each variable's own step gains, 0 where it is optimal: ndarray of float64, shape (m,)."""
@@ -306,6 +308,25 @@ class DecompositionSolver(Solver):
     def _give(self, run, v):
         """Make the dual variables, and v, those of the run."""
         run.weights.assign(run.data, self._alpha, np.append(v, math.sqrt(self._sqrho) * self._label_sum))
+
+
+def relative_gap(loss, margins, total, sqnorm, square):
+    """The relative duality gap of dual variables and their weight vector; inf if nothing is proven.
+
+    Parameters
+    ----------
+    loss : margins.losses.Loss
+    margins : ndarray of float64, shape (m,)
+    total, sqnorm, square : float
+        sum alpha_k, |a|^2 and sum D_k alpha_k^2.
+    """
+    dual = total - 0.5 * sqnorm - 0.5 * square
+    if not dual > 0:
+        return math.inf
+    if loss.is_finite:
+        return (0.5 * sqnorm + loss.value(margins)) / dual - 1
+    least = float(margins.min())
+    return 0.5 * sqnorm / (least * least) / dual - 1 if least > 0 else math.inf
 
 
 def _least_positive(upper):

@@ -54,7 +54,7 @@ def test_the_optimum_is_proven_and_is_that_of_another_solver(loss, C, kernel, fi
     params = {"loss": loss, "C": C, "fit_intercept": fit_intercept, **kernel}
     found = fit(X, y, solver="decomposition", **params)
     certificate = found.certificates_[0]
-    assert found.converged_ and found.solver_ == "decomposition"
+    assert found.converged_ and found.solver_.startswith("decomposition")
     primal = objective(found, X, y, loss, C)
     assert primal == pytest.approx(certificate.primal, rel=1e-9)
     other = fit(X, y, solver="conjugate", eps=1e-4, **params).certificates_[0]
@@ -239,13 +239,13 @@ def test_what_single_precision_does_not_hold_is_left_to_other_solvers(params):
     with pytest.raises(ValueError, match="outside of the range of single precision"):
         Auto(**{"kernel": "rbf", "solver": "decomposition"} | params).fit(X, y)
     explanation = Auto(**{"kernel": "rbf"} | params).explain(X, y)
-    assert explanation.plan.phases[0].solver == "conjugate"
+    assert explanation.plan.phases[0].solver == "interior-point"
 
 
 def test_rows_too_long_for_single_precision_are_left_to_other_solvers():
     X, y = clouds()
     explanation = Auto(kernel="rbf", gamma=1e-20).explain(X * 1e9, y)
-    assert explanation.plan.phases[0].solver == "conjugate"
+    assert explanation.plan.phases[0].solver == "interior-point"
 
 
 def test_linear_data_have_no_rows_of_a_kernel():

@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 import margins
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.solvers.balance import lower_label_sum
+from margins.solvers.interior_point import InteriorPointSolver
 
 
 def make(**params):
@@ -115,16 +116,17 @@ def test_classes_warm_starts_and_small_caches():
             assert theirs.dual <= ours.primal
 
 
-def test_other_solvers_are_errors():
+def test_other_solvers_are_errors(monkeypatch):
     X, y = digits()
     with pytest.raises(ValueError, match="solver='dcd' is not applicable here: it penalises"):
         make(solver="dcd").fit(X, y)
+    names = {each.solver for each in make().explain(X, y).candidates if each.why_not is None}
+    assert names == {"decomposition", "interior-point"}
+    monkeypatch.setattr(InteriorPointSolver, "why_not", lambda problem: "too many samples")
     with pytest.raises(
         ValueError, match="No solver is applicable here. .*'decomposition': .*single precision"
     ):
         make(kernel="precomputed").fit(1e20 * np.eye(len(y)), y)
-    names = {each.solver for each in make().explain(X, y).candidates if each.why_not is None}
-    assert names == {"decomposition"}
     # Without an intercept there is none to penalise.
     without = make(fit_intercept=False).fit(X, y)
     assert without.intercept_ == 0

@@ -1,0 +1,318 @@
+"""An interior-point method over the whole kernel matrix, in double precision.
+
+The problem: the dual of a kernel classifier, as of `decomposition`, with at most a few thousand samples,
+
+    min alpha.H alpha / 2 - sum_k alpha_k,   0 <= alpha_k <= U_k,   and, if the intercept is free,
+    sum_k alpha_k l_k = 0,
+
+where H_jk = l_j l_k (K(x_j, x_k) + rho^2), plus D_k on the diagonal. With multipliers z, t >= 0 of the
+bounds and b of the constraint, a solution satisfies
+
+    H alpha - 1 + b l - z + t = 0,   z_k alpha_k = mu,   t_k (U_k - alpha_k) = mu
+
+at mu = 0. Newton steps on these equations reduce mu, all variables inside of their bounds; each factors
+H + diag(z / alpha + t / (U - alpha)). Some thirty steps are enough whatever the condition of H is, where
+decomposition, which follows the gradient, may need a million.
+
+An iterate has no dual variable at a bound. Its certificate is that of the dual variables after those
+that approach a bound have been moved onto it, so that few samples are support vectors.
+
+**Source**: Mehrotra (1992), On the implementation of a primal-dual interior point method; Fine &
+Scheinberg (2001), Efficient SVM training using low-rank kernel representations.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from margins.data.binary_data import array_of_each
+from margins.linalg.threads import one_thread
+from margins.solvers.balance import balanced
+from margins.solvers.base import EpochReport, Solver
+from margins.solvers.decomposition.decomposition import relative_gap
+from margins.tuning import TUNING
+
+# Of the way to the nearest bound, a step goes this share.
+STEP = 0.995
+# Variables are moved onto a bound if their multiplier is so many times what they add to their gradient:
+# the least of these ratios that the gap allows.
+RATIOS = (1.0, 1e2, 1e4, 1e6, math.inf)
+# What is added to the diagonal of a matrix of this diagonal, and size, so that it can be factored.
+RIDGE = 1e-15
+REFINEMENTS = 2  # of the solution of a linear system, whose residuals are known exactly
+
+
+class DualPoint(NamedTuple):
+    """Feasible dual variables, and what follows from them."""
+
+    alpha: np.ndarray
+    products: np.ndarray  # sum_j alpha_j l_j K(x_j, x_k) of all samples k
+    intercept: float
+    gap: float  # relative duality gap
+
+
+class InteriorPointSolver(Solver):
+    """Full epochs of one Newton step each, from the middle of the feasible region.
+
+    Parameters
+    ----------
+    tuning : margins.tuning.InteriorPointTuning, optional
+    """
+
+    name = "interior-point"
+    sums_are_fresh = True
+
+    def __init__(self, tuning=TUNING.interior_point):
+        self._tuning = tuning
+
+    @classmethod
+    def why_not(cls, problem):
+        """See `Solver.why_not`."""
+        if not problem.is_kernel or problem.data.rows.blocks is None:
+            return "it factors a kernel matrix, and linear data have none"
+        limit = TUNING.interior_point.max_samples
+        if problem.n_samples > limit:
+            return f"it factors the kernel matrix of at most {limit} samples"
+        return None
+
+    def start(self, run):
+        """Start in the middle; the dual variables of the run stay where none are better."""
+        run.rescale_to_feasible()
+        self._data, self._loss, m = run.data, run.loss, len(run.data)
+        self._signs = self._data.signs
+        self._upper, self._diag = array_of_each(self._loss.upper, m), array_of_each(self._loss.diag, m)
+        self._counts = np.flatnonzero(self._upper > 0)  # the others are left out: a test set
+        self._K = self._data.rows.blocks.matrix
+        self._steps = self._steps_of_problem()
+        # The best dual variables so far, and by which ratio they were moved onto bounds.
+        self._best = self._point(np.minimum(run.weights.dual, self._upper)[self._counts])
+        self._ratio = RATIOS[0] if self._best.gap <= run.required_gap else math.inf
+        self._least_gap = math.inf
+        self._n_stalled = self._n_proven = 0
+
+    def _steps_of_problem(self):
+        """The steps for the samples that count."""
+        counts, is_free = self._counts, self._data.has_free_intercept
+        K, signs = self._K[np.ix_(counts, counts)], self._signs[counts].astype(np.float64)
+        if is_free:
+            # As sum_k alpha_k l_k = 0, rows may be measured from their mean: fewer digits cancel.
+            means = K.mean(axis=0)
+            K -= means
+            K -= means[:, None] - means.mean()
+        else:
+            K += self._data.sqrho
+        K *= signs
+        K *= signs[:, None]
+        K[np.diag_indices_from(K)] += self._diag[counts]
+        return InteriorSteps(K, self._upper[counts], signs if is_free else None)
+
+    def epoch(self, run):
+        """See `Solver.epoch`."""
+        steps, required = self._steps, run.required_gap
+        with one_thread():
+            is_solved = steps.step()
+        gap = math.inf
+        for ratio in RATIOS:
+            if self._best.gap <= required and ratio >= self._ratio:
+                break  # no fewer support vectors
+            point = self._point(steps.at_bounds(ratio))
+            gap = min(gap, point.gap)
+            if point.gap < self._best.gap or point.gap <= required:
+                self._best, self._ratio = point, ratio
+        is_slow = not gap < self._tuning.slow_reduction * self._least_gap
+        self._n_stalled = self._n_stalled + 1 if is_slow else 0
+        self._least_gap = min(gap, self._least_gap)
+        is_proven = self._best.gap <= required
+        self._n_proven += is_proven
+        is_exhausted = not is_solved or self._n_stalled >= self._tuning.patience
+        is_over = is_exhausted or (
+            is_proven and (self._ratio == RATIOS[0] or self._n_proven > self._tuning.proven_steps)
+        )
+        if is_over:
+            self._give(run)
+        return EpochReport(
+            len(self._counts),
+            len(self._upper),
+            check_gap=is_over,
+            is_exhausted=is_exhausted,
+            dual_is_feasible=True,
+        )
+
+    def _point(self, variables):
+        """Dual variables near these, of the samples that count, that are feasible: DualPoint."""
+        data, loss = self._data, self._loss
+        alpha = np.zeros(len(self._upper))
+        alpha[self._counts] = variables
+        if data.has_free_intercept:
+            alpha = balanced(alpha, self._upper, self._signs)
+        coefficients = self._signs * alpha
+        with one_thread():
+            products = self._K @ coefficients
+        label_sum = math.fsum(coefficients)
+        penalty = 0.0 if data.has_free_intercept else data.sqrho * label_sum**2
+        sqnorm = max(float(coefficients @ products) + penalty, 0.0)
+        total, square = float(alpha.sum()), float(alpha @ (self._diag * alpha))
+        scale = min(1.0, total / (sqnorm + square)) if sqnorm + square > 0 else 1.0
+        alpha, products = scale * alpha, scale * products
+        if data.has_free_intercept:
+            intercept = loss.best_intercept(products, self._signs)
+        else:
+            intercept = data.sqrho * scale * label_sum
+        margins = self._signs * (products + intercept)
+        sums = scale * total, scale**2 * sqnorm, scale**2 * square
+        return DualPoint(alpha, products, intercept, relative_gap(loss, margins, *sums))
+
+    def _give(self, run):
+        """Make the best dual variables those of the run."""
+        alpha, products, intercept, _ = self._best
+        last = math.sqrt(self._data.sqrho) * math.fsum(self._signs * alpha)
+        run.weights.assign(self._data, alpha, np.append(products, last))
+        if self._data.has_free_intercept:
+            run.set_threshold(-intercept)
+
+    def release(self):
+        """See `Solver.release`."""
+        self._K = self._steps = self._best = None
+
+    def make_exact(self, run):
+        """See `Solver.make_exact`."""
+        self._give(run)
+
+
+class InteriorSteps:
+    """Primal-dual steps of a quadratic problem with bounds, and with at most one equation.
+
+    Minimise x.H x / 2 - sum_k x_k, 0 <= x_k <= U_k, l.x = 0. Variables are scaled so that the diagonal
+    of H is 1.
+
+    Parameters
+    ----------
+    H : ndarray of float64, shape (n, n)
+        Positive semidefinite; overwritten.
+    upper : ndarray of float64, shape (n,)
+        inf: no upper bound.
+    signs : ndarray of float64, shape (n,), or None
+        l; None: there is no equation.
+
+    Attributes
+    ----------
+    mu : float
+        The mean product of a variable, or what it lacks to its upper bound, and its multiplier.
+    """
+
+    def __init__(self, H, upper, signs):
+        diagonal = H.diagonal().copy()
+        self._scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))  # from H's variables to these
+        H /= self._scale
+        H /= self._scale[:, None]
+        self._H, self._gain = H, 1 / self._scale
+        self._upper = upper * self._scale
+        self._is_bounded = np.isfinite(upper)
+        self._normal = None if signs is None else signs / self._scale
+        self._x = np.minimum(self._gain, 0.5 * self._upper)
+        self._room = np.where(self._is_bounded, self._upper - self._x, 1.0)  # to the upper bound
+        self._lower_multiplier = self._gain.copy()
+        self._upper_multiplier = np.where(self._is_bounded, self._gain, 0.0)
+        self._intercept = 0.0
+        self._n_bounds = len(upper) + np.count_nonzero(self._is_bounded)
+
+    @property
+    def mu(self):
+        return self._mu(self._x, self._room, self._lower_multiplier, self._upper_multiplier)
+
+    def _mu(self, x, room, lower, upper):
+        return (float(x @ lower) + float(room @ upper)) / self._n_bounds
+
+    def step(self):
+        """One predictor and corrector step: False if there is none."""
+        x, room, z, t = self._x, self._room, self._lower_multiplier, self._upper_multiplier
+        mu = self.mu
+        if not mu > 0:  # it has underflowed
+            return False
+        gradient = self._H @ x - self._gain - z + t
+        if self._normal is not None:
+            gradient += self._intercept * self._normal
+        try:
+            system = _System(self._H, z / x + t / room, self._normal)
+        except LinAlgError:
+            return False
+
+        def direction(of_lower, of_upper):
+            """The changes of all variables that make the products with multipliers change by these."""
+            rest = -gradient + of_lower / x - of_upper / room
+            move, turn = system.solve(rest, 0.0 if self._normal is None else -self._normal @ x)
+            return move, turn, (of_lower - z * move) / x, (of_upper + t * move) / room
+
+        def length(move, lower, upper):
+            """How far the variables may go along a direction, and the multipliers."""
+            of_bounded = room[self._is_bounded], -move[self._is_bounded]
+            return (
+                min(_length(x, move), _length(*of_bounded)),
+                min(_length(z, lower), _length(t, upper)),
+            )
+
+        move, _, lower, upper = direction(-x * z, -room * t)
+        primal, dual = length(move, lower, upper)
+        after = x + primal * move, room - primal * move, z + dual * lower, t + dual * upper
+        target = mu * (self._mu(*after) / mu) ** 3
+        move, turn, lower, upper = direction(
+            target - x * z - move * lower, (target - room * t + move * upper) * self._is_bounded
+        )
+        step = STEP * min(length(move, lower, upper))
+        if not (math.isfinite(step) and np.isfinite(move).all()):
+            return False
+        x += step * move
+        z += step * lower
+        t += step * upper
+        self._intercept += step * turn
+        room[self._is_bounded] -= step * move[self._is_bounded]
+        return True
+
+    def at_bounds(self, ratio):
+        """The variables, those that approach a bound moved onto it: ndarray of float64, shape (n,).
+
+        One approaches 0 if its multiplier exceeds what it contributes to its own gradient; the larger
+        the ratio of both, the more certainly.
+        """
+        x = np.where(self._lower_multiplier > ratio * self._x, 0.0, self._x)
+        x = np.where(self._upper_multiplier > ratio * self._room, self._upper, x)
+        return x / self._scale
+
+
+class _System:
+    """The linear equations of a step: H + diag(extra), bordered by the normal of the equation."""
+
+    def __init__(self, H, extra, normal):
+        self._H, self._extra, self._normal = H, extra, normal
+        self._scale = np.sqrt(H.diagonal() + extra)
+        matrix = H / self._scale
+        matrix /= self._scale[:, None]
+        matrix[np.diag_indices_from(matrix)] = 1 + RIDGE * len(H)
+        self._factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        if normal is not None:
+            self._of_normal = self._divide(normal)
+
+    def _divide(self, right):
+        solution = self._divide_roughly(right)
+        for _ in range(REFINEMENTS):
+            solution += self._divide_roughly(right - self._H @ solution - self._extra * solution)
+        return solution
+
+    def _divide_roughly(self, right):
+        return cho_solve(self._factor, right / self._scale, check_finite=False) / self._scale
+
+    def solve(self, right, constraint):
+        """The move of the variables, and of the multiplier of the equation."""
+        move = self._divide(right)
+        if self._normal is None:
+            return move, 0.0
+        turn = (self._normal @ move - constraint) / (self._normal @ self._of_normal)
+        return move - turn * self._of_normal, turn
+
+
+def _length(values, changes):
+    """The largest multiple of the changes, at most 1, that leaves all values at least 0."""
+    falls = changes < 0
+    return float(np.min(-values[falls] / changes[falls], initial=1.0))
