@@ -61,6 +61,32 @@ def test_two_equal_samples_take_one_step_together():
     assert d.sum() == pytest.approx(1) and gradient == pytest.approx(np.zeros(2), abs=1e-6)
 
 
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e6])
+def test_contrary_duplicates_go_to_their_bounds_at_once(C):
+    # Along (1, 1) the objective is linear: no step of one variable alone gets far.
+    Q = np.array([[2, -2], [-2, 2]], F)
+    d, gradient = np.zeros(2, F), np.array([-1, -1], F)
+    n_pairs = minimise(Q, gradient, d, np.zeros(2, F), np.full(2, C, F), 0.0, 100)
+    assert n_pairs <= 2
+    assert_array_equal(d, C)
+
+
+@pytest.mark.parametrize("correlation", [-1.0, -0.999999, -0.5, 0.0, 0.5, 0.999999, 1.0])
+def test_a_pair_moves_to_the_best_point_of_its_rectangle(correlation):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        a, c = rng.uniform(0.5, 2, 2)
+        b = correlation * np.sqrt(a * c)
+        Q, g = np.array([[a, b], [b, c]]), rng.normal(size=2)
+        lower, upper = -rng.random(2) * (rng.random(2) < 0.7), rng.random(2)
+        d = np.zeros(2, F)
+        # After a first step the other variable may gain, too.
+        minimise(Q.astype(F), g.astype(F), d, lower.astype(F), upper.astype(F), 0.0, 2)
+        steps = d.astype(np.float64)
+        value = steps @ g + steps @ Q @ steps / 2
+        assert value <= optimum(Q, g, lower, upper) + 1e-5
+
+
 @pytest.mark.parametrize("n_kept", [0, 1, 40, 100])
 def test_the_matrix_is_that_of_the_cached_rows(n_kept):
     rng = np.random.default_rng(n_kept)
