@@ -182,6 +182,11 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     Returns
     -------
     LinearModel or KernelModel
+
+    Raises
+    ------
+    ValueError
+        If a coefficient or an intercept is not finite.
     """
     models = [(run, run.hypothesis, scale_of(run, specification)) for run in runs]
     intercept = np.array(
@@ -192,8 +197,19 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
         coef = np.empty((len(models), len(models[0][1].weights)))
         for row, (_, model, scale) in zip(coef, models, strict=True):
             np.multiply(model.weights, scale, out=row)
+        _check_finite(specification, coef, intercept)
         return LinearModel(coef, intercept)
     signed = np.stack([scale * run.data.signs * model.dual for run, model, scale in models])
+    _check_finite(specification, signed, intercept)
     support = np.flatnonzero(signed.any(axis=0))
     vectors, indices = training_set.support(support)
     return KernelModel(training_set.kernel, vectors, indices, signed[:, support], intercept)
+
+
+def _check_finite(specification, coefficients, intercept):
+    """Raise ValueError for a model that would predict NaN: the one place where models are made."""
+    if not (np.isfinite(coefficients).all() and np.isfinite(intercept).all()):
+        raise ValueError(
+            f"X of {specification.name} must have columns whose numbers are of similar size: the model "
+            "is not finite in double precision. Standardize the columns."
+        )
