@@ -203,10 +203,11 @@ class InteriorPointTuning:
     # steps, overhead: the expected number of steps, and the cost of each beside its factorisation
     steps: int = 30
     overhead: float = 3e5
-    # slow_reduction, patience: it ends after so many steps in a row that have not reduced the gap to
-    # this share; the first ones may move towards the middle of the feasible region
+    # slow_reduction, patience: it ends after so many steps in a row that have reduced neither the gap to
+    # this share, nor mu where it is large; the first ones may move towards the middle of the bounds
     slow_reduction: float = 0.9
     patience: int = 20
+    max_steps: int = 150  # it also ends after so many
     # after the proof, at most so many steps move more dual variables to 0
     proven_steps: int = 8
 

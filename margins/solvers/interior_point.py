@@ -50,6 +50,7 @@ class DualPoint(NamedTuple):
     alpha: np.ndarray
     products: np.ndarray  # sum_j alpha_j l_j K(x_j, x_k) of all samples k
     intercept: float
+    dual: float  # the dual value
     gap: float  # relative duality gap
 
 
@@ -90,7 +91,7 @@ class InteriorPointSolver(Solver):
         self._best = self._point(np.minimum(run.weights.dual, self._upper)[self._counts])
         self._ratio = RATIOS[0] if self._best.gap <= run.required_gap else math.inf
         self._least_gap = math.inf
-        self._n_stalled = self._n_proven = 0
+        self._n_steps = self._n_stalled = self._n_proven = 0
 
     def _steps_of_problem(self):
         """The steps for the samples that count."""
@@ -110,7 +111,7 @@ class InteriorPointSolver(Solver):
 
     def epoch(self, run):
         """See `Solver.epoch`."""
-        steps, required = self._steps, run.required_gap
+        steps, required, mu = self._steps, run.required_gap, self._steps.mu
         with one_thread():
             is_solved = steps.step()
         gap = math.inf
@@ -121,12 +122,21 @@ class InteriorPointSolver(Solver):
             gap = min(gap, point.gap)
             if point.gap < self._best.gap or point.gap <= required:
                 self._best, self._ratio = point, ratio
-        is_slow = not gap < self._tuning.slow_reduction * self._least_gap
+        reduction = self._tuning.slow_reduction
+        # The products with multipliers sum up to the gap, but for rounding.
+        is_slow = not gap < reduction * self._least_gap and not (
+            required * self._best.dual / len(self._upper) < steps.mu < reduction * mu
+        )
         self._n_stalled = self._n_stalled + 1 if is_slow else 0
         self._least_gap = min(gap, self._least_gap)
         is_proven = self._best.gap <= required
         self._n_proven += is_proven
-        is_exhausted = not is_solved or self._n_stalled >= self._tuning.patience
+        self._n_steps += 1
+        is_exhausted = (
+            not is_solved
+            or self._n_stalled >= self._tuning.patience
+            or self._n_steps == self._tuning.max_steps
+        )
         is_over = is_exhausted or (
             is_proven and (self._ratio == RATIOS[0] or self._n_proven > self._tuning.proven_steps)
         )
@@ -162,11 +172,12 @@ class InteriorPointSolver(Solver):
             intercept = data.sqrho * scale * label_sum
         margins = self._signs * (products + intercept)
         sums = scale * total, scale**2 * sqnorm, scale**2 * square
-        return DualPoint(alpha, products, intercept, relative_gap(loss, margins, *sums))
+        dual = sums[0] - 0.5 * sums[1] - 0.5 * sums[2]
+        return DualPoint(alpha, products, intercept, dual, relative_gap(loss, margins, *sums))
 
     def _give(self, run):
         """Make the best dual variables those of the run."""
-        alpha, products, intercept, _ = self._best
+        alpha, products, intercept, *_ = self._best
         last = math.sqrt(self._data.sqrho) * math.fsum(self._signs * alpha)
         run.weights.assign(self._data, alpha, np.append(products, last))
         if self._data.has_free_intercept:

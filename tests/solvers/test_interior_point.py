@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from properties import examples
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import load_wine, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
@@ -148,6 +148,15 @@ def test_values_beyond_single_precision_are_left_to_it(loss, penalize_intercept)
     )
     assert fitted.solver_ == "interior-point"
     assert fitted.certificates_[0].primal < math.inf
+
+
+@each_intercept
+def test_values_of_1e30_are_proven(penalize_intercept):
+    # Many steps lead to where the products with multipliers begin to fall.
+    X, y = load_wine(return_X_y=True)
+    params = {"degree": 5, "coef0": 1.0, "C": 1e4, "loss": "hinge"}
+    fitted = make(**params, penalize_intercept=penalize_intercept).fit(X, y == 1)
+    assert fitted.converged_
 
 
 @each_loss
