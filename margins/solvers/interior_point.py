@@ -11,8 +11,8 @@ bounds and b of the constraint, a solution satisfies
     H alpha - 1 + b l - z + t = 0,   z_k alpha_k = mu,   t_k (U_k - alpha_k) = mu
 
 at mu = 0. Newton steps on these equations reduce mu, all variables inside of their bounds; each factors
-H + diag(z / alpha + t / (U - alpha)). Some thirty steps are enough whatever the condition of H is, where
-decomposition, which follows the gradient, may need a million.
+H + diag(z / alpha + t / (U - alpha)). Ten to forty steps are usually enough, whatever the condition of
+H; decomposition, which follows the gradient, may need a million.
 
 An iterate has no dual variable at a bound. Its certificate is that of the dual variables after those
 that approach a bound have been moved onto it, so that few samples are support vectors.

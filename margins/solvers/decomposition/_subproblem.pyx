@@ -53,10 +53,9 @@ cdef extern from *:
     {
         float largest = 0;
         for (int64_t i = 0; i < n; i++) {
-            float x = d[i] - g[i] * inverse[i];
-            x = x < lower[i] ? lower[i] : x;
-            x = x > upper[i] ? upper[i] : x;
-            float step = x - d[i];
+            float step = -g[i] * inverse[i];  /* also where d[i] + step is rounded to d[i] */
+            step = step < lower[i] - d[i] ? lower[i] - d[i] : step;
+            step = step > upper[i] - d[i] ? upper[i] - d[i] : step;
             gains[i] = -step * (g[i] + 0.5f * diagonal[i] * step);
         }
         for (int64_t i = 0; i < n; i++)
@@ -241,8 +240,10 @@ def minimise(
     int
     """
     cdef Py_ssize_t n = g.shape[0], n_pairs = 0
-    cdef int64_t first, second
+    cdef int64_t first, second, last_first = -1, last_second = -1
     cdef float least = 0, step_first, step_second
+    cdef double floor = SINGULAR
+    cdef bint is_again
     # A zero row without a diagonal term has none; its step ends at a bound.
     cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(MIN_DIAGONAL))
     cdef const float[::1] inverse = 1 / np.asarray(diagonal)
@@ -261,7 +262,12 @@ def minimise(
             )
             if second < 0:
                 second = first  # it moves alone
-            _move(Q, g, d, lower, upper, first, second, &step_first, &step_second)
+            # A pair that is chosen again has a smaller curvature than its last step allowed for. Without upper bounds
+            # it has some, of a diagonal that single precision may not hold.
+            is_again = first == last_first and second == last_second
+            floor = 0.5 * floor if is_again and isfinite(upper[first]) and isfinite(upper[second]) else SINGULAR
+            last_first, last_second = first, second
+            _move(Q, g, d, lower, upper, first, second, floor, &step_first, &step_second)
             if step_first == 0 and step_second == 0:
                 break  # in single precision this is the optimum
             add_two_rows(&g[0], &Q[first, 0], &Q[second, 0], step_first, step_second, n)
@@ -294,8 +300,10 @@ def minimise_balanced(
     int
     """
     cdef Py_ssize_t n = F.shape[0], n_pairs = 0
-    cdef int64_t riser, faller
+    cdef int64_t riser, faller, last_riser = -1, last_faller = -1
     cdef float least = 0, curvature, step
+    cdef double floor = SINGULAR
+    cdef bint is_again
     cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(MIN_DIAGONAL))
     cdef float[::1] gains = np.empty(n, np.float32)
     with nogil:
@@ -310,8 +318,12 @@ def minimise_balanced(
                 break
             if n_pairs == 0:
                 least = reduction * gains[faller]
+            # As in `minimise`.
+            is_again = riser == last_riser and faller == last_faller
+            floor = 0.5 * floor if is_again and isfinite(upper[riser]) and isfinite(lower[faller]) else SINGULAR
+            last_riser, last_faller = riser, faller
             curvature = diagonal[riser] + diagonal[faller]
-            curvature = max(curvature - 2 * Q[riser, faller], <float> 1e-6 * curvature)
+            curvature = max(curvature - 2 * Q[riser, faller], <float> (floor * curvature))
             step = min((F[riser] - F[faller]) / curvature, upper[riser] - e[riser], e[faller] - lower[faller])
             # At a bound exactly, or it could be chosen again for a step that is rounded to nothing.
             e[riser] = upper[riser] if step == upper[riser] - e[riser] else e[riser] + step
@@ -325,9 +337,12 @@ def minimise_balanced(
 
 cdef void _move(
     const float[:, ::1] Q, const float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
-    Py_ssize_t i, Py_ssize_t j, float* step_i, float* step_j
+    Py_ssize_t i, Py_ssize_t j, double floor, float* step_i, float* step_j
 ) noexcept nogil:
-    """Move d_i and d_j to the best point of their rectangle; `g` is the gradient before."""
+    """Move d_i and d_j to the best point of their rectangle; `g` is the gradient before.
+
+    The determinant, relative to the product of both diagonal elements, is taken to be `floor` at least.
+    """
     cdef double a = Q[i, i], b = Q[i, j], c = Q[j, j], determinant, best = 0, x, y
     cdef float x_before = d[i], y_before = d[j], bound
     cdef int side
@@ -336,7 +351,7 @@ cdef void _move(
         step_i[0], step_j[0] = d[i] - x_before, 0
         return
     # Rows that are alike, as of contrary duplicates, leave f almost linear: then the step is a long one.
-    determinant = max(a * c - b * b, SINGULAR * a * c)
+    determinant = max(a * c - b * b, floor * a * c)
     x = x_before + (g[j] * b - g[i] * c) / determinant
     y = y_before + (g[i] * b - g[j] * a) / determinant
     if lower[i] <= x <= upper[i] and lower[j] <= y <= upper[j]:

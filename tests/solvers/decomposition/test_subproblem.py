@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
+from margins.solvers.decomposition._subproblem import add_rows, minimise, minimise_balanced, sub_gram
 
 F = np.float32
 
@@ -61,14 +61,19 @@ def test_two_equal_samples_take_one_step_together():
     assert d.sum() == pytest.approx(1) and gradient == pytest.approx(np.zeros(2), abs=1e-6)
 
 
-@pytest.mark.parametrize("C", [1.0, 1e4, 1e6])
-def test_contrary_duplicates_go_to_their_bounds_at_once(C):
-    # Along (1, 1) the objective is linear: no step of one variable alone gets far.
+@pytest.mark.parametrize(("C", "most"), [(1.0, 2), (1e4, 2), (1e6, 2), (1e9, 12)])
+def test_contrary_duplicates_go_to_their_bounds_soon(C, most):
+    # Along (1, 1) the objective is linear, so that no variable gets far alone. Steps are doubled.
+    upper = np.full(2, C, F)
     Q = np.array([[2, -2], [-2, 2]], F)
     d, gradient = np.zeros(2, F), np.array([-1, -1], F)
-    n_pairs = minimise(Q, gradient, d, np.zeros(2, F), np.full(2, C, F), 0.0, 100)
-    assert n_pairs <= 2
+    assert minimise(Q, gradient, d, np.zeros(2, F), upper, 0.0, 100) <= most
     assert_array_equal(d, C)
+    # With the constraint, one rises and the other one, of a contrary label, falls by as much.
+    Q, slopes, moves = np.full((2, 2), 2, F), np.array([1, -1], F), np.zeros(2, F)
+    lower, upper = np.array([0, -C], F), np.array([C, 0], F)
+    assert minimise_balanced(Q, slopes, moves, lower, upper, 0.0, 100) <= most
+    assert_array_equal(moves, [C, -C])
 
 
 @pytest.mark.parametrize("correlation", [-1.0, -0.999999, -0.5, 0.0, 0.5, 0.999999, 1.0])
