@@ -38,6 +38,8 @@ class HardMargin(MaximumMarginLoss):
     def objective(self, slacks, sqnorm):
         """See `Loss.objective`: that of the multiple whose smallest functional margin is 1."""
         smallest = 1 - float(slacks.max())
+        if sqnorm == 0:  # the dual variables cancel: it is no hyperplane
+            return math.inf, 0.0, 1.0
         margin = smallest / math.sqrt(sqnorm)
         if margin <= 0:
             return math.inf, margin, 1.0

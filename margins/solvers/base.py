@@ -107,6 +107,8 @@ class Solver(ABC):
     corrects_rounding: ClassVar[bool] = False
     # True: every access of a sample shrinks the weight vector, so no epoch leaves it unchanged.
     decays: bool = False
+    # True: it changes many dual variables at once, whether or not their samples are misclassified.
+    moves_together: bool = False
     # True: the sums of the run have just been computed from its dual variables, in double precision.
     sums_are_fresh: bool = False
     # By which rules a pass over all samples is made; None: by no rules.

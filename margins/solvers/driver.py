@@ -119,7 +119,9 @@ class Run(RunState):
         )
         self.history.append(epoch)
         if self.specification.report is not None:
-            self.specification.report(progress(epoch, moves_together=self._primal is not None))
+            self.specification.report(
+                progress(epoch, self._primal is not None or self.solver.moves_together)
+            )
         if self.clean and self.averaging is not None:
             self._count_remaining_epochs(report)
         is_stopped = self._watch is not None and self._watch.end_epoch(self)

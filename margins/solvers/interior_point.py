@@ -10,7 +10,7 @@ bounds and b of the constraint, a solution satisfies
 
     H alpha - 1 + b l - z + t = 0,   z_k alpha_k = mu,   t_k (U_k - alpha_k) = mu
 
-at mu = 0. Newton steps on these equations reduce mu, all variables inside of their bounds; each factors
+at mu = 0. Newton steps on these equations reduce mu, all variables inside their bounds; each factors
 H + diag(z / alpha + t / (U - alpha)). Ten to forty steps are usually enough, whatever the condition of
 H; decomposition, which follows the gradient, may need a million.
 
@@ -34,13 +34,14 @@ from margins.solvers.base import EpochReport, Solver
 from margins.solvers.decomposition.decomposition import relative_gap
 from margins.tuning import TUNING
 
-# Of the way to the nearest bound, a step goes this share.
+# A step goes this share of the way to the nearest bound.
 STEP = 0.995
-# Variables are moved onto a bound if their multiplier is so many times what they add to their gradient:
-# the least of these ratios that the gap allows.
+# A variable is moved onto a bound if its multiplier, divided by what the variable adds to its own
+# gradient, exceeds a ratio: the smallest of these with which the gap is still proven.
 RATIOS = (1.0, 1e2, 1e4, 1e6, math.inf)
-# What is added to the diagonal of a matrix of this diagonal, and size, so that it can be factored.
+# Times n, it is added to a diagonal of n ones, so that rounding does not prevent the factorisation.
 RIDGE = 1e-15
+LARGEST = 1e100  # of a variable: beyond, a hard margin has no solution
 REFINEMENTS = 2  # of the solution of a linear system, whose residuals are known exactly
 
 
@@ -63,7 +64,7 @@ class InteriorPointSolver(Solver):
     """
 
     name = "interior-point"
-    sums_are_fresh = True
+    moves_together = sums_are_fresh = True
 
     def __init__(self, tuning=TUNING.interior_point):
         self._tuning = tuning
@@ -237,7 +238,7 @@ class InteriorSteps:
         return (float(x @ lower) + float(room @ upper)) / self._n_bounds
 
     def step(self):
-        """One predictor and corrector step: False if there is none."""
+        """One predictor and corrector step: False if none is possible."""
         x, room, z, t = self._x, self._room, self._lower_multiplier, self._upper_multiplier
         mu = self.mu
         if not mu > 0:  # it has underflowed
@@ -272,7 +273,7 @@ class InteriorSteps:
             target - x * z - move * lower, (target - room * t + move * upper) * self._is_bounded
         )
         step = STEP * min(length(move, lower, upper))
-        if not (math.isfinite(step) and np.isfinite(move).all()):
+        if not (math.isfinite(step) and np.abs(x + step * move).max() < LARGEST):
             return False
         x += step * move
         z += step * lower

@@ -171,6 +171,19 @@ def test_what_double_precision_cannot_prove_is_said(loss):
 
 
 @quiet
+@pytest.mark.parametrize("solver", ["auto", "decomposition", "interior-point"])
+def test_kernels_that_cannot_separate_leave_a_finite_model(solver):
+    # Dual variables of a hard margin grow without end, beyond single and then double precision.
+    hard = {"C": math.inf, "solver": solver, "kernel": "precomputed"}
+    for n in (12, 30):
+        x = np.random.default_rng(n).normal(size=n)
+        fitted = make(**hard, fit_intercept=False).fit(1e-10 * np.outer(x, x), np.arange(n) % 2)
+        assert np.isfinite(fitted.dual_coef_).all() and not fitted.converged_
+    fitted = make(**hard, penalize_intercept=False).fit(np.full((2, 2), 10.0), [0, 1])
+    assert not fitted.converged_ and not math.isnan(fitted.certificates_[0].gap)
+
+
+@quiet
 def test_no_advice_is_given_that_changes_nothing_of_a_kernel():
     # With gamma="scale" a common factor of the features changes no value of the kernel.
     X, y = make_moons(200, noise=0.5, random_state=0)

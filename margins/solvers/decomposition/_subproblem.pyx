@@ -28,8 +28,7 @@ cdef enum:
     TILE = 32           # rows that are mirrored at a time
 
 cdef float MIN_DIAGONAL = 1e-30
-# Of the product of both diagonal elements: below, the determinant of a pair is rounding of single precision.
-cdef double SINGULAR = 1e-6
+cdef double SINGULAR = 1e-6  # of both diagonal elements: a smaller determinant of a pair is rounding
 
 cdef extern from *:
     """
@@ -227,17 +226,11 @@ def minimise(
     Parameters
     ----------
     Q : ndarray of float32, shape (n, at least n)
-    g : ndarray of float32, shape (n,)
-        The gradient at d; changed in place.
-    d : ndarray of float32, shape (n,)
-        Changed in place.
+    g, d : ndarrays of float32, shape (n,)
+        The gradient at d, and d; changed in place.
     lower, upper : ndarrays of float32, shape (n,)
     reduction : float
     max_pairs : int
-
-    Returns
-    -------
-    int
     """
     cdef Py_ssize_t n = g.shape[0], n_pairs = 0
     cdef int64_t first, second, last_first = -1, last_second = -1
@@ -262,8 +255,8 @@ def minimise(
             )
             if second < 0:
                 second = first  # it moves alone
-            # A pair that is chosen again has a smaller curvature than its last step allowed for. Without upper bounds
-            # it has some, of a diagonal that single precision may not hold.
+            # A pair that is chosen again has less curvature than its last step allowed for; where none is bounded,
+            # it has that of a diagonal which single precision may not hold.
             is_again = first == last_first and second == last_second
             floor = 0.5 * floor if is_again and isfinite(upper[first]) and isfinite(upper[second]) else SINGULAR
             last_first, last_second = first, second
@@ -287,17 +280,10 @@ def minimise_balanced(
     Parameters
     ----------
     Q : ndarray of float32, shape (n, n)
-    F : ndarray of float32, shape (n,)
-        The negative gradient at e; changed in place.
-    e : ndarray of float32, shape (n,)
-        Changed in place.
-    lower, upper : ndarrays of float32, shape (n,)
-    reduction, max_pairs
+    F, e : ndarrays of float32, shape (n,)
+        The negative gradient at e, and e; changed in place.
+    lower, upper, reduction, max_pairs
         As of `minimise`.
-
-    Returns
-    -------
-    int
     """
     cdef Py_ssize_t n = F.shape[0], n_pairs = 0
     cdef int64_t riser, faller, last_riser = -1, last_faller = -1
@@ -339,10 +325,7 @@ cdef void _move(
     const float[:, ::1] Q, const float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
     Py_ssize_t i, Py_ssize_t j, double floor, float* step_i, float* step_j
 ) noexcept nogil:
-    """Move d_i and d_j to the best point of their rectangle; `g` is the gradient before.
-
-    The determinant, relative to the product of both diagonal elements, is taken to be `floor` at least.
-    """
+    """Move d_i and d_j to the best point of their rectangle; their relative determinant counts as `floor` or more."""
     cdef double a = Q[i, i], b = Q[i, j], c = Q[j, j], determinant, best = 0, x, y
     cdef float x_before = d[i], y_before = d[j], bound
     cdef int side

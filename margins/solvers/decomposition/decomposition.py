@@ -68,6 +68,7 @@ class DecompositionSolver(Solver):
     """
 
     name = "decomposition"
+    moves_together = True
 
     def __init__(self, densely=False, max_work=math.inf, tuning=TUNING.decomposition):
         self._densely, self._max_work, self._tuning = densely, max_work, tuning
@@ -239,6 +240,8 @@ class DecompositionSolver(Solver):
         gradient = margins[working_set] + diag * alpha - 1
         lower, above = (-alpha).astype(np.float32), (upper - alpha).astype(np.float32)
         steps, n_pairs = self._minimise(Q, gradient, lower, above, signs)
+        if not np.isfinite(steps).all():  # beyond single precision: there is no optimum
+            return 0
         after = np.clip(alpha + steps, 0, upper)
         after[(steps == lower) & (alpha > 0)] = 0
         at_upper = (steps == above) & (alpha < upper)
