@@ -67,7 +67,7 @@ def run_not_converged(estimator, run, suffix=""):
 
 def _what_helps(estimator, run):
     """What changes of the data or the parameters would let a fit prove its accuracy: str."""
-    if getattr(estimator, "kernel", "linear") != "linear":
+    if not estimator._is_linear:
         return _what_helps_kernels(estimator) if _is_within_rounding(run) else ""
     ratio = float(np.max(run.loss.C)) * float(run.data.ordinary_sqnorms.max())
     if not MAX_USUAL_RATIO < ratio < math.inf:

@@ -53,10 +53,10 @@ class HardMarginSolver(Solver):
     def start(self, run):
         """Start with a C at which few samples are within the margin."""
         self._sqradius = radius_of(run.data) ** 2 or 1.0
-        self._penalties = self._growing_penalties()
+        self._penalties = self._penalties_and_starts()
 
-    def _growing_penalties(self):
-        """Yields each C. The largest are followed by some near the one of the smallest gap.
+    def _penalties_and_starts(self):
+        """Yield each C, and the run to start from: growing ones, then some near the best one so far.
 
         The slacks of a small C are long, and the products of a large one are rounded.
         """
@@ -64,26 +64,24 @@ class HardMarginSolver(Solver):
         ratio = tuning.first_ratio
         while ratio <= tuning.last_ratio:
             self.is_last = ratio * tuning.growth > tuning.last_ratio
-            yield ratio / self._sqradius
+            yield ratio / self._sqradius, self._last
             ratio *= tuning.growth
         factor = tuning.growth
         for _ in range(tuning.refinements if self._best is not None else 0):
             factor = math.sqrt(factor)
             for multiple in (factor, 1 / factor):
-                self._last = self._best
-                yield multiple * self._best.specification.C
+                yield multiple * self._best.specification.C, self._best
 
     def epoch(self, run):
         """See `Solver.epoch`."""
         if self._last is not None and run.certificate.gap < self._least_gap:
             self._best, self._least_gap = self._last, run.certificate.gap
-        C = next(self._penalties, None)
-        if C is not None:
-            self._last = self._solve(run, C)
-            return EpochReport(1, self._last.n_accesses, primal=self._give(run, self._last))
-        if self._best is None:
-            self._best = self._last
-        return EpochReport(1, 0, is_exhausted=True, primal=self._give(run, self._best))
+        penalty_and_start = next(self._penalties, None)
+        if penalty_and_start is None:
+            primal = self._give(run, self._best or self._last)
+            return EpochReport(1, 0, is_exhausted=True, primal=primal)
+        self._last = self._solve(run, *penalty_and_start)
+        return EpochReport(1, self._last.n_accesses, primal=self._give(run, self._last))
 
     def release(self):
         """See `Solver.release`."""
@@ -103,8 +101,8 @@ class HardMarginSolver(Solver):
             self._centre(run, inner, primal)
         return primal
 
-    def _solve(self, run, C):
-        """The run of a C, from the one before."""
+    def _solve(self, run, C, before):
+        """The run of a C, from the one before, if there is one."""
         loss = SquaredHinge(C)
         samples = run.data.with_limits(diag=of_each(loss.diag, len(run.data)))
         specification = run.specification._replace(
@@ -112,7 +110,7 @@ class HardMarginSolver(Solver):
         )
         inner = Run(Problem(samples, loss), run.seed, specification)
         inner.limit_time(run.end_of_time)
-        start = None if self._last is None else start_from(inner, self._last)
+        start = None if before is None else start_from(inner, before)
         plan = self._plan(inner.problem, specification, inner.is_warm, start)
         # Near the last solution the first solver succeeds, or rounding stops the others, too.
         inner.train(plan.phases[0].phases(inner) if inner.is_warm else plan.phases_of(inner))

@@ -172,9 +172,9 @@ class InteriorPointSolver(Solver):
         else:
             intercept = data.sqrho * scale * label_sum
         margins = self._signs * (products + intercept)
-        sums = scale * total, scale**2 * sqnorm, scale**2 * square
-        dual = sums[0] - 0.5 * sums[1] - 0.5 * sums[2]
-        return DualPoint(alpha, products, intercept, dual, relative_gap(loss, margins, *sums))
+        dual = scale * total - 0.5 * scale**2 * sqnorm - 0.5 * scale**2 * square
+        gap = relative_gap(loss, margins, scale**2 * sqnorm, dual)
+        return DualPoint(alpha, products, intercept, dual, gap)
 
     def _give(self, run):
         """Make the best dual variables those of the run."""

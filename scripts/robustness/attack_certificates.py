@@ -33,11 +33,12 @@ import margins
 from margins.estimators.custom import OwnLoopClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import RuleError
+from margins.solvers.auto import SOLVERS as SOLVER_NAMES
 
 # What the documentation of `Certificate` allows for rounding.
 TOLERANCE = 1e-9
 
-SOLVERS = ("auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd")
+SOLVERS = ("auto", *SOLVER_NAMES)
 
 # Those of linear data that leave an intercept free.
 FREE_SOLVERS = ("auto", "auto", "newton", "conjugate")

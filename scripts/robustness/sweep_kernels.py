@@ -90,8 +90,8 @@ class Problem:
             return np.inf
         products = self.matrix() @ coefficients
         margins = signs * (products + loss.best_intercept(products, signs.astype(np.int8)))
-        square = float(np.sum(loss.diag * alpha**2))
-        return relative_gap(loss, margins, alpha.sum(), float(coefficients @ products), square)
+        sqnorm, square = float(coefficients @ products), float(np.sum(loss.diag * alpha**2))
+        return relative_gap(loss, margins, sqnorm, alpha.sum() - 0.5 * sqnorm - 0.5 * square)
 
     def seconds_of_svc(self):
         """Processor seconds of SVC at the largest tolerance that proves eps; inf if none does."""

@@ -185,7 +185,7 @@ class DecompositionSolver(Solver):
     def _gap(self, state):
         """The relative duality gap of the current products."""
         total, sqnorm, square = state.sums
-        return relative_gap(self._loss, state.margins, total, sqnorm, square)
+        return relative_gap(self._loss, state.margins, sqnorm, total - 0.5 * sqnorm - 0.5 * square)
 
     def _violations(self, state):
         """What each variable's own step gains, 0 where it is optimal: ndarray of float64, shape (m,)."""
@@ -313,17 +313,18 @@ class DecompositionSolver(Solver):
         run.weights.assign(run.data, self._alpha, np.append(v, math.sqrt(self._sqrho) * self._label_sum))
 
 
-def relative_gap(loss, margins, total, sqnorm, square):
-    """The relative duality gap of dual variables and their weight vector; inf if nothing is proven.
+def relative_gap(loss, margins, sqnorm, dual):
+    """The relative duality gap of a weight vector and its dual variables: float; inf if none is proven.
 
     Parameters
     ----------
     loss : margins.losses.Loss
     margins : ndarray of float64, shape (m,)
-    total, sqnorm, square : float
-        sum alpha_k, |a|^2 and sum D_k alpha_k^2.
+    sqnorm : float
+        |a|^2.
+    dual : float
+        The dual value.
     """
-    dual = total - 0.5 * sqnorm - 0.5 * square
     if not dual > 0:
         return math.inf
     if loss.is_finite:
