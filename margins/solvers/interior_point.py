@@ -85,19 +85,20 @@ class InteriorPointSolver(Solver):
         self._data, self._loss, m = run.data, run.loss, len(run.data)
         self._signs = self._data.signs
         self._upper, self._diag = array_of_each(self._loss.upper, m), array_of_each(self._loss.diag, m)
-        self._counts = np.flatnonzero(self._upper > 0)  # the others are left out: a test set
+        self._included = np.flatnonzero(self._upper > 0)  # the others are a test set
         self._K = self._data.rows.blocks.matrix
         self._steps = self._steps_of_problem()
-        # The best dual variables so far, and by which ratio they were moved onto bounds.
-        self._best = self._point(np.minimum(run.weights.dual, self._upper)[self._counts])
+        # The best dual variables so far, and the ratio by which they were moved onto bounds. It is the
+        # least one if no further steps are to be made for fewer support vectors.
+        self._best = self._point(np.minimum(run.weights.dual, self._upper)[self._included])
         self._ratio = RATIOS[0] if self._best.gap <= run.required_gap else math.inf
         self._least_gap = math.inf
         self._n_steps = self._n_stalled = self._n_proven = 0
 
     def _steps_of_problem(self):
-        """The steps for the samples that count."""
-        counts, is_free = self._counts, self._data.has_free_intercept
-        K, signs = self._K[np.ix_(counts, counts)], self._signs[counts].astype(np.float64)
+        """The steps for the samples that are included."""
+        included, is_free = self._included, self._data.has_free_intercept
+        K, signs = self._K[np.ix_(included, included)], self._signs[included].astype(np.float64)
         if is_free:
             # As sum_k alpha_k l_k = 0, rows may be measured from their mean: fewer digits cancel.
             means = K.mean(axis=0)
@@ -107,22 +108,15 @@ class InteriorPointSolver(Solver):
             K += self._data.sqrho
         K *= signs
         K *= signs[:, None]
-        K[np.diag_indices_from(K)] += self._diag[counts]
-        return InteriorSteps(K, self._upper[counts], signs if is_free else None)
+        K[np.diag_indices_from(K)] += self._diag[included]
+        return InteriorSteps(K, self._upper[included], signs if is_free else None)
 
     def epoch(self, run):
         """See `Solver.epoch`."""
         steps, required, mu = self._steps, run.required_gap, self._steps.mu
         with one_thread():
             is_solved = steps.step()
-        gap = math.inf
-        for ratio in RATIOS:
-            if self._best.gap <= required and ratio >= self._ratio:
-                break  # no fewer support vectors
-            point = self._point(steps.at_bounds(ratio))
-            gap = min(gap, point.gap)
-            if point.gap < self._best.gap or point.gap <= required:
-                self._best, self._ratio = point, ratio
+        gap = self._update_best(required)
         reduction = self._tuning.slow_reduction
         # The products with multipliers sum up to the gap, but for rounding.
         is_slow = not gap < reduction * self._least_gap and not (
@@ -144,18 +138,33 @@ class InteriorPointSolver(Solver):
         if is_over:
             self._give(run)
         return EpochReport(
-            len(self._counts),
+            len(self._included),
             len(self._upper),
             check_gap=is_over,
             is_exhausted=is_exhausted,
             dual_is_feasible=True,
         )
 
+    def _update_best(self, required):
+        """Compare the iterate, with fewer and fewer variables at bounds, with the best point so far.
+
+        Returns the smallest gap of these points.
+        """
+        gap = math.inf
+        for ratio in RATIOS:
+            if self._best.gap <= required and ratio >= self._ratio:
+                break  # no fewer support vectors
+            point = self._point(self._steps.at_bounds(ratio))
+            gap = min(gap, point.gap)
+            if point.gap < self._best.gap or point.gap <= required:
+                self._best, self._ratio = point, ratio
+        return gap
+
     def _point(self, variables):
-        """Dual variables near these, of the samples that count, that are feasible: DualPoint."""
+        """Feasible dual variables near these, of the samples that are included: DualPoint."""
         data, loss = self._data, self._loss
         alpha = np.zeros(len(self._upper))
-        alpha[self._counts] = variables
+        alpha[self._included] = variables
         if data.has_free_intercept:
             alpha = balanced(alpha, self._upper, self._signs)
         coefficients = self._signs * alpha
@@ -211,7 +220,7 @@ class InteriorSteps:
     Attributes
     ----------
     mu : float
-        The mean product of a variable, or what it lacks to its upper bound, and its multiplier.
+        Complementarity: the mean product of a multiplier and its variable's distance from the bound.
     """
 
     def __init__(self, H, upper, signs):
@@ -224,7 +233,7 @@ class InteriorSteps:
         self._is_bounded = np.isfinite(upper)
         self._normal = None if signs is None else signs / self._scale
         self._x = np.minimum(self._gain, 0.5 * self._upper)
-        self._room = np.where(self._is_bounded, self._upper - self._x, 1.0)  # to the upper bound
+        self._slack = np.where(self._is_bounded, self._upper - self._x, 1.0)  # of the upper bounds
         self._lower_multiplier = self._gain.copy()
         self._upper_multiplier = np.where(self._is_bounded, self._gain, 0.0)
         self._intercept = 0.0
@@ -232,14 +241,16 @@ class InteriorSteps:
 
     @property
     def mu(self):
-        return self._mu(self._x, self._room, self._lower_multiplier, self._upper_multiplier)
+        return self._complementarity(
+            self._x, self._slack, self._lower_multiplier, self._upper_multiplier
+        )
 
-    def _mu(self, x, room, lower, upper):
-        return (float(x @ lower) + float(room @ upper)) / self._n_bounds
+    def _complementarity(self, x, slack, lower, upper):
+        return (float(x @ lower) + float(slack @ upper)) / self._n_bounds
 
     def step(self):
         """One predictor and corrector step: False if none is possible."""
-        x, room, z, t = self._x, self._room, self._lower_multiplier, self._upper_multiplier
+        x, slack, z, t = self._x, self._slack, self._lower_multiplier, self._upper_multiplier
         mu = self.mu
         if not mu > 0:  # it has underflowed
             return False
@@ -247,39 +258,39 @@ class InteriorSteps:
         if self._normal is not None:
             gradient += self._intercept * self._normal
         try:
-            system = _System(self._H, z / x + t / room, self._normal)
+            system = _NewtonSystem(self._H, z / x + t / slack, self._normal)
         except LinAlgError:
             return False
 
-        def direction(of_lower, of_upper):
+        def direction(lower_change, upper_change):
             """The changes of all variables that make the products with multipliers change by these."""
-            rest = -gradient + of_lower / x - of_upper / room
-            move, turn = system.solve(rest, 0.0 if self._normal is None else -self._normal @ x)
-            return move, turn, (of_lower - z * move) / x, (of_upper + t * move) / room
+            rest = -gradient + lower_change / x - upper_change / slack
+            dx, db = system.solve(rest, 0.0 if self._normal is None else -self._normal @ x)
+            return dx, db, (lower_change - z * dx) / x, (upper_change + t * dx) / slack
 
-        def length(move, lower, upper):
+        def step_lengths(dx, lower, upper):
             """How far the variables may go along a direction, and the multipliers."""
-            of_bounded = room[self._is_bounded], -move[self._is_bounded]
+            bounded = slack[self._is_bounded], -dx[self._is_bounded]
             return (
-                min(_length(x, move), _length(*of_bounded)),
-                min(_length(z, lower), _length(t, upper)),
+                min(_step_length(x, dx), _step_length(*bounded)),
+                min(_step_length(z, lower), _step_length(t, upper)),
             )
 
-        move, _, lower, upper = direction(-x * z, -room * t)
-        primal, dual = length(move, lower, upper)
-        after = x + primal * move, room - primal * move, z + dual * lower, t + dual * upper
-        target = mu * (self._mu(*after) / mu) ** 3
-        move, turn, lower, upper = direction(
-            target - x * z - move * lower, (target - room * t + move * upper) * self._is_bounded
+        dx, _, lower, upper = direction(-x * z, -slack * t)
+        primal, dual = step_lengths(dx, lower, upper)
+        after = x + primal * dx, slack - primal * dx, z + dual * lower, t + dual * upper
+        target = mu * (self._complementarity(*after) / mu) ** 3
+        dx, db, lower, upper = direction(
+            target - x * z - dx * lower, (target - slack * t + dx * upper) * self._is_bounded
         )
-        step = STEP * min(length(move, lower, upper))
-        if not (math.isfinite(step) and np.abs(x + step * move).max() < LARGEST):
+        step = STEP * min(step_lengths(dx, lower, upper))
+        if not (math.isfinite(step) and np.abs(x + step * dx).max() < LARGEST):
             return False
-        x += step * move
+        x += step * dx
         z += step * lower
         t += step * upper
-        self._intercept += step * turn
-        room[self._is_bounded] -= step * move[self._is_bounded]
+        self._intercept += step * db
+        slack[self._is_bounded] -= step * dx[self._is_bounded]
         return True
 
     def at_bounds(self, ratio):
@@ -289,11 +300,11 @@ class InteriorSteps:
         the ratio of both, the more certainly.
         """
         x = np.where(self._lower_multiplier > ratio * self._x, 0.0, self._x)
-        x = np.where(self._upper_multiplier > ratio * self._room, self._upper, x)
+        x = np.where(self._upper_multiplier > ratio * self._slack, self._upper, x)
         return x / self._scale
 
 
-class _System:
+class _NewtonSystem:
     """The linear equations of a step: H + diag(extra), bordered by the normal of the equation."""
 
     def __init__(self, H, extra, normal):
@@ -316,15 +327,15 @@ class _System:
         return cho_solve(self._factor, right / self._scale, check_finite=False) / self._scale
 
     def solve(self, right, constraint):
-        """The move of the variables, and of the multiplier of the equation."""
-        move = self._divide(right)
+        """The dx of the variables, and of the multiplier of the equation."""
+        dx = self._divide(right)
         if self._normal is None:
-            return move, 0.0
-        turn = (self._normal @ move - constraint) / (self._normal @ self._of_normal)
-        return move - turn * self._of_normal, turn
+            return dx, 0.0
+        db = (self._normal @ dx - constraint) / (self._normal @ self._of_normal)
+        return dx - db * self._of_normal, db
 
 
-def _length(values, changes):
+def _step_length(values, changes):
     """The largest multiple of the changes, at most 1, that leaves all values at least 0."""
     falls = changes < 0
     return float(np.min(-values[falls] / changes[falls], initial=1.0))
