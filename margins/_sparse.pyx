@@ -13,6 +13,8 @@ import sys
 
 import numpy as np
 
+from margins.linalg.teams import share_rows
+
 from libc.math cimport fabs, fmax, pow
 from libc.stdlib cimport abort
 
@@ -178,12 +180,14 @@ cdef class Rows:
     def sqnorms(self) -> NDArray[np.float64]:
         """Squared norm of every row: ndarray of float64, shape (n_rows,)."""
         result = np.empty(self.n_rows)
-        cdef double[::1] out = result
+        share_rows(self, lambda begin, end: self._set_sqnorms(begin, end, result), 0, self.n_rows)
+        return result
+
+    def _set_sqnorms(self, Py_ssize_t begin, Py_ssize_t end, double[::1] out):
         cdef Py_ssize_t k
         with nogil:
-            for k in range(self.n_rows):
+            for k in range(begin, end):
                 out[k] = sqnorm(self, k)
-        return result
 
     def pnorms(self, double p) -> NDArray[np.float64]:
         """p-norm of every row, p >= 1: ndarray of float64, shape (n_rows,). Not for kernels."""

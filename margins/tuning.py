@@ -72,6 +72,10 @@ class NewtonTuning:
     min_accessed: int = 2000
     # the first step starts from the mean of so many late weight vectors of the initial phase
     averaged_iterates: int = 16
+    # hessian_per_weight, hessian_steps: a Hessian of a part of the samples has at least so many for each
+    # weight, and serves for so many steps
+    hessian_per_weight: int = 500
+    hessian_steps: int = 5
     # along C, the first working set leaves out samples whose margin differs from 1 by more than this
     # multiple of what the last fit has changed margins by
     start_band: float = 0.1

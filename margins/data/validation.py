@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 from margins.data._structure import all_ones
 from margins.data.chunks import check_in_memory
 from margins.data.structure import checked
+from margins.linalg.teams import blocks_of, current_team
 
 DTYPES = (np.float64, np.float32)
 PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
@@ -210,5 +211,6 @@ def _is_ready(X):
         return False
     if values.ndim == 1 and values.flags.c_contiguous and all_ones(values):
         return True  # finite; of other data only the numbers before the first one that is not 1 are read
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(values.sum()))  # an overflow only causes a full validation
+    blocks = blocks_of(len(values), values.size)
+    with np.errstate(all="ignore"):  # an overflow only causes a full validation
+        return bool(np.isfinite(current_team().map(lambda block: values[block].sum(), blocks)).all())

@@ -41,6 +41,7 @@ from margins.estimators.progress import reporter_of
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
+from margins.linalg.teams import team_of
 from margins.parameters import (
     BOOLEAN,
     MAPPING,
@@ -59,7 +60,7 @@ from margins.rules.errors import RuleError
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
 from margins.training.fit import Fit, Training
-from margins.training.one_vs_rest import positive_codes
+from margins.training.one_vs_rest import n_threads_of, positive_codes
 from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
@@ -119,8 +120,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
                 Interval(1, math.inf, "left", integer=True),
             )
         ),
-        "Threads for one-vs-rest, as joblib counts them; of MarginClassifier with a kernel, those that "
-        "are left share the work of each problem. Results do not depend on it.",
+        "Threads for one-vs-rest, as joblib counts them; those that are left share the passes of each "
+        "problem, if it is large. Results do not depend on it.",
         default=None,
     )
     verbose: int = parameter(
@@ -207,7 +208,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     def _fit(self, X, y, sample_weight):
         """Train, and leave the estimator as it was: Fit."""
         continuation = self._continuation() if getattr(self, "warm_start", False) else None
-        training_set = self.training_set(X, y, sample_weight)
+        with team_of(n_threads_of(self.n_jobs)):
+            training_set = self.training_set(X, y, sample_weight)
         specification = self.specification(training_set.sqnorms, continuation is not None)
         if continuation is not None:
             continuation.check(Caller(self, "fit"), training_set, specification)

@@ -18,7 +18,6 @@ from margins.solvers.base import Problem
 from margins.solvers.explanation import explanation_of
 from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.plans import Plan
-from margins.training.one_vs_rest import n_threads_within
 from margins.training.specification import Specification
 
 # What an intercept that is not penalised adds to the squared norm of the median sample: this share.
@@ -164,10 +163,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     def _rows(self, X, kernel, n_problems):
         if kernel == LINEAR and reads_gram(X, self.solver):
             return gram_rows(X, coarse=rounds_gram(self.eps))
-        rows = super()._rows(X, kernel, n_problems)
-        if rows.is_kernel:
-            rows.blocks.n_threads = n_threads_within(self.n_jobs, n_problems)
-        return rows
+        return super()._rows(X, kernel, n_problems)
 
     def explain(self, X, y, sample_weight=None):
         """What `fit` would do with these samples, and why. Nothing is trained or changed.

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from margins.data.binary_data import rows_of
-from margins.linalg.teams import Team
+from margins.linalg.teams import current_team
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
@@ -45,16 +45,10 @@ class SharedBlocks:
         As of `RowBlocks`.
     sqnorms : ndarray of float64, shape (m,), or None
         |x_k|^2; None if rows are not computed from inner products.
-
-    Attributes
-    ----------
-    n_threads : int
-        Threads that compute rows and sums together.
     """
 
     def __init__(self, kernel, X, cache_size, sqnorms):
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
-        self.n_threads = 1
         self._sqnorms, self._made = sqnorms, None
 
     @functools.cached_property
@@ -73,7 +67,6 @@ class SharedBlocks:
         """The row blocks: RowBlocks. `densely` counts the first time."""
         if self._made is None:
             self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
-            self._made.team = Team(self.n_threads)
         return self._made
 
 
@@ -95,13 +88,11 @@ class RowBlocks:
         The cached rows.
     n_computed : int
         Rows computed since it was made.
-    team : margins.linalg.teams.Team
-        The threads that share the work.
     """
 
     def __init__(self, kernel, X, cache_size):
         m = X.shape[0]
-        self.kernel, self.X, self.n_computed, self.team = kernel, X, 0, Team(1)
+        self.kernel, self.X, self.n_computed = kernel, X, 0
         self._block_values = BLOCK_VALUES
         n_bytes = cache_size * BYTES_PER_MEGABYTE
         n_slots = int((n_bytes - min(self._set_points(), MAX_COPY_SHARE * n_bytes)) / (4 * m))
@@ -277,7 +268,7 @@ class FormulaBlocks(RowBlocks):
                     np.matmul(rows, part.T, out=values)
             self._transform.single(values, sqnorms[indices], sqnorms[columns])
 
-        self.team.map(fill, _batches(len(sqnorms), COLUMNS))
+        current_team().map(fill, _batches(len(sqnorms), COLUMNS))
 
     def sums(self, indices, support, coefficients):
         is_support = np.isin(indices, support, assume_unique=True)
@@ -299,7 +290,9 @@ class FormulaBlocks(RowBlocks):
             return _times(block, coefficients[columns]), _times(block.T, coefficients[rows])
 
         result = np.zeros(len(support))
-        for (rows, columns), (sums, mirrored) in zip(pairs, self.team.map(sums_of, pairs), strict=True):
+        for (rows, columns), (sums, mirrored) in zip(
+            pairs, current_team().map(sums_of, pairs), strict=True
+        ):
             result[rows] += sums
             if columns != rows:
                 result[columns] += mirrored
@@ -316,7 +309,7 @@ class FormulaBlocks(RowBlocks):
                 sums += _times(block, coefficients[columns])
             return sums
 
-        return np.concatenate(self.team.map(sums_of, self._tiles(indices)))
+        return np.concatenate(current_team().map(sums_of, self._tiles(indices)))
 
     def _tiles(self, indices):
         if sparse.issparse(self._points):

@@ -2,10 +2,22 @@
 
 Compiled loops and BLAS release the GIL. Threads are kept between calls, of which a fit makes hundreds;
 they end with the team.
+
+A sum over samples is one over blocks of them, added in order. Which samples a block has depends on sizes
+alone, so a sum is the same, bit for bit, whichever threads compute it.
 """
 
+import contextlib
+import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+# Elements of a block, at least: they take about ten times as long as it takes to wake up a thread.
+MIN_ELEMENTS = 1 << 20
+# The sum over a block, which is added to the others, has at most this share of the block's elements.
+MAX_SHARE_OF_SUM = 1 / 16
+MAX_BLOCKS = 32
 
 
 class Team:
@@ -33,6 +45,8 @@ class Team:
 
         Each thread takes the next item when it has finished one. After an error none begins another.
         """
+        if self._n_threads == 1 or len(items) <= 1:
+            return [function(item) for item in items]
         results, remaining = [None] * len(items), deque(enumerate(items))
 
         def work():
@@ -57,3 +71,90 @@ class Team:
         """Slices of range(n), at most one for each thread, whose bounds are multiples of a number."""
         length = max(1, -(-n // (self._n_threads * multiple))) * multiple
         return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
+
+
+class _OfThread(threading.local):
+    team = Team(1)
+
+
+_of_thread = _OfThread()
+
+
+def current_team():
+    """The team of this thread: Team; the thread alone unless it is in a context of `team_of`."""
+    return _of_thread.team
+
+
+@contextlib.contextmanager
+def team_of(n_threads):
+    """A context in which other threads share the sums of this one.
+
+    Parameters
+    ----------
+    n_threads : int
+        This one among them; 1: no more than there are already.
+
+    Examples
+    --------
+    >>> with team_of(2):
+    ...     current_team().map(abs, [-1, -2])
+    [1, 2]
+    """
+    before = _of_thread.team
+    if n_threads > 1:
+        _of_thread.team = Team(n_threads)
+    try:
+        yield
+    finally:
+        _of_thread.team = before
+
+
+def blocks_of(n, n_elements, sum_length=0):
+    """The blocks of samples of which sums are made, the same for any number of threads: list of slices.
+
+    Parameters
+    ----------
+    n : int
+        Number of samples.
+    n_elements : int or float
+        Number of elements that a pass over them reads, each as often as it does.
+    sum_length : int or float
+        The number of elements of a sum.
+
+    Examples
+    --------
+    >>> blocks_of(1000, 1000 * 50)
+    [slice(0, 1000, None)]
+    >>> len(blocks_of(1_000_000, 1_000_000 * 50))
+    32
+    """
+    if n_elements < 2 * MIN_ELEMENTS:
+        return [slice(0, n)]
+    least = max(MIN_ELEMENTS, sum_length / MAX_SHARE_OF_SUM)
+    n_blocks = max(1, min(MAX_BLOCKS, int(n_elements // least), n))
+    bounds = [i * n // n_blocks for i in range(n_blocks + 1)]
+    return [slice(begin, end) for begin, end in pairwise(bounds)]
+
+
+def share_rows(rows, function, begin, end):
+    """Call ``function(begin, end)`` for the blocks of a range of rows, which the current team shares.
+
+    Parameters
+    ----------
+    rows : margins._sparse.Rows
+    function : callable
+    begin, end : int
+    """
+    if rows.is_kernel or rows.n_stored < 2 * MIN_ELEMENTS:
+        function(begin, end)
+        return
+    blocks = blocks_of(end - begin, rows.n_stored * (end - begin) // rows.n_rows)
+    current_team().map(lambda block: function(begin + block.start, begin + block.stop), blocks)
+
+
+def sum_in_order(sums):
+    """The sum of arrays, added to the first one from the left: ndarray."""
+    total = sums[0]
+    for other in sums[1:]:
+        total += other
+    return total

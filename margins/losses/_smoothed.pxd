@@ -10,24 +10,29 @@ cdef class SmoothLoss:
     cdef readonly double factor
     cdef readonly bint is_smoothed
     cdef bint has_upper_bounds
+    cdef list parts     # (slice, SmoothLoss) of each block of samples; None: there is only one
 
-    cdef void reduce_smoothing(self, const double[::1] dual) noexcept nogil
+    cdef void reduce_smoothing(self, const double[::1] dual)
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total
+    ) except? -1 nogil
+    cdef double dual_of_block(
+        self, Py_ssize_t begin, Py_ssize_t n, const double[::1] products, double[::1] dual, int8_t[::1] free,
+        double* total
     ) noexcept nogil
-    cdef void derivatives(
+    cdef int derivatives(
         self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
-    ) noexcept nogil
+    ) except -1 nogil
     cdef double best_shift(
         self, const double[::1] products, const int8_t[::1] labels, double excess
-    ) noexcept nogil
+    ) except? -1 nogil
     cdef double _to_middle(
         self, const double[::1] products, const int8_t[::1] labels, double shift
     ) noexcept nogil
-    cdef void _balance(
+    cdef int _balance(
         self, const double[::1] products, const int8_t[::1] labels, double shift, double* balance,
         double* total, double* second
-    ) noexcept nogil
+    ) except -1 nogil
     cdef double line_search(
         self, const double[::1] products, const double[::1] trial, double linear, double square, double slope
-    ) noexcept nogil
+    ) except? -1 nogil

@@ -26,16 +26,19 @@ augmented Lagrangian method for support vector machine.
 from libc.math cimport INFINITY, copysign, fabs, isfinite
 from libc.stdint cimport int8_t
 from margins.linalg._sums cimport BLOCK, sum_of
+from margins.losses._line_search cimport MAX_DERIVATIVES, Bracket, bracket_of, is_long_enough, next_length
 
 import numpy as np
 
+from margins.linalg.teams import MIN_ELEMENTS, blocks_of, current_team
+
+cdef Py_ssize_t ONE_BLOCK = 2 * MIN_ELEMENTS
+
+# Numbers of a sample that a sum reads: a pass over many samples is split into blocks, which threads share.
+cdef Py_ssize_t N_READ = 6
+
 # Growth of the `factor` of smoothed losses.
 cdef double GROWTH = 2
-
-# A line search ends when the derivative is this share of the one at its start, or after so many lengths.
-cdef double SLOPE_REDUCTION = 0.1
-cdef int MAX_DERIVATIVES = 30
-max_derivatives = MAX_DERIVATIVES   # for callers in Python
 
 # An intercept is at its best when sum_k l_k alpha_k is this share of sum_k alpha_k, or after so many changes.
 cdef double BALANCED = 1e-10
@@ -98,89 +101,6 @@ cdef inline double _one_if(bint condition) noexcept nogil:
     return 1.0 if condition else 0.0
 
 
-cdef struct Bracket:
-    # The ends of an interval with the minimum, and the derivatives there. Of an end that stays while the
-    # other one moves twice, half the derivative (the Illinois rule), so that it moves, too.
-    double low, high, derivative_low, derivative_high
-    int moved   # 1: the last end that moved is the high one; -1: the low one
-
-
-cdef inline Bracket _bracket(double slope) noexcept nogil:
-    """All step lengths, given the derivative at 0."""
-    cdef Bracket bracket
-    bracket.low, bracket.high, bracket.moved = 0, INFINITY, 0
-    bracket.derivative_low, bracket.derivative_high = slope, INFINITY
-    return bracket
-
-
-cdef inline bint _is_long_enough(
-    double t, const Bracket* bracket, double slope, double derivative, double curvature
-) noexcept nogil:
-    """True if the derivative at t is small beside the one at 0, and the objective not larger than there.
-
-    Or if the squares of a very short step underflow, so that Newton's method gives no other length.
-    By convexity, f(low) <= f(0) + low f'(low) and f(t) <= f(low) + (t - low) f'(t). A whole step is taken
-    without this proof.
-    """
-    cdef double decrease = -bracket.low * bracket.derivative_low
-    if not curvature > 0:
-        return True
-    if fabs(derivative) > SLOPE_REDUCTION * fabs(slope):
-        return False
-    return derivative <= 0 or t == 1 or (t - bracket.low) * derivative <= decrease
-
-
-cdef inline double _next_length(
-    double t, Bracket* bracket, double derivative, double curvature
-) noexcept nogil:
-    """The next step length of a line search, given the two derivatives at t; the bracket gets closer.
-
-    Newton's, or if it is outside the bracket, where the line through the derivatives at its ends is 0.
-    """
-    if derivative > 0:
-        bracket.high, bracket.derivative_high = t, derivative
-        if bracket.moved == 1:
-            bracket.derivative_low *= 0.5
-        bracket.moved = 1
-    else:
-        bracket.low, bracket.derivative_low = t, derivative
-        if bracket.moved == -1:
-            bracket.derivative_high *= 0.5
-        bracket.moved = -1
-    t -= derivative / curvature
-    if bracket.low < t < bracket.high:
-        return t
-    if bracket.high == INFINITY:
-        return 2 * bracket.low
-    t = bracket.derivative_low / (bracket.derivative_low - bracket.derivative_high)
-    t = bracket.low + (bracket.high - bracket.low) * t
-    return t if bracket.low < t < bracket.high else 0.5 * (bracket.low + bracket.high)
-
-
-cdef class StepLengths:
-    """The step lengths of a line search whose derivatives are sums over parts of the data.
-
-    Parameters
-    ----------
-    slope : float
-        The derivative at 0, negative.
-    """
-
-    cdef Bracket bracket
-    cdef double slope
-
-    def __init__(self, double slope):
-        self.bracket, self.slope = _bracket(slope), slope
-
-    def is_long_enough(self, double t, double derivative, double curvature):
-        """True if the search may end at t, given the two derivatives there."""
-        return _is_long_enough(t, &self.bracket, self.slope, derivative, curvature)
-
-    def after(self, double t, double derivative, double curvature):
-        """The next step length, given the two derivatives at t: float."""
-        return _next_length(t, &self.bracket, derivative, curvature)
-
-
 cdef class SmoothLoss:
     """The smooth losses of some samples.
 
@@ -202,57 +122,88 @@ cdef class SmoothLoss:
         self.centre, self.upper, self.curvature = centre, upper, curvature
         self.factor, self.is_smoothed = factor, is_smoothed
         self.has_upper_bounds = upper.shape[0] > 0 and isfinite(upper[0])
+        if N_READ * upper.shape[0] >= ONE_BLOCK:
+            blocks = blocks_of(upper.shape[0], N_READ * upper.shape[0])
+            arrays = list(map(np.asarray, [centre, upper, curvature]))
+            self.parts = [
+                (block, SmoothLoss(*[array[block] for array in arrays], factor, is_smoothed)) for block in blocks
+            ]
 
-    cdef void reduce_smoothing(self, const double[::1] dual) noexcept nogil:
+    cdef void reduce_smoothing(self, const double[::1] dual):
         """Smooth less, with these dual variables as the centre."""
+        cdef SmoothLoss part
         self.centre[:] = dual
         self.factor *= GROWTH
+        if self.parts is not None:  # they share its arrays
+            for _, part in self.parts:
+                part.factor = self.factor
+
+    def _sums_of_parts(self, method, *arrays):
+        """The sums of what a method of each part returns for its block of each array: ndarray."""
+        def of_part(pair):
+            block, part = pair
+            return method(part, *[array[block] for array in arrays])
+
+        arrays = list(map(np.asarray, arrays))
+        return np.sum(current_team().map(of_part, self.parts), axis=0)
 
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total
-    ) noexcept nogil:
+    ) except? -1 nogil:
         """The dual variables that belong to a weight vector, and which of them are free.
 
         `products` are w.y_k. `dual` gets alpha_k, `free` 1 where it is free, else 0, and `total` what
         the alpha_k add to the dual objective. Returned is the complementarity residual of a smoothed
         loss, sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k); that of a smooth loss is 0.
         """
+        cdef double residual = 0
+        cdef Py_ssize_t begin = 0
+        total[0] = 0
+        if self.parts is not None:
+            with gil:
+                residual, total[0] = self._sums_of_parts(SmoothLoss.evaluate, products, dual, free)
+            return residual
+        while begin < products.shape[0]:
+            residual += self.dual_of_block(begin, min(BLOCK, products.shape[0] - begin), products, dual, free, total)
+            begin += BLOCK
+        return residual
+
+    cdef double dual_of_block(
+        self, Py_ssize_t begin, Py_ssize_t n, const double[::1] products, double[::1] dual, int8_t[::1] free,
+        double* total
+    ) noexcept nogil:
+        """The same of n samples, at most BLOCK, from `begin` on; adds to `total`, and returns the residual."""
         cdef double wanted[BLOCK]
         cdef double residuals[BLOCK]
         cdef double totals[BLOCK]
         cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
-        cdef double slack, alpha, U, residual = 0, factor = self.factor
+        cdef double slack, alpha, U, factor = self.factor
         cdef double half = 0 if self.is_smoothed else 0.5
-        cdef Py_ssize_t i, k, n, begin = 0
-        total[0] = 0
-        while begin < products.shape[0]:
-            n = min(BLOCK, products.shape[0] - begin)
-            for i in range(n):
-                k = begin + i
-                slack = 1 - products[k]
-                U = upper[k]
-                wanted[i] = centre[k] + factor * curvature[k] * slack
-                alpha = _clipped(wanted[i], U)
-                dual[k] = alpha
-                residuals[i] = (U - alpha) * _positive(slack) + alpha * _positive(-slack)
-                totals[i] = alpha - half * alpha * slack  # less alpha^2 / (2 sigma) where it is not clipped
-            for i in range(n):
-                k = begin + i
-                free[k] = (wanted[i] > 0) & (wanted[i] < upper[k])
-            residual += sum_of(residuals, n)
-            total[0] += sum_of(totals, n)
-            begin += n
+        cdef Py_ssize_t i, k
+        for i in range(n):
+            k = begin + i
+            slack = 1 - products[k]
+            U = upper[k]
+            wanted[i] = centre[k] + factor * curvature[k] * slack
+            alpha = _clipped(wanted[i], U)
+            dual[k] = alpha
+            residuals[i] = (U - alpha) * _positive(slack) + alpha * _positive(-slack)
+            totals[i] = alpha - half * alpha * slack  # less alpha^2 / (2 sigma) where it is not clipped
+        for i in range(n):
+            k = begin + i
+            free[k] = (wanted[i] > 0) & (wanted[i] < upper[k])
+        total[0] += sum_of(totals, n)
         if self.is_smoothed:
-            return residual
+            return sum_of(residuals, n)
         if self.has_upper_bounds:
-            for k in range(products.shape[0]):
+            for k in range(begin, begin + n):
                 if dual[k] == upper[k]:
                     total[0] += half * upper[k] * (1 - products[k] - upper[k] / (factor * curvature[k]))
         return 0
 
-    cdef void derivatives(
+    cdef int derivatives(
         self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
-    ) noexcept nogil:
+    ) except -1 nogil:
         """The derivatives of the losses along a step, w + t s.
 
         `products` are w.y_k, `trial` (w + s).y_k. `first` is to be subtracted from the first derivative in
@@ -263,6 +214,12 @@ cdef class SmoothLoss:
         cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
         cdef double step, sigma, wanted, U, factor = self.factor
         cdef Py_ssize_t i, k, n, begin = 0
+        if self.parts is not None:
+            with gil:
+                first[0], second[0] = self._sums_of_parts(
+                    lambda part, *arrays: part.slopes(*arrays, t), products, trial
+                )
+            return 0
         first[0] = second[0] = 0
         while begin < products.shape[0]:
             n = min(BLOCK, products.shape[0] - begin)
@@ -277,10 +234,11 @@ cdef class SmoothLoss:
             first[0] += sum_of(firsts, n)
             second[0] += sum_of(seconds, n)
             begin += n
+        return 0
 
     cdef double best_shift(
         self, const double[::1] products, const int8_t[::1] labels, double excess
-    ) noexcept nogil:
+    ) except? -1 nogil:
         """The change of an intercept that is not penalised for which the dual variables balance.
 
         Of b in ``w.y_k + b l_k``: where excess + sum_k l_k alpha_k, which is continuous and falls with b, is
@@ -323,10 +281,10 @@ cdef class SmoothLoss:
             down = min(down, rise if labels[k] > 0 else fall)
         return 0.5 * (up - down) if isfinite(up + down) else 0
 
-    cdef void _balance(
+    cdef int _balance(
         self, const double[::1] products, const int8_t[::1] labels, double shift, double* balance,
         double* total, double* second
-    ) noexcept nogil:
+    ) except -1 nogil:
         """The sums of l_k alpha_k, of alpha_k, and of sigma_k where alpha_k is free, at an intercept."""
         cdef double balances[BLOCK]
         cdef double totals[BLOCK]
@@ -334,6 +292,12 @@ cdef class SmoothLoss:
         cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
         cdef double sigma, wanted, alpha, factor = self.factor
         cdef Py_ssize_t i, k, n, begin = 0
+        if self.parts is not None:
+            with gil:
+                balance[0], total[0], second[0] = self._sums_of_parts(
+                    lambda part, *arrays: part.balance(*arrays, shift), products, labels
+                )
+            return 0
         balance[0] = total[0] = second[0] = 0
         while begin < products.shape[0]:
             n = min(BLOCK, products.shape[0] - begin)
@@ -349,24 +313,25 @@ cdef class SmoothLoss:
             total[0] += sum_of(totals, n)
             second[0] += sum_of(seconds, n)
             begin += n
+        return 0
 
     cdef double line_search(
         self, const double[::1] products, const double[::1] trial, double linear, double square, double slope
-    ) noexcept nogil:
+    ) except? -1 nogil:
         """The step length: where the derivative, which is continuous and grows, is about 0.
 
         Of |w|^2 / 2 - r.w + sum_k h_k, with `products` and `trial` as those of `derivatives`, `linear`
         (w - r).s, `square` |s|^2, and `slope` the derivative at w.
         """
-        cdef Bracket bracket = _bracket(slope)
+        cdef Bracket bracket = bracket_of(slope)
         cdef double t = 1, now, first, second
         cdef int _
         for _ in range(MAX_DERIVATIVES):
             self.derivatives(products, trial, t, &first, &second)
             now = linear + t * square - first
-            if _is_long_enough(t, &bracket, slope, now, square + second):
+            if is_long_enough(t, &bracket, slope, now, square + second):
                 break
-            t = _next_length(t, &bracket, now, square + second)
+            t = next_length(t, &bracket, now, square + second)
         return t
 
     def evaluate(self, const double[::1] products not None, double[::1] dual not None,
@@ -383,6 +348,13 @@ cdef class SmoothLoss:
         with nogil:
             self.derivatives(products, trial, t, &first, &second)
         return first, second
+
+    def balance(self, const double[::1] products not None, const int8_t[::1] labels not None, double shift):
+        """`_balance`, for callers in Python: (balance, total, second derivative)."""
+        cdef double balance, total, second
+        with nogil:
+            self._balance(products, labels, shift, &balance, &total, &second)
+        return balance, total, second
 
     # For tests.
     def py_line_search(self, const double[::1] products, const double[::1] trial, double linear,

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from margins.certificate import Certificate
-from margins.losses._smoothed import StepLengths, max_derivatives
+from margins.losses._line_search import StepLengths, max_derivatives
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, augmented_sqnorms, make_binary_data, rows_of
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.partitions.samples import codes_of, read_labels, read_matrix
 from margins.partitions.vectors import AllColumns, compressed
-from margins.solvers.newton._objective import combination, products
 from margins.tuning import TUNING
 
 GROWTH = TUNING.partitions.growth

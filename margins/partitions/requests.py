@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from margins.data._passes import combination, products
 from margins.losses._accurate import scores
 from margins.partitions.partition import Point
 from margins.partitions.vectors import Scattered, finished
 from margins.solvers.newton._dense_hessian import DenseHessian
-from margins.solvers.newton._objective import combination, products
 
 
 class Sums(NamedTuple):

@@ -18,6 +18,8 @@ from margins.rules._state cimport State
 
 import numpy as np
 
+from margins.linalg.teams import share_rows
+
 
 cdef class WeightVector:
     """The weight vector of one run: a = scale * (v, rho label_sum, beta), starting at 0.
@@ -235,14 +237,16 @@ cdef class WeightVector:
 
     def products(self, BinaryData data not None) -> NDArray[np.float64]:
         """Every a.y_k without its slack term: ndarray of float64, shape (m,)."""
-        cdef Py_ssize_t k, begin, end
         result = np.empty(len(data))
-        cdef double[::1] out = result
         for begin, end in data.rows.parts():
-            with nogil:
-                for k in range(begin, end):
-                    out[k] = ordinary_product(data, self, k)
+            share_rows(data.rows, lambda begin, end: self._set_products(data, begin, end, result), begin, end)
         return result
+
+    def _set_products(self, BinaryData data, Py_ssize_t begin, Py_ssize_t end, double[::1] out):
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(begin, end):
+                out[k] = ordinary_product(data, self, k)
 
 
 def _restore(v, beta, State state, double centre=0.0):

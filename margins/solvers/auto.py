@@ -347,7 +347,9 @@ class _Planner:
         """Newton steps with a Hessian that is stored, if it is small."""
         costs, newton, reduction = self.costs, self.tuning.newton, self._epoch_reduction()
         if costs.has_small_hessian:
-            return NewtonSolver(None, costs.adds_in_blocks, reduction, newton, self.start)
+            return NewtonSolver(
+                None, costs.adds_in_blocks, reduction, newton, self.start, costs.hessian_size
+            )
         max_read = newton.max_product_ratio * costs.product_passes * self.problem.n_samples
         return NewtonSolver(max_read, False, reduction, newton, self.start)
 

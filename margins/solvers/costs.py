@@ -59,7 +59,9 @@ class Costs:
     def adds_in_blocks(self):
         """True if samples are dense enough to be added to a stored Hessian in blocks."""
         enough = nonzeros_for_blocks(self._n, self._m, self.tuning.cost)
-        return enough < math.inf and self._rows.has_nonzeros(enough)
+        if enough == math.inf:
+            return False
+        return self._m * self._rows.mean_nonzeros(self.tuning.permutation.sampled_rows) >= enough
 
     @property
     def product_passes(self):
@@ -75,14 +77,36 @@ class Costs:
         """
         if not self.has_small_hessian:
             return self.product_passes
-        cost, newton = self.tuning.cost, self.tuning.newton
-        m, n, stored = self._m, self._n, self._rows.n_stored
-        of_sample = stored / max(m, 1)
-        dense = n * (cost.dense_square * n + cost.dense_linear)
-        hessian = m * min(of_sample * of_sample, dense) * cost.sparse_product
-        one_pass = cost.sample_access * m + stored
+        newton = self.tuning.newton
         n_steps = newton.steps_of_few if self.has_few_samples else newton.steps
-        return (hessian + n_steps * cost.factorisation * n**3) / one_pass + n_steps
+        factorisation = self.tuning.cost.factorisation * self._n**3
+        one_pass = self.tuning.cost.sample_access * self._m + self._rows.n_stored
+        return (self._hessian_cost + n_steps * factorisation) / one_pass + n_steps
+
+    @property
+    def _hessian_cost(self):
+        """The cost of summing a Hessian of all samples: float."""
+        cost, n = self.tuning.cost, self._n
+        of_sample = self._rows.n_stored / max(self._m, 1)
+        dense = n * (cost.dense_square * n + cost.dense_linear)
+        return self._m * min(of_sample * of_sample, dense) * cost.sparse_product
+
+    @property
+    def hessian_size(self):
+        """The number of samples whose Hessian serves for all: int; 0: it is that of all.
+
+        As many as can be summed in the time that it takes to read all elements. Steps then converge
+        linearly, the faster the more samples there are for each weight. Not for a loss with upper
+        bounds, of which few samples are free.
+
+        **Source**: Roosta-Khorasani & Mahoney (2019), Sub-sampled Newton methods.
+        """
+        newton = self.tuning.newton
+        if not self.problem.loss.is_smooth or self.problem.loss.has_upper_bounds:
+            return 0
+        size = int(self._m * min(self._rows.n_stored / self._hessian_cost, 1))
+        is_enough = size >= newton.hessian_per_weight * self._n
+        return size if is_enough and 2 * size <= self._m else 0
 
     @property
     def subsample_size(self):

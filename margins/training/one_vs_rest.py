@@ -9,6 +9,7 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.utils import check_random_state
 
+from margins.linalg.teams import team_of
 from margins.linalg.threads import one_thread
 from margins.linalg.time_limits import Cancellation
 
@@ -73,48 +74,41 @@ def one_vs_rest(train, seeds, n_jobs):
         One for each problem.
     n_jobs : int or None
         The number of threads, in joblib's convention: the kernels release the GIL and share the matrix.
+        Those that are more than there are problems share the sums of a problem.
 
     Returns
     -------
     list
         The values that `train` returned, in the order of the problems.
     """
-    n_threads = n_threads_of(n_jobs, len(seeds))
+    n_all = n_threads_of(n_jobs)
+    n_threads = min(n_all, len(seeds))
+
+    def train_by_team(index, seed):
+        with team_of(n_all // n_threads):
+            return train(index, seed)
+
     if n_threads == 1:
-        return [train(index, seed) for index, seed in enumerate(seeds)]
-    return _in_threads(train, seeds, n_threads)
+        return [train_by_team(index, seed) for index, seed in enumerate(seeds)]
+    return _in_threads(train_by_team, seeds, n_threads)
 
 
-def n_threads_of(n_jobs, n_problems):
+def n_threads_of(n_jobs, n_problems=None):
     """The number of threads that train so many problems: int.
 
     Parameters
     ----------
     n_jobs : int or None
         In joblib's convention.
-    n_problems : int
+    n_problems : int, optional
+        None: any number.
     """
     if n_problems == 1:
         return 1
-    return min(_n_threads(n_jobs), n_problems)
-
-
-def _n_threads(n_jobs):
     # Shared memory is required, not preferred: processes would copy X.
     backend, of_context = get_active_backend(require="sharedmem")
-    return backend.effective_n_jobs(of_context if n_jobs is None else n_jobs)
-
-
-def n_threads_within(n_jobs, n_problems):
-    """The number of threads that are left for the linear algebra of each of these problems: int.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        In joblib's convention.
-    n_problems : int
-    """
-    return max(1, _n_threads(n_jobs) // n_threads_of(n_jobs, n_problems))
+    n_threads = backend.effective_n_jobs(of_context if n_jobs is None else n_jobs)
+    return n_threads if n_problems is None else min(n_threads, n_problems)
 
 
 def _in_threads(train, seeds, n_threads):

@@ -37,8 +37,9 @@ PARTS = {
     r"margins\.rules\.(c_functions|conditions|python_functions|unlearning|updates)": ("tests/rules",),
     r"margins\.rules\.(decays|hinge|powers|shrinks)": ("tests/rules", "tests/algorithms/test_norma.py"),
     r"margins\.losses\.\w+": ("tests/losses",),
-    r"margins\.solvers\.newton\.(_dense_block|_dense_hessian|_hessian)": (
+    r"margins\.solvers\.newton\.(_dense_block|_dense_hessian|_elements|_hessian|_outer_sum)": (
         *("tests/solvers/newton/test_hessian.py", "tests/solvers/newton/test_newton_phases.py"),
+        "tests/solvers/newton/test_hessian_of_samples.py",
     ),
     r"margins\.solvers\.newton\.(_hessian_vector|_objective)": (
         *("tests/solvers/newton/test_newton.py", "tests/solvers/newton/test_objective.py"),

@@ -8,8 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sample_problems import data_of
 
-from margins.losses._smoothed import SmoothLoss, StepLengths, smoothing_curvature
-from margins.solvers.newton._objective import combination, products
+from margins.data._passes import combination, products
+from margins.losses._line_search import StepLengths
+from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 
 each_bound = pytest.mark.parametrize("bounded", [False, True])
 

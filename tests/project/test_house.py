@@ -107,7 +107,7 @@ def files_of(function):
     return files
 
 
-@pytest.mark.parametrize(("name", "most"), [("auto", 26), ("pdm", 26)])
+@pytest.mark.parametrize(("name", "most"), [("auto", 27), ("pdm", 27)])
 @quiet
 def test_a_small_fit_runs_through_few_files(name, most):
     generator = np.random.default_rng(0)

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from margins.data.binary_data import array_of_each
+from margins.linalg.teams import current_team
 from margins.linalg.time_limits import time_is_over
 from margins.solvers.base import EpochReport, Solver
 from margins.solvers.certification import bounds_of
@@ -262,7 +263,7 @@ class DecompositionSolver(Solver):
         def add(part):
             add_rows(self._blocks.slots, slots, coefficients, self._v, part.start, part.stop)
 
-        team = self._blocks.team
+        team = current_team()
         team.map(add, team.parts(len(self._v), PART))
 
     def _factors(self, signs):

@@ -11,7 +11,6 @@ where I has a 0 for an intercept that is not penalised. A small sum is stored
 
 from libc.math cimport sqrt
 from libc.stdint cimport int8_t, int32_t
-from margins._sparse cimport nonzeros
 from margins._update cimport BinaryData
 
 import numpy as np
@@ -25,8 +24,6 @@ cdef class Hessian:
     data : BinaryData
     curvature : ndarray of float64, shape (m,)
         s_k > 0.
-    centre : ndarray of float64, shape (n_features,), optional
-        From which features are measured, of samples with an intercept that store all of them.
 
     Attributes
     ----------
@@ -36,13 +33,11 @@ cdef class Hessian:
         The number of samples read so far for Hessian-vector products.
     """
 
-    def __init__(self, BinaryData data not None, const double[::1] curvature, const double[::1] centre=None):
-        cdef Py_ssize_t longest = data.rows.longest() + 1
-        self.data, self.curvature, self.rho, self.centre = data, curvature, sqrt(data.sqrho), centre
+    def __init__(self, BinaryData data not None, const double[::1] curvature not None):
+        self.data, self.curvature, self.rho = data, curvature, sqrt(data.sqrho)
         self.n_penalised = data.rows.n_features + (data.sqrho > 0 and not data.has_free_intercept)
         self.included = np.zeros(data.rows.n_rows, dtype=np.int8)
         self.is_included = self.included
-        self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
 
     cdef double ridge(self, Py_ssize_t j) noexcept nogil:
         """The diagonal element of I of a weight: 0 of an intercept that is not penalised.
@@ -51,28 +46,17 @@ cdef class Hessian:
         """
         return 1.0 if j < self.n_penalised or self.n_free == 0 else 0.0
 
-    cdef Py_ssize_t elements(self, Py_ssize_t k) noexcept nogil:
-        """Copy [x_k - centre, rho] to `values`, its columns to `columns`; return the number of elements."""
-        cdef Py_ssize_t i, n = nonzeros(self.data.rows, k, &self.values[0], &self.columns[0])
-        if self.centre is not None:
-            for i in range(n):
-                self.values[i] -= self.centre[self.columns[i]]
-        if self.rho > 0:
-            self.values[n], self.columns[n] = self.rho, <int32_t> self.data.rows.n_features
-            n += 1
-        return n
-
-    cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
+    cdef int update(self, const int32_t[::1] working_set, const int8_t[::1] free) except -1:
         """Sum over the free samples of a working set from now on."""
-
-    cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
-        """Solve in place, possibly inexactly; 0 if rounding prevents a solution, otherwise 1."""
         return 0
+
+    cdef bint solve(self, double factor, double[::1] vector) except -1:
+        """Solve in place, possibly inexactly; False if rounding prevents a solution."""
+        return False
 
     # For callers in Python.
     def py_update(self, const int32_t[::1] working_set, const int8_t[::1] free):
-        with nogil:
-            self.update(working_set, free)
+        self.update(working_set, free)
 
     def py_solve(self, double factor, double[::1] vector):
-        return bool(self.solve(factor, vector))
+        return self.solve(factor, vector)

@@ -2,14 +2,16 @@
 """A Hessian that is not stored, only multiplied by vectors."""
 
 from libc.stdint cimport int32_t
+from margins.solvers.newton._elements cimport Elements
 from margins.solvers.newton._hessian cimport Hessian
 
 
 cdef class HessianVectorProduct(Hessian):
+    cdef Elements elements
     cdef int32_t[::1] free          # the free samples
     cdef Py_ssize_t max_read
     cdef double[::1] diagonal       # of the sum
     cdef double[::1] solution, scaled, direction, image
 
-    cdef void _multiply(self, double factor) noexcept nogil
+    cdef int _multiply(self, double factor) except -1
     cdef double _scale(self, double factor, const double[::1] residual) noexcept nogil

@@ -23,6 +23,8 @@ from margins._update cimport BinaryData
 
 import numpy as np
 
+from margins.linalg.teams import blocks_of, current_team, sum_in_order
+
 # Relative residual at which conjugate gradients end, and the maximum number of products: even without
 # convergence the solution is a descent direction.
 cdef double RESIDUAL = 0.1
@@ -46,33 +48,36 @@ cdef class HessianVectorProduct(Hessian):
         cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sqrho > 0)
         Hessian.__init__(self, data, curvature)
         self.max_read = max_read
-        self.free = np.empty(m, dtype=np.int32)
+        self.elements, self.free = Elements(data), np.empty(m, dtype=np.int32)
         self.diagonal, self.solution, self.scaled, self.direction, self.image = np.zeros((5, n))
 
-    cdef void update(self, const int32_t[::1] working_set, const int8_t[::1] free) noexcept nogil:
+    cdef int update(self, const int32_t[::1] working_set, const int8_t[::1] free) except -1:
         cdef Py_ssize_t i, j, k
         cdef double s
+        cdef Elements elements = self.elements
         self.n_free = 0
-        self.diagonal[:] = 0
-        for i in range(working_set.shape[0]):
-            if not free[i]:
-                continue
-            k = working_set[i]
-            s = self.curvature[k]
-            self.free[self.n_free] = <int32_t> k
-            self.n_free += 1
-            # Several elements of a column add their squares, not the square of their sum, which is accurate
-            # enough for a preconditioner.
-            for j in range(self.elements(k)):
-                self.diagonal[self.columns[j]] += s * self.values[j] * self.values[j]
+        with nogil:
+            self.diagonal[:] = 0
+            for i in range(working_set.shape[0]):
+                if not free[i]:
+                    continue
+                k = working_set[i]
+                s = self.curvature[k]
+                self.free[self.n_free] = <int32_t> k
+                self.n_free += 1
+                # Several elements of a column add their squares, not the square of their sum, which is accurate
+                # enough for a preconditioner.
+                for j in range(elements.read(k)):
+                    self.diagonal[elements.columns[j]] += s * elements.values[j] * elements.values[j]
+        return 0
 
-    cdef int solve(self, double factor, double[::1] vector) except -1 nogil:
+    cdef bint solve(self, double factor, double[::1] vector) except -1:
         """Solve in place: `vector` is the residual, and finally the solution."""
         cdef Py_ssize_t i, _, n = vector.shape[0]
         cdef double step, before, inner
         cdef double tolerance = RESIDUAL * RESIDUAL * dot_of(&vector[0], &vector[0], n)
         if self.n_read >= self.max_read:
-            return 0
+            return False
         self.solution[:] = 0
         inner = self._scale(factor, vector)
         self.direction[:] = self.scaled
@@ -80,7 +85,7 @@ cdef class HessianVectorProduct(Hessian):
             self._multiply(factor)
             step = inner / dot_of(&self.direction[0], &self.image[0], n)
             if not isfinite(step):
-                return 0
+                return False
             for i in range(n):
                 self.solution[i] += step * self.direction[i]
                 vector[i] -= step * self.image[i]
@@ -89,10 +94,9 @@ cdef class HessianVectorProduct(Hessian):
             before, inner = inner, self._scale(factor, vector)
             for i in range(n):
                 self.direction[i] = self.scaled[i] + inner / before * self.direction[i]
-            with gil:
-                PyErr_CheckSignals()
+            PyErr_CheckSignals()
         vector[:] = self.solution
-        return 1
+        return True
 
     cdef double _scale(self, double factor, const double[::1] residual) noexcept nogil:
         """Precondition a residual by the diagonal; return the inner product of both."""
@@ -101,16 +105,31 @@ cdef class HessianVectorProduct(Hessian):
             self.scaled[i] = residual[i] / (self.ridge(i) + factor * self.diagonal[i])
         return dot_of(&residual[0], &self.scaled[0], residual.shape[0])
 
-    cdef void _multiply(self, double factor) noexcept nogil:
+    cdef int _multiply(self, double factor) except -1:
         """Compute `image`, the product of the matrix and `direction`."""
+        cdef Py_ssize_t i, n = self.direction.shape[0], m = max(self.data.rows.n_rows, 1)
+        self.n_read += self.n_free
+        blocks = blocks_of(self.n_free, self.data.rows.n_stored * self.n_free // m, n)
+        free = np.asarray(self.free)
+        self.image = sum_in_order(
+            current_team().map(lambda block: self._product(free[block], factor), blocks)
+        )
+        for i in range(n):
+            self.image[i] += self.ridge(i) * self.direction[i]
+        return 0
+
+    def _product(self, const int32_t[::1] samples, double factor):
+        """The product of the sum over some samples, times a factor, and `direction`: ndarray."""
         cdef Py_ssize_t i, k, d = self.data.rows.n_features
         cdef double c, total = 0, bias = self.rho * self.direction[d] if self.rho > 0 else 0
-        self.n_read += self.n_free
-        self.image[:] = self.direction
-        for i in range(self.n_free):
-            k = self.free[i]
-            c = factor * self.curvature[k] * (dot(self.data.rows, k, &self.direction[0]) + bias)
-            axpy(self.data.rows, k, c, &self.image[0])
-            total += c
-        if self.rho > 0:
-            self.image[d] = self.ridge(d) * self.direction[d] + self.rho * total
+        result = np.zeros(self.direction.shape[0])
+        cdef double[::1] image = result
+        with nogil:
+            for i in range(samples.shape[0]):
+                k = samples[i]
+                c = factor * self.curvature[k] * (dot(self.data.rows, k, &self.direction[0]) + bias)
+                axpy(self.data.rows, k, c, &image[0])
+                total += c
+            if self.rho > 0:
+                image[d] += self.rho * total
+        return result

@@ -23,68 +23,22 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int32_t
 from margins.solvers.newton._hessian cimport Hessian
 from margins.losses._smoothed cimport SmoothLoss
-from margins._sparse cimport axpy, dot
-from margins.linalg._sums cimport dot_of
+from margins.data._passes cimport (
+    add_sample, bias_of, is_one_block, product_of, set_combination, set_products
+)
+from margins.linalg._sums cimport BLOCK, dot_of
 from margins._update cimport BinaryData
-
-from margins.linalg.time_limits import time_is_over
 
 import numpy as np
 
-# ---------------------------------------------------------------------------- sums over a working set
-
-
-def products(BinaryData data not None, const int32_t[::1] working_set, const double[::1] vector):
-    """w.y_k over a working set: ndarray of float64."""
-    result = np.empty(working_set.shape[0])
-    cdef double[::1] out = result
-    with nogil:
-        _products(data, working_set, vector, out)
-    return result
-
-
-cdef void _products(
-    BinaryData data, const int32_t[::1] working_set, const double[::1] vector, double[::1] out
-) noexcept nogil:
-    cdef const double* v = &vector[0]
-    cdef double bias = 0
-    cdef Py_ssize_t i
-    if data.sqrho > 0:
-        bias = sqrt(data.sqrho) * vector[data.rows.n_features]
-    for i in range(working_set.shape[0]):
-        out[i] = data.labels[working_set[i]] * (dot(data.rows, working_set[i], v) + bias)
-
-
-def combination(BinaryData data not None, const int32_t[::1] working_set, const double[::1] dual):
-    """sum_k alpha_k y_k over a working set: ndarray of float64."""
-    result = np.zeros(data.rows.n_features + (data.sqrho > 0))
-    cdef double[::1] out = result
-    with nogil:
-        _add_combination(data, working_set, dual, out)
-    return result
-
-
-cdef void _add_combination(
-    BinaryData data, const int32_t[::1] working_set, const double[::1] dual, double[::1] out
-) noexcept nogil:
-    """Add sum_k alpha_k y_k over a working set."""
-    cdef Py_ssize_t i, k, d = data.rows.n_features
-    cdef double* v = &out[0]
-    cdef double c, label_sum = 0
-    for i in range(working_set.shape[0]):
-        if dual[i] != 0:
-            k = working_set[i]
-            c = dual[i] * data.labels[k]
-            axpy(data.rows, k, c, v)
-            label_sum += c
-    if data.sqrho > 0:
-        out[d] += sqrt(data.sqrho) * label_sum
-
+from margins.data._passes import blocks_of_pass, combination, products
+from margins.linalg.teams import current_team, sum_in_order
+from margins.linalg.time_limits import time_is_over
 
 # ---------------------------------------------------------------------------- working sets
 
 
-def working_set_of(const double[::1] products, const double[::1] dual, const double[::1] upper,
+def working_set_of(const double[::1] margins, const double[::1] dual, const double[::1] upper,
                    const int8_t[::1] included, double tolerance):
     """The working set of an epoch: indices of samples, ndarray of int32, ascending.
 
@@ -93,11 +47,11 @@ def working_set_of(const double[::1] products, const double[::1] dual, const dou
     """
     cdef Py_ssize_t k, n = 0
     cdef double slack
-    indices = np.empty(products.shape[0], dtype=np.int32)
+    indices = np.empty(margins.shape[0], dtype=np.int32)
     cdef int32_t[::1] out = indices
     with nogil:
-        for k in range(products.shape[0]):
-            slack = 1 - products[k]
+        for k in range(margins.shape[0]):
+            slack = 1 - margins[k]
             if not included[k] and (
                 (slack < -tolerance and dual[k] == 0) or (slack > tolerance and dual[k] == upper[k])
             ):
@@ -118,6 +72,19 @@ def mean_distance(const double[::1] a, const double[::1] b):
 
 
 # ------------------------------------------------------------------------------------------ the steps
+
+
+cdef class Point:
+    """A weight vector, and what belongs to it."""
+
+    cdef double[::1] w, margins, combination   # margins w.y_k, and sum_k alpha_k y_k
+    cdef double[::1] dual                      # alpha_k
+    cdef int8_t[::1] free
+    cdef double residual, total                # of complementarity; what alpha adds to the dual objective
+
+    def __init__(self, w, margins):
+        self.w, self.margins, self.combination = w, margins, np.empty(len(w))
+        self.dual, self.free = np.empty(len(margins)), np.empty(len(margins), dtype=np.int8)
 
 
 cdef class Objective:
@@ -160,39 +127,51 @@ cdef class Objective:
     cdef BinaryData data
     cdef SmoothLoss losses
     cdef Hessian hessian
-    cdef const int32_t[::1] working_set
+    cdef const int32_t[::1] samples   # of the working set
+    cdef object working_set           # the same, ndarray
+    cdef list blocks                  # of several blocks, their slices; None: there is only one
+    cdef Point point, trial
     cdef const double[::1] fixed
-    cdef double[::1] weights, products, alpha, loss_gradient
-    cdef double[::1] trial_products, gradient, step, trial
-    cdef int8_t[::1] free, labels
-    cdef double residual, fixed_value
+    cdef double[::1] gradient, step
+    cdef const int8_t[::1] labels
+    cdef double fixed_value
     cdef Py_ssize_t n_penalised   # of an intercept that is not, the weight is the last
     cdef bint has_free_intercept
-    cdef readonly object w, dual, combination, margins
     cdef readonly double gap, value
     cdef readonly bint is_exact
 
     def __init__(self, BinaryData data not None, working_set, fixed, double fixed_value, w, margins,
                  SmoothLoss losses not None, Hessian hessian not None):
-        self.data, self.working_set = data, working_set
+        cdef Py_ssize_t n = len(w)
+        self.data, self.working_set, self.samples = data, working_set, working_set
+        self.blocks = None if is_one_block(data) else blocks_of_pass(data, len(working_set))
         self.fixed, self.fixed_value = fixed, fixed_value
-        self.w, self.margins, self.losses, self.hessian = w.copy(), margins, losses, hessian
-        self.dual, self.combination = np.empty(len(working_set)), np.empty(len(w))
-        self.weights, self.products = self.w, self.margins
-        self.alpha, self.loss_gradient = self.dual, self.combination
-        cdef Py_ssize_t m = len(working_set), n = len(w)
-        cdef double[::1] buffer = np.empty(m + 3 * n)
-        self.free = np.empty(m, dtype=np.int8)
-        self.trial_products, self.gradient = buffer[:m], buffer[m : m + n]
-        self.step, self.trial = buffer[m + n : m + 2 * n], buffer[m + 2 * n :]
+        self.losses, self.hessian = losses, hessian
+        self.point = Point(w.copy(), margins)
+        self.trial = None
+        self.gradient, self.step = np.zeros(n), np.empty(n)
         self.is_exact = True
         self.has_free_intercept = data.has_free_intercept
         self.n_penalised = n - self.has_free_intercept
         if self.has_free_intercept:
             self.labels = data.signs[working_set]
-            self.gradient[n - 1] = 0
-        with nogil:
-            self._evaluate()
+        self._evaluate()
+
+    @property
+    def w(self):
+        return np.asarray(self.point.w)
+
+    @property
+    def dual(self):
+        return np.asarray(self.point.dual)
+
+    @property
+    def combination(self):
+        return np.asarray(self.point.combination)
+
+    @property
+    def margins(self):
+        return np.asarray(self.point.margins)
 
     def minimise(self, double share, double min_gap, Py_ssize_t max_steps):
         """Make Newton steps until the gap is at most `share` of the dual value, or `min_gap`: int.
@@ -201,85 +180,158 @@ cdef class Objective:
         rounding errors, or if the time limit is reached.
         """
         cdef Py_ssize_t n_steps = 0
-        with nogil:
-            while n_steps < max_steps and not self.gap <= max(min_gap, share * self.value):
-                # Smoothing causes most of the gap: reduce it.
-                if self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.residual:
-                    self.losses.reduce_smoothing(self.alpha)
-                    self._evaluate()
-                if not self._step():
-                    break
-                n_steps += 1
-                with gil:
-                    PyErr_CheckSignals()
-                    if time_is_over():
-                        break
+        while n_steps < max_steps and not self.gap <= max(min_gap, share * self.value):
+            # Smoothing causes most of the gap: reduce it.
+            if self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.point.residual:
+                self.losses.reduce_smoothing(self.point.dual)
+                self._evaluate()
+            if not self._step():
+                break
+            n_steps += 1
+            PyErr_CheckSignals()
+            if time_is_over():
+                break
         return n_steps
 
-    cdef void _evaluate(self) noexcept nogil:
-        """Compute dual variables, gradient, value and gap at w."""
-        cdef Py_ssize_t j
-        cdef double total, square = 0
+    cdef int _evaluate(self) except -1:
+        """Compute dual variables, gradient, value and gap at w, given its products."""
+        cdef Point point = self.point
+        cdef double total
         if self.has_free_intercept:
-            self._shift_intercept(self.weights, self.products)
-        self.residual = self.losses.dual_variables(self.products, self.alpha, self.free, &total)
+            self._shift_intercept(point)
+        with nogil:
+            point.residual = self.losses.dual_variables(point.margins, point.dual, point.free, &total)
+        point.total = total
         # Recomputed, not updated: dual variables that went to a large C and back leave rounding errors.
-        self.loss_gradient[:] = 0
-        _add_combination(self.data, self.working_set, self.alpha, self.loss_gradient)
-        for j in range(self.n_penalised):
-            self.gradient[j] = self.weights[j] - self.fixed[j] - self.loss_gradient[j]
-            square += (self.fixed[j] + self.loss_gradient[j]) * (self.fixed[j] + self.loss_gradient[j])
-        self.value = total + self.fixed_value - 0.5 * square
-        self.gap = 0.5 * _dot(self.gradient, self.gradient) + self.residual
+        if self.blocks is None:
+            with nogil:
+                set_combination(self.data, self.samples, point.dual, point.combination)
+        else:
+            point.combination = combination(self.data, self.working_set, np.asarray(point.dual))
+        self._compare()
+        return 0
 
-    cdef void _shift_intercept(self, double[::1] weights, double[::1] products) noexcept nogil:
+    cdef void _compare(self):
+        """Compute gradient, value and gap."""
+        cdef Point point = self.point
+        cdef double total, square = 0
+        cdef Py_ssize_t j
+        for j in range(self.n_penalised):
+            total = self.fixed[j] + point.combination[j]
+            self.gradient[j] = point.w[j] - total
+            square += total * total
+        self.value = point.total + self.fixed_value - 0.5 * square
+        self.gap = 0.5 * _dot(self.gradient, self.gradient) + point.residual
+
+    cdef int _visit(self, Point point) except -1:
+        """Compute the products of a point, and its dual variables with their sum: one pass.
+
+        Dual variables that depend on the best intercept wait until it is known.
+        """
+        cdef Py_ssize_t m = self.samples.shape[0]
+        if self.blocks is None:
+            with nogil:
+                if self.has_free_intercept:
+                    set_products(self.data, self.samples, point.w, point.margins)
+                else:
+                    point.residual, point.total = 0, 0
+                    self._add_block(self.data, point, 0, m, &point.residual, &point.total, point.combination)
+            return 0
+        if self.has_free_intercept:
+            point.margins = products(self.data, self.working_set, np.asarray(point.w))
+            return 0
+        sums = current_team().map(lambda block: self._block(point, block.start, block.stop), self.blocks)
+        point.residual = sum([residual for residual, _, _ in sums])
+        point.total = sum([total for _, total, _ in sums])
+        point.combination = sum_in_order([part for _, _, part in sums])
+        return 0
+
+    def _block(self, Point point, Py_ssize_t begin, Py_ssize_t end):
+        """The sums of `_visit` over a block of samples: (residual, total, combination)."""
+        cdef double residual = 0, total = 0
+        result = np.empty(point.w.shape[0])
+        cdef double[::1] out = result
+        with nogil:
+            self._add_block(self.data, point, begin, end, &residual, &total, out)
+        return residual, total, result
+
+    cdef void _add_block(
+        self, BinaryData data, Point point, Py_ssize_t begin, Py_ssize_t end, double* residual, double* total,
+        double[::1] out
+    ) noexcept nogil:
+        cdef Py_ssize_t i, n
+        cdef double bias = bias_of(data, point.w), label_sum = 0
+        out[:] = 0
+        while begin < end:
+            n = min(BLOCK, end - begin)  # few enough that their rows stay in the cache
+            for i in range(begin, begin + n):
+                point.margins[i] = product_of(data, self.samples[i], &point.w[0], bias)
+            residual[0] += self.losses.dual_of_block(begin, n, point.margins, point.dual, point.free, total)
+            for i in range(begin, begin + n):
+                label_sum += add_sample(data, self.samples[i], point.dual[i], &out[0])
+            begin += n
+        if data.sqrho > 0:
+            out[data.rows.n_features] += sqrt(data.sqrho) * label_sum
+
+    cdef int _shift_intercept(self, Point point) except -1:
         """Change an intercept that is not penalised to the best one for the other weights."""
         cdef Py_ssize_t i, d = self.n_penalised
-        cdef double rho = sqrt(self.data.sqrho)
-        cdef double shift = self.losses.best_shift(products, self.labels, self.fixed[d] / rho)
-        weights[d] += shift / rho
-        for i in range(products.shape[0]):
-            products[i] += self.labels[i] * shift
+        cdef double rho = sqrt(self.data.sqrho), shift
+        with nogil:
+            shift = self.losses.best_shift(point.margins, self.labels, self.fixed[d] / rho)
+            point.w[d] += shift / rho
+            for i in range(point.margins.shape[0]):
+                point.margins[i] += self.labels[i] * shift
+        return 0
 
-    cdef int _step(self) except -1 nogil:
-        """Make one Newton step; 0 if it does not reduce the objective, otherwise 1."""
-        cdef Py_ssize_t i, j, n = self.weights.shape[0], d = self.n_penalised
-        cdef double t, slope, before, linear = 0
+    cdef bint _step(self) except -1:
+        """Make one Newton step; False if it does not reduce the objective."""
+        cdef Point point = self.point, trial
+        cdef Py_ssize_t i, j, n = point.w.shape[0], d = self.n_penalised
+        cdef double t, slope, linear = 0
         cdef bint has_moved = False
-        self.hessian.update(self.working_set, self.free)
+        self.hessian.update(self.samples, point.free)
         for j in range(n):
             self.step[j] = -self.gradient[j]
         if not self.hessian.solve(self.losses.factor, self.step):
-            return 0
+            return False
         slope = _dot(self.gradient, self.step)
         if not slope < 0:
-            return 0
+            return False
+        if self.trial is None:
+            self.trial = Point(np.empty(n), np.empty(len(self.working_set)))
+        trial = self.trial
         for j in range(n):
-            self.trial[j] = self.weights[j] + self.step[j]
-        _products(self.data, self.working_set, self.trial, self.trial_products)
+            trial.w[j] = point.w[j] + self.step[j]
+        self._visit(trial)
         if self.has_free_intercept and self.hessian.n_free == 0:
             # The Hessian does not say how the best intercept changes with the other weights.
-            self._shift_intercept(self.trial, self.trial_products)
-            self.step[d] = self.trial[d] - self.weights[d]
+            self._shift_intercept(trial)
+            self.step[d] = trial.w[d] - point.w[d]
         for j in range(n):
-            linear += ((self.weights[j] if j < d else 0) - self.fixed[j]) * self.step[j]
-        t = self.losses.line_search(
-            self.products, self.trial_products, linear, _dot(self.step[:d], self.step[:d]), slope
-        )
-        for j in range(n):
-            before = self.weights[j]
-            self.weights[j] = self.trial[j] if t == 1 else before + t * self.step[j]
-            has_moved = has_moved or self.weights[j] != before
-        if not has_moved:  # the step is below rounding
-            return 0
-        self.is_exact = t == 1
-        for i in range(self.products.shape[0]):
-            self.products[i] = (
-                self.trial_products[i] if t == 1
-                else (1 - t) * self.products[i] + t * self.trial_products[i]
+            linear += ((point.w[j] if j < d else 0) - self.fixed[j]) * self.step[j]
+        with nogil:
+            t = self.losses.line_search(
+                point.margins, trial.margins, linear, _dot(self.step[:d], self.step[:d]), slope
             )
-        self._evaluate()
-        return 1
+        for j in range(n):
+            has_moved = has_moved or point.w[j] + t * self.step[j] != point.w[j]
+        if not has_moved:  # the step is below rounding
+            return False
+        self.is_exact = t == 1
+        if t == 1:
+            self.point, self.trial = trial, point
+        else:
+            with nogil:
+                for j in range(n):
+                    point.w[j] += t * self.step[j]
+                for i in range(point.margins.shape[0]):
+                    point.margins[i] = (1 - t) * point.margins[i] + t * trial.margins[i]
+        if t == 1 and not self.has_free_intercept:
+            self._compare()
+        else:
+            self._evaluate()
+        return True
 
 
 cdef double _dot(const double[::1] a, const double[::1] b) noexcept nogil:

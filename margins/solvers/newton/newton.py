@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each
 from margins.linalg.threads import one_thread
 from margins.losses import Loss
@@ -29,16 +30,10 @@ from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.balance import balance
 from margins.solvers.base import EpochReport, Solver
 from margins.solvers.certification import PrimalPoint
-from margins.solvers.newton._dense_hessian import DenseHessian
+from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
 from margins.solvers.newton._hessian import Hessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
-from margins.solvers.newton._objective import (
-    Objective,
-    combination,
-    mean_distance,
-    products,
-    working_set_of,
-)
+from margins.solvers.newton._objective import Objective, mean_distance, working_set_of
 from margins.tuning import TUNING
 
 # A working set of more than this share of the samples is extended to all: copies of it would cost more.
@@ -59,6 +54,7 @@ class NewtonStart(NamedTuple):
     # loss is smooth
     alpha: np.ndarray | None = None
     upper: np.ndarray | None = None
+    hessian_size: int = 0  # of how many samples the Hessian is; 0: of all
 
 
 class Steps(NamedTuple):
@@ -93,14 +89,22 @@ class NewtonSolver(Solver):
     tuning : margins.tuning.NewtonTuning, optional
     start : NewtonStart, optional
         Of a solver over the same samples whose penalties are a multiple of these.
+    hessian_size : int
+        The first Hessian is one of so many samples; 0: of all.
     """
 
     name = "newton"
 
     def __init__(
-        self, max_read=None, in_blocks=False, epoch_reduction=0.0, tuning=TUNING.newton, start=None
+        self,
+        max_read=None,
+        in_blocks=False,
+        epoch_reduction=0.0,
+        tuning=TUNING.newton,
+        start=None,
+        hessian_size=0,
     ):
-        self._max_read, self._in_blocks = max_read, in_blocks
+        self._max_read, self._in_blocks, self._hessian_size = max_read, in_blocks, hessian_size
         self._reduction, self._tuning, self._start = epoch_reduction, tuning, start
 
     @classmethod
@@ -144,7 +148,7 @@ class NewtonSolver(Solver):
             self.curvature = smoothing_curvature(self.upper, data.ordinary_sqnorms)
             self.alpha = np.minimum(run.weights.dual, self.upper)
         self._band = math.inf
-        self._hessian, self._first_loss = self._new_hessian(), loss
+        self._hessian, self._first_loss = self._new_hessian(run.orders), loss
 
     def _continue(self, start):
         """Start from where another solver has ended, whose penalties are a multiple of these.
@@ -160,6 +164,7 @@ class NewtonSolver(Solver):
             start.hessian,
             start.first_loss,
         )
+        self._hessian_size = start.hessian_size
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
             alpha = 1 - self.margins  # in place from here on, because the array is large
@@ -187,6 +192,7 @@ class NewtonSolver(Solver):
             self._band,
             self.alpha,
             self.upper,
+            self._hessian_size,
         )
 
     def epoch(self, run):
@@ -218,8 +224,12 @@ class NewtonSolver(Solver):
         run.weights.assign(self.data, self.alpha, total)
         self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
         self._least_gap = min(self._least_gap, gap)
+        is_of_all = self._hessian_size == 0
+        if not is_of_all:  # after so many steps it must be
+            self._hessian_size = 0
+            self._hessian = self._new_hessian()
         # Without a step w may be the optimum, which its dual variables may prove.
-        if steps.n_steps == 0 or self._n_stalled >= tuning.patience:
+        if is_of_all and (steps.n_steps == 0 or self._n_stalled >= tuning.patience):
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_accesses)
         self._has_best = False
@@ -249,7 +259,9 @@ class NewtonSolver(Solver):
                 hessian,
             )
             n_steps = objective.minimise(
-                tuning.gap_share * run.required_gap, self._reduction * objective.gap, tuning.max_steps
+                tuning.gap_share * run.required_gap,
+                self._reduction * objective.gap,
+                tuning.max_steps if self._hessian_size == 0 else tuning.hessian_steps,
             )
         margins = self._margins_after(n_steps, objective, working_set)
         band = mean_distance(margins, self.margins) if n_steps > 0 else self._band
@@ -305,11 +317,17 @@ class NewtonSolver(Solver):
     def _point(self, run):
         return PrimalPoint(self.w, self.margins, self._rho, run.weights)
 
-    def _new_hessian(self):
-        if self._max_read is None:
-            centre = centre_of(self.data, self._tuning.offset)
-            return DenseHessian(self.data, self.curvature, self._in_blocks, centre=centre)
-        return HessianVectorProduct(self.data, self.curvature, self._max_read)
+    def _new_hessian(self, orders=None):
+        """The Hessian; with `orders`, of samples chosen by them, each of which stands for several."""
+        if self._max_read is not None:
+            return HessianVectorProduct(self.data, self.curvature, self._max_read)
+        curvature, size = self.curvature, self._hessian_size
+        if size > 0:
+            chosen = orders.sample(size)
+            curvature = np.zeros(len(self.data))
+            curvature[chosen] = len(self.data) / size * self.curvature[chosen]
+        centre = centre_of(self.data, self._tuning.offset)
+        return DenseHessian(self.data, curvature, self._in_blocks, centre=centre)
 
     def _working_set(self):
         """The indices of the samples of an epoch, ascending: ndarray of int32."""
@@ -350,30 +368,6 @@ class NewtonSolver(Solver):
     def _copy_of(self, values, working_set):
         """A copy of the values of a working set."""
         return values.copy() if working_set is self._all else values[working_set]
-
-
-def mean_of(data):
-    """The mean of the features of all samples: ndarray of float64, shape (n_features,)."""
-    everything, m = np.arange(len(data), dtype=np.int32), len(data)
-    return combination(data, everything, data.signs / m)[: data.rows.n_features]
-
-
-def centre_of(data, offset=TUNING.newton.offset):
-    """The mean of features that are far from 0 for their spread: ndarray of float64; else None.
-
-    Parameters
-    ----------
-    data : BinaryData
-    offset : float
-        The squared length of the mean, in multiples of the mean squared distance from it, that is far.
-    """
-    m, d = len(data), data.rows.n_features
-    if data.sqrho == 0 or data.rows.n_stored < m * d:
-        return None  # without an intercept they stay where they are; elements that are 0 are not stored
-    mean = mean_of(data)
-    square = float(mean @ mean)
-    spread = float(np.mean(data.ordinary_sqnorms)) - data.sqrho - square
-    return mean if square > offset * spread else None
 
 
 def _first(value):

@@ -15,11 +15,12 @@ stops, and the plan continues as without it.
 
 import numpy as np
 
+from margins.data._passes import combination, products
 from margins.linalg.threads import one_thread
 from margins.losses._smoothed import SmoothLoss
 from margins.solvers.base import EpochReport
 from margins.solvers.newton._dense_hessian import DenseHessian
-from margins.solvers.newton._objective import Objective, products
+from margins.solvers.newton._objective import Objective
 from margins.solvers.newton.newton import NewtonSolver
 from margins.tuning import TUNING
 
@@ -57,7 +58,7 @@ class SubsampledNewtonSolver(NewtonSolver):
         self.w, self.margins = objective.w, margins
         self.factor = loss.factor * len(subsample) / m
         self.alpha = self._dual_variables()
-        run.weights.assign(self.data, self.alpha)
+        run.weights.assign(self.data, self.alpha, combination(self.data, self._all, self.alpha))
         return EpochReport(
             len(subsample),
             n_accesses + m,

@@ -20,12 +20,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins._update import WeightVector
+from margins.data._passes import combination, products
 from margins.losses import Hinge, SquaredHinge
 from margins.solvers.base import Problem
 from margins.solvers.costs import Costs
 from margins.solvers.driver import Run
 from margins.solvers.newton._dense_hessian import DenseHessian
-from margins.solvers.newton._objective import combination, products, working_set_of
+from margins.solvers.newton._objective import working_set_of
 from margins.tuning import TUNING
 
 Auto = margins.MarginClassifier

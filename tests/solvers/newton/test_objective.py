@@ -6,10 +6,11 @@ import numpy as np
 import oracles
 from sample_problems import rows_of
 
+from margins.data._passes import products
 from margins.data.binary_data import augmented_sqnorms, make_binary_data
 from margins.losses._smoothed import SmoothLoss
 from margins.solvers.newton._dense_hessian import DenseHessian
-from margins.solvers.newton._objective import Objective, products
+from margins.solvers.newton._objective import Objective
 
 
 def test_steps_with_a_free_intercept_count_the_samples_that_a_working_set_leaves_out():

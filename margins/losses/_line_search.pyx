@@ -1,0 +1,29 @@
+"""Line searches along a convex function whose derivatives are sums over parts of the data."""
+
+from margins.losses._line_search cimport MAX_DERIVATIVES, Bracket, bracket_of, is_long_enough, next_length
+
+max_derivatives: int = MAX_DERIVATIVES
+
+
+cdef class StepLengths:
+    """The step lengths of a line search whose derivatives are sums over parts of the data.
+
+    Parameters
+    ----------
+    slope : float
+        The derivative at 0, negative.
+    """
+
+    cdef Bracket bracket
+    cdef double slope
+
+    def __init__(self, double slope):
+        self.bracket, self.slope = bracket_of(slope), slope
+
+    def is_long_enough(self, double t, double derivative, double curvature):
+        """True if the search may end at t, given the two derivatives there."""
+        return is_long_enough(t, &self.bracket, self.slope, derivative, curvature)
+
+    def after(self, double t, double derivative, double curvature):
+        """The next step length, given the two derivatives at t: float."""
+        return next_length(t, &self.bracket, derivative, curvature)

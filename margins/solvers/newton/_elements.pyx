@@ -1,0 +1,35 @@
+"""The elements of one sample, with that of the intercept, for loops that read each many times."""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t
+from margins._sparse cimport nonzeros
+from margins.data._binary_data cimport BinaryData
+
+import numpy as np
+
+
+cdef class Elements:
+    """A copy of [x_k - centre, rho], of one sample after the other.
+
+    Parameters
+    ----------
+    data : BinaryData
+    centre : ndarray of float64, shape (n_features,), optional
+        From which features are measured, of samples with an intercept that store all of them.
+    """
+
+    def __init__(self, BinaryData data not None, const double[::1] centre=None):
+        cdef Py_ssize_t longest = data.rows.longest() + 1
+        self.data, self.rho, self.centre = data, sqrt(data.sqrho), centre
+        self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
+
+    cdef Py_ssize_t read(self, Py_ssize_t k) noexcept nogil:
+        """Copy the elements to `values`, their columns to `columns`; return their number."""
+        cdef Py_ssize_t i, n = nonzeros(self.data.rows, k, &self.values[0], &self.columns[0])
+        if self.centre is not None:
+            for i in range(n):
+                self.values[i] -= self.centre[self.columns[i]]
+        if self.rho > 0:
+            self.values[n], self.columns[n] = self.rho, <int32_t> self.data.rows.n_features
+            n += 1
+        return n

@@ -1,0 +1,147 @@
+"""Sums of outer products of samples: the part of a Hessian that is stored.
+
+The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T. Sparse samples are added one by
+one, dense ones in blocks, by BLAS. Of many samples the blocks of `margins.linalg.teams` are summed on
+their own, by several threads.
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t
+from margins.data._binary_data cimport BinaryData
+from margins.solvers.newton._dense_block cimport DenseBlock
+from margins.solvers.newton._elements cimport Elements
+
+import numpy as np
+
+from margins.linalg.teams import MAX_SHARE_OF_SUM, MIN_ELEMENTS, blocks_of, current_team
+from margins.tuning import TUNING
+
+cdef double ONE_BLOCK = 2 * MIN_ELEMENTS
+# The cost of a product of two elements by BLAS, in accesses; and of an element of a sum of its own.
+cdef double BLAS = TUNING.cost.dense_square
+cdef double OVERHEAD = 8
+
+
+cdef class OuterSum:
+    """The lower triangle of the sum of s_k y_k y_k^T, at first 0.
+
+    Parameters
+    ----------
+    data : BinaryData
+    curvature : ndarray of float64, shape (m,)
+        s_k >= 0.
+    centre : ndarray of float64, shape (n_features,), optional
+        From which features are measured, of samples with an intercept that store all of them.
+    in_blocks : bool
+        True: samples are added as dense rows, in blocks, by BLAS.
+    is_double : bool
+        True: these blocks are multiplied in double precision.
+    """
+
+    def __init__(self, BinaryData data not None, const double[::1] curvature not None, const double[::1] centre,
+                 bint in_blocks, bint is_double=False):
+        cdef Py_ssize_t n = data.rows.n_features + (data.sqrho > 0)
+        self.data, self.curvature, self.centre = data, curvature, centre
+        self.elements = Elements(data, centre)
+        self.matrix = np.zeros((n, n + 1))
+        if in_blocks:
+            self.block = DenseBlock(n, data.rows.n_rows, is_double=is_double)
+
+    cdef bint is_single(self) noexcept nogil:
+        """True if products are computed in single precision."""
+        return self.block is not None and not self.block.is_double
+
+    cdef int add(self, const int32_t[::1] samples, double sign) except -1:
+        """Add the outer products of some samples, or with the sign -1 subtract them."""
+        cdef Py_ssize_t n = self.matrix.shape[0]
+        if samples.shape[0] == 0:
+            return 0
+        cdef double mean = <double> self.data.rows.n_stored / self.data.rows.n_rows
+        cdef double work = samples.shape[0] * mean * mean * (1.0 if self.block is None else BLAS)
+        if work < ONE_BLOCK or work * MAX_SHARE_OF_SUM < 2 * OVERHEAD * n * n:
+            with nogil:
+                self._add(samples, sign)
+            return 0
+        chosen = np.asarray(samples)
+
+        def sum_of(block):
+            part = OuterSum(self.data, self.curvature, self.centre, self.block is not None, not self.is_single())
+            part._add_all(chosen[block], sign)
+            return part
+
+        blocks = blocks_of(len(chosen), work, OVERHEAD * n * n)
+        for part in current_team().map(sum_of, blocks):
+            self._add_part(part)
+        return 0
+
+    def _add_all(self, const int32_t[::1] samples, double sign):
+        with nogil:
+            self._add(samples, sign)
+
+    def _add_part(self, OuterSum part):
+        cdef Py_ssize_t i, j
+        with nogil:
+            for i in range(self.matrix.shape[0]):
+                for j in range(i + 1):
+                    self.matrix[i, j] += part.matrix[i, j]
+
+    cdef void _add(self, const int32_t[::1] samples, double sign) noexcept nogil:
+        cdef const double* values = &self.elements.values[0]
+        cdef const int32_t* columns = &self.elements.columns[0]
+        cdef Py_ssize_t i, n
+        cdef double s
+        for i in range(samples.shape[0]):
+            n, s = self.elements.read(samples[i]), self.curvature[samples[i]]
+            if self.block is None:
+                _add_outer(values, columns, n, sign * s, &self.matrix[0, 0], self.matrix.shape[1])
+            elif self.block.append(values, columns, n, sqrt(s)):
+                self.block.flush(sign, self.matrix)
+        if self.block is not None:
+            self.block.flush(sign, self.matrix)
+
+
+cdef inline bint _ascend(const int32_t* columns, Py_ssize_t n) noexcept nogil:
+    """True if columns are strictly increasing."""
+    cdef Py_ssize_t i
+    cdef int32_t n_violations = 0   # no branch, so that compilers vectorise
+    for i in range(1, n):
+        n_violations += columns[i] <= columns[i - 1]
+    return n_violations == 0
+
+
+cdef inline void _add_outer(
+    const double* values, const int32_t* columns, Py_ssize_t n, double c, double* out, Py_ssize_t width
+) noexcept nogil:
+    """Add c x x^T to the lower triangle of a matrix with rows of `width` elements."""
+    cdef Py_ssize_t i = 0, j, p, q
+    cdef double x, y, a, b, d, e
+    cdef double* row
+    cdef double* next_row
+    if not _ascend(columns, n):
+        for i in range(n):
+            for j in range(n):
+                if columns[j] <= columns[i]:   # several elements of a column: all products of two of them
+                    out[columns[i] * width + columns[j]] += c * values[i] * values[j]
+        return
+    # In blocks of two rows and two columns: four elements are read before one is written, and branches are
+    # only at the ends of rows.
+    while i + 1 < n:
+        x, y = c * values[i], c * values[i + 1]
+        row, next_row = out + columns[i] * width, out + columns[i + 1] * width
+        j = 0
+        while j < i:
+            p, q = columns[j], columns[j + 1]
+            a, b = row[p] + x * values[j], row[q] + x * values[j + 1]
+            d, e = next_row[p] + y * values[j], next_row[q] + y * values[j + 1]
+            row[p], row[q] = a, b
+            next_row[p], next_row[q] = d, e
+            j += 2
+        p, q = columns[i], columns[i + 1]
+        row[p] += x * values[i]
+        next_row[p] += y * values[i]
+        next_row[q] += y * values[i + 1]
+        i += 2
+    if i < n:
+        x, row = c * values[i], out + columns[i] * width
+        for j in range(n):
+            row[columns[j]] += x * values[j]

@@ -1,0 +1,133 @@
+"""Threads within one linear problem: seconds by the clock with one thread, and with several.
+
+Generated samples, dense or CSR with so many elements in a row, with noisy labels. Fits alternate; each
+row has the medians of five turns: the product of X and a vector by NumPy or SciPy, a fit by one thread,
+a fit by `--threads`, and their ratio. The first row is what the memory of the machine allows: that
+product alone, by one thread and by several. Both fits must agree bit for bit.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from scipy import sparse
+
+import margins
+from margins.data.binary_data import rows_of
+from margins.linalg.teams import share_rows, team_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
+
+# samples, features, elements in a row of CSR; 0: dense
+SHAPES = (
+    *((2_000_000, 50, 0), (400_000, 50, 0), (1_000_000, 20, 0), (100_000, 300, 0), (40_000, 1000, 0)),
+    *((1_000_000, 500, 30), (400_000, 20_000, 60)),
+)
+TITLES = (
+    "samples",
+    "features",
+    "storage",
+    "loss",
+    "solver",
+    "product",
+    "one",
+    "several",
+    "ratio",
+    "gap",
+)
+
+
+def command_line():
+    """The options: argparse.ArgumentParser."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--threads", type=int, default=2, metavar="N", help="default: %(default)s")
+    parser.add_argument("--turns", type=int, default=5, metavar="N", help="default: %(default)s")
+    parser.add_argument("--eps", type=float, default=1e-3, help="default: %(default)s")
+    parser.add_argument("--scale", type=float, default=1.0, metavar="SHARE", help="of the samples")
+    return parser
+
+
+def samples_of(m, d, n_stored, seed=0):
+    """X and y: a noisy linear rule."""
+    rng = np.random.default_rng(seed)
+    if n_stored == 0:
+        X = rng.normal(size=(m, d))
+    else:
+        columns = np.sort(rng.integers(0, d, (m, n_stored), dtype=np.int32), axis=1).ravel()
+        starts = np.arange(m + 1, dtype=np.int32) * n_stored
+        X = sparse.csr_array((rng.normal(size=m * n_stored), columns, starts), (m, d))
+        X.sum_duplicates()
+    scores = X @ rng.normal(size=d)
+    return X, scores + 0.5 * scores.std() * rng.normal(size=m) > 0
+
+
+def seconds_of(calls, turns):
+    """The median time of each call, in alternation, after a turn that does not count: list of float."""
+    times = [[] for _ in calls]
+    for turn in range(turns + 1):
+        for call, found in zip(calls, times, strict=True):
+            start = time.perf_counter()
+            call()
+            if turn > 0:
+                found.append(time.perf_counter() - start)
+    return [median(found) for found in times]
+
+
+def fits_row(X, y, loss, arguments):
+    """The fits of one set and one loss, as a row of the table: list of str."""
+    fits, vector = {}, np.ones(X.shape[1])
+
+    def fit(n_jobs):
+        classifier = margins.MarginClassifier(
+            loss=loss, eps=arguments.eps, random_state=0, n_jobs=n_jobs
+        )
+        fits[n_jobs] = classifier.fit(X, y)
+
+    calls = [lambda: X @ vector, lambda: fit(1), lambda: fit(arguments.threads)]
+    product, one, several = seconds_of(calls, arguments.turns)
+    ours, others = fits[1], fits[arguments.threads]
+    if not np.array_equal(ours.coef_, others.coef_) or ours.certificates_ != others.certificates_:
+        raise AssertionError(f"The fit of {X.shape} depends on the number of threads.")
+    storage = "CSR" if sparse.issparse(X) else "dense"
+    numbers = [f"{value:.3f}" for value in (product, one, several)]
+    gap = f"{ours.certificates_[0].gap:.1e}"
+    return [*map(str, X.shape), storage, loss, ours.solver_, *numbers, f"{one / several:.2f}", gap]
+
+
+def memory_row(X, arguments):
+    """The product of X and a vector, by blocks of samples, as a row of the table: list of str."""
+    rows, vector = rows_of(X), np.ones(X.shape[1])
+    products = np.empty(len(X))
+
+    def product(n_threads):
+        with team_of(n_threads):
+            share_rows(rows, fill, 0, len(X))
+
+    def fill(begin, end):
+        np.matmul(X[begin:end], vector, out=products[begin:end])
+
+    one, several = seconds_of([lambda: product(1), lambda: product(arguments.threads)], arguments.turns)
+    numbers = ["", f"{one:.3f}", f"{several:.3f}"]
+    return [*map(str, X.shape), "dense", "", "product alone", *numbers, f"{one / several:.2f}", ""]
+
+
+def main(argv=None):
+    """Measure, and print a table."""
+    arguments, rows = command_line().parse_args(argv), []
+    for m, d, n_stored in SHAPES:
+        X, y = samples_of(max(int(arguments.scale * m), 2), d, n_stored)
+        if not rows:
+            rows.append(memory_row(X, arguments))
+        rows += [fits_row(X, y, loss, arguments) for loss in ("squared_hinge", "hinge")]
+    print(reporting.table(TITLES, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Sums over blocks of samples: the same, bit for bit, whichever threads compute them."""
+
+import threading
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sample_problems import rows_of
+from scipy import sparse
+
+import margins
+from margins._update import WeightVector
+from margins.data._passes import combination, products
+from margins.data.binary_data import make_binary_data
+from margins.linalg.teams import MAX_BLOCKS, MIN_ELEMENTS, blocks_of, current_team, team_of
+
+
+@pytest.mark.parametrize("n", [1, 7, 1000, 10**6])
+@pytest.mark.parametrize("n_elements", [0, MIN_ELEMENTS, 5 * MIN_ELEMENTS + 1, 10**12])
+def test_blocks_cover_all_samples_once(n, n_elements):
+    blocks = blocks_of(n, n_elements)
+    bounds = [bound for block in blocks for bound in (block.start, block.stop)]
+    assert (bounds[0], bounds[-1]) == (0, n)
+    assert bounds[1:-1:2] == bounds[2::2] and bounds == sorted(bounds)
+    assert len(blocks) == max(1, min(n, MAX_BLOCKS, n_elements // MIN_ELEMENTS))
+
+
+def test_sums_that_are_long_for_their_blocks_have_fewer():
+    n_elements = 20 * MIN_ELEMENTS
+    assert len(blocks_of(10**6, n_elements, MIN_ELEMENTS // 16)) == 20
+    assert len(blocks_of(10**6, n_elements, MIN_ELEMENTS // 8)) == 10
+    assert len(blocks_of(10**6, n_elements, MIN_ELEMENTS)) == 1
+
+
+def test_a_team_is_that_of_a_context_and_of_a_thread():
+    teams = [current_team()]
+    with team_of(2):
+        teams.append(current_team())
+        with team_of(1):
+            teams.append(current_team())
+        other = threading.Thread(target=lambda: teams.append(current_team()))
+        other.start()
+        other.join()
+    assert teams[1] is teams[2]
+    assert teams[0] is teams[3] is current_team() is not teams[1]
+
+
+SHAPES = {
+    "dense": (50_000, 50, 1.0),
+    "float32 by columns": (50_000, 50, 1.0),
+    "CSR, small Hessian": (60_000, 400, 0.1),
+    "CSR, many features": (30_000, 5_000, 0.01),
+}
+
+
+def large(kind):
+    """More elements than two blocks have, with noisy labels."""
+    m, d, density = SHAPES[kind]
+    rng = np.random.default_rng(0)
+    if density == 1:
+        X = rng.normal(size=(m, d))
+    else:
+        columns = np.sort(rng.integers(0, d, (m, int(density * d)), dtype=np.int32), axis=1)
+        starts = np.arange(m + 1, dtype=np.int32) * columns.shape[1]
+        X = sparse.csr_array((rng.normal(size=columns.size), columns.ravel(), starts), (m, d))
+        X.sum_duplicates()
+    if kind == "float32 by columns":
+        X = np.asfortranarray(X, dtype=np.float32)
+    scores = X @ rng.normal(size=d)
+    return X, scores + 0.5 * scores.std() * rng.normal(size=m) > 0
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_passes_are_those_of_one_thread(kind):
+    X, y = large(kind)
+    rows, m = rows_of(X), len(y)
+    data = make_binary_data(rows, np.ones(m), y, 1.0, 0.0, np.inf)
+    rng, everything = np.random.default_rng(1), np.arange(m, dtype=np.int32)
+    vector, dual = rng.normal(size=X.shape[1] + 1), rng.uniform(size=m)
+    weights = WeightVector(X.shape[1], m)
+    weights.assign(data, dual, vector)
+
+    def passes():
+        return (
+            products(data, everything, vector),
+            combination(data, everything, dual),
+            rows.sqnorms(),
+            weights.products(data),
+        )
+
+    alone = passes()
+    signs = np.where(y, 1.0, -1.0)
+    tolerance = {"rtol": 1e-9, "atol": 1e-9}
+    np.testing.assert_allclose(alone[0], signs * (X @ vector[:-1] + vector[-1]), **tolerance)
+    np.testing.assert_allclose(alone[1][:-1], X.T @ (dual * signs), **tolerance)
+    for n_threads in (2, 5):
+        with team_of(n_threads):
+            for one, several in zip(alone, passes(), strict=True):
+                assert_array_equal(one, several)
+
+
+@pytest.mark.parametrize("penalize_intercept", [True, False])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("kind", SHAPES)
+def test_fits_do_not_depend_on_n_jobs(kind, loss, penalize_intercept):
+    X, y = large(kind)
+    fits = [
+        margins.MarginClassifier(
+            loss=loss,
+            C=0.01,
+            eps=1e-2,
+            penalize_intercept=penalize_intercept,
+            random_state=0,
+            n_jobs=n_jobs,
+        ).fit(X, y)
+        for n_jobs in (1, 2, 3)
+    ]
+    for other in fits[1:]:
+        assert other.converged_ and other.certificates_ == fits[0].certificates_
+        assert_array_equal(other.coef_, fits[0].coef_)
+        assert_array_equal(other.dual_coef_, fits[0].dual_coef_)
+        assert other.intercept_ == fits[0].intercept_
+        assert other.n_iter_ == fits[0].n_iter_
+
+
+def test_Newton_steps_alone_do_not_depend_on_n_jobs():
+    X, y = large("CSR, many features")
+    fits = [
+        margins.MarginClassifier(solver="newton", C=0.01, eps=1e-2, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (1, 2)
+    ]
+    assert fits[0].solver_ == "newton" and fits[0].converged_
+    assert_array_equal(fits[0].coef_, fits[1].coef_)
+
+
+def test_threads_share_the_passes_of_a_fit(monkeypatch):
+    X, y = large("dense")
+    threads, original = set(), margins.linalg.teams.Team.map
+
+    def watched(team, function, items):
+        def noted(item):
+            threads.add(threading.get_ident())
+            return function(item)
+
+        return original(team, noted, items)
+
+    monkeypatch.setattr(margins.linalg.teams.Team, "map", watched)
+    margins.MarginClassifier(n_jobs=2, random_state=0).fit(X, y)
+    assert len(threads) > 1
+    threads.clear()
+    margins.MarginClassifier(n_jobs=1, random_state=0).fit(X, y)
+    assert threads == {threading.get_ident()}

@@ -1,0 +1,75 @@
+"""Newton steps by the Hessian of a part of the samples: when, with which results, where it misleads."""
+
+import numpy as np
+import pytest
+from sample_problems import data_of, tuning_with
+
+import margins
+from margins.losses import Hinge, SquaredHinge
+from margins.solvers.base import Problem
+from margins.solvers.costs import Costs
+from margins.solvers.newton.newton import NewtonSolver
+
+TUNING = {"hessian_per_weight": 20}
+
+
+def noisy(m=6000, d=20, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=m) > 0, 1, -1)
+
+
+@pytest.fixture
+def sizes(monkeypatch, tuned):
+    """The sizes of the Hessian before each epoch of Newton steps; 0: of all samples."""
+    tuned(newton=TUNING)
+    found, play = [], NewtonSolver.epoch
+
+    def watched(self, run):
+        found.append(self._hessian_size)
+        return play(self, run)
+
+    monkeypatch.setattr(NewtonSolver, "epoch", watched)
+    return found
+
+
+def test_it_is_planned_where_the_hessian_of_all_costs_more_than_reading_them():
+    tuning = tuning_with(newton=TUNING)
+    problem = Problem(data_of(*noisy()), SquaredHinge(1.0))
+    size = Costs(problem, tuning).hessian_size
+    assert 20 * 21 <= size <= 3000
+    assert Costs(problem, tuning_with(newton={"hessian_per_weight": 1000})).hessian_size == 0
+    assert Costs(Problem(data_of(*noisy(m=500)), SquaredHinge(1.0)), tuning).hessian_size == 0
+    assert Costs(Problem(data_of(*noisy(d=2)), SquaredHinge(1.0)), tuning).hessian_size == 0
+    assert Costs(Problem(data_of(*noisy()), Hinge(1.0)), tuning).hessian_size == 0
+
+
+@pytest.mark.parametrize("penalize_intercept", [True, False])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_it_leads_to_the_optimum(C, penalize_intercept, sizes):
+    X, y = noisy()
+    options = {"C": C, "penalize_intercept": penalize_intercept, "random_state": 0}
+    fit = margins.MarginClassifier(eps=1e-3, **options).fit(X, y)
+    exact = margins.MarginClassifier(eps=1e-9, solver="newton", **options).fit(X, y)
+    assert fit.converged_ and exact.converged_ and sizes[0] > 0
+    gap = fit.certificates_[0].primal - exact.certificates_[0].dual
+    assert -1e-9 * exact.certificates_[0].dual <= gap <= 2.1e-3 * exact.certificates_[0].dual
+
+
+def test_steps_by_the_hessian_of_all_follow_where_it_misleads(sizes):
+    # A few long samples, of which the chosen ones are unlikely to be.
+    X, y = noisy()
+    X[::997] *= 1e3
+    fit = margins.MarginClassifier(eps=1e-6, C=1e-3, random_state=0).fit(X, y)
+    assert fit.converged_
+    assert sizes[0] > 0 and sizes[-1] == 0
+
+
+def test_a_path_along_C_goes_on_with_it(sizes):
+    X, y = noisy()
+    Cs = np.logspace(-3, 1, 5)
+    path = margins.svm_path(X, y, Cs=Cs, loss="squared_hinge", eps=1e-4, random_state=0)
+    assert all(fit.converged_ for fit in path.classifiers) and sizes[0] > 0
+    for C, coef in zip(Cs, path.coefs, strict=True):
+        exact = margins.MarginClassifier(C=C, eps=1e-8, solver="newton", random_state=0).fit(X, y)
+        np.testing.assert_allclose(coef.ravel(), exact.coef_.ravel(), rtol=0.02, atol=1e-3)
