@@ -41,6 +41,7 @@ from margins.estimators.progress import reporter_of
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
+from margins.linalg import memory
 from margins.linalg.teams import team_of
 from margins.parameters import (
     BOOLEAN,
@@ -254,9 +255,11 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         """Return samples that are validated and weighted, with the rows that solvers read."""
         X = samples.X
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
+        n_problems = len(positive_codes(len(samples.classes)))
+        if kernel == LINEAR and n_problems * samples.n_features >= memory.NEGLIGIBLE:
+            memory.check_model_fits(Caller(self, "fit"), n_problems, samples.n_features)
         if isinstance(X, StreamedMatrix):
             return TrainingSet(samples, kernel, X.rows, is_in_parts=True)
-        n_problems = len(positive_codes(len(samples.classes)))
         return TrainingSet(samples, kernel, lambda: self._rows(X, kernel, n_problems))
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:

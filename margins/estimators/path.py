@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from margins.certificate import Certificate
 from margins.data.types import MatrixLike
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.linalg.memory import check_model_fits
 from margins.losses import Loss
 from margins.training.along_c import paths_of
 from margins.training.fit import Fit
@@ -178,6 +179,9 @@ def svm_path(
     estimator = MarginClassifier(loss=loss, eps=eps, n_jobs=n_jobs, **params)
     estimator.check_parameters()
     training_set = estimator.training_set(X, y, sample_weight)
+    if not training_set.is_kernel:
+        n_problems, n_features = len(training_set.positive_codes), training_set.samples.n_features
+        check_model_fits("svm_path", n_problems * len(Cs), n_features)
     specification = estimator.specification(training_set.sqnorms)
     order = np.argsort(Cs, kind="stable")
     paths = paths_of(training_set, specification, estimator, Cs)

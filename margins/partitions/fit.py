@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from margins.data.samples import class_weights_of
+from margins.linalg.memory import check_model_fits
 from margins.losses import loss_of
 from margins.losses._smoothed import max_curvature_ratio
 from margins.partitions.newton import NewtonRun
@@ -75,6 +76,8 @@ def fit_partitions(executor, settings):
     try:
         sizes = Sizes(settings.seed, executor.n_partitions)
         scanned = merged(executor.scan(key, name, sizes), name)
+        n_problems = len(positive_codes(len(scanned.classes)))
+        check_model_fits(name, n_problems, scanned.n_features)
         setting, losses = _setting(key, scanned, executor, settings)
         if specification.report is not None:
             specification.report(

@@ -185,7 +185,9 @@ cdef class Average(Averaging):
         self.lag.clear()
 
     def __reduce__(self):
-        return type(self), (self.lag, self.weighting), (self.lag, self.total, self.n_right, self.n_accesses)
+        # The state has the only copy of its vector.
+        state = self.lag, self.total, self.n_right, self.n_accesses
+        return type(self), (WeightVector(1), self.weighting), state
 
     def __setstate__(self, state):
         self.lag, self.total, self.n_right, self.n_accesses = state
@@ -270,7 +272,7 @@ cdef class SuffixAverage(Averaging):
 
     def __reduce__(self):
         state = self.total, self.n_past_accesses, self.n_taken, self.n_right, self.n_accesses
-        return type(self), (self.total, self.begin, self.every), state
+        return type(self), (WeightVector(1), self.begin, self.every), state
 
     def __setstate__(self, state):
         self.total, self.n_past_accesses, self.n_taken, self.n_right, self.n_accesses = state

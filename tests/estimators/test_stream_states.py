@@ -1,5 +1,6 @@
 """The state of a stream: interrupted chunks, and files."""
 
+import pickle
 from pathlib import Path
 
 import joblib
@@ -170,3 +171,10 @@ def test_docstrings_say_what_is_kept_and_no_two_rows_of_the_table():
         assert "\n\n**Kept** between chunks and fits: " in ALGORITHMS[name].__doc__, name
         n_rows = sum(f"`{name}`" in row.split("|")[1].partition("; without")[0] for row in rows)
         assert n_rows <= 1, name  # the docstring is enough
+
+
+@pytest.mark.parametrize("averaging, most", [("last", 2), ("averaged", 3), ("longest", 3)])
+def test_a_pickle_holds_the_model_and_what_the_next_chunk_needs(averaging, most):
+    X = np.random.default_rng(0).normal(size=(20, 5000))
+    fit = margins.get("perceptron")(averaging=averaging, random_state=0).fit(X, X[:, 0] > 0)
+    assert len(pickle.dumps(fit)) < (most + 0.2) * fit.coef_.nbytes
