@@ -185,6 +185,20 @@ def _skglm(problem, tol, seed, max_iter):
     return SkglmSVC(C=problem.C, tol=tol, fit_intercept=False)
 
 
+def _snap(problem, tol, seed, max_iter):
+    from snapml import SupportVectorMachine
+
+    return SupportVectorMachine(
+        loss="hinge",
+        regularizer=1 / problem.C,
+        tol=tol,
+        max_iter=reporting.SVC_ITERATIONS * max_iter,
+        fit_intercept=problem.intercept,
+        normalize=False,
+        random_state=seed,
+    )
+
+
 def _squared(problem):
     return problem.loss == "squared_hinge"
 
@@ -202,7 +216,25 @@ OTHERS = (
         lambda problem: problem.loss == "hinge" and not problem.intercept,
         "skglm",
     ),
+    Solver(
+        "Snap ML", _snap, lambda problem: problem.loss == "hinge" and len(problem.signs) == 1, "snapml"
+    ),
 )
+
+
+# Kernel classifiers with scikit-learn's parameters and attributes: their class, and its package.
+KERNEL_PEERS = {"Intel": ("sklearnex.svm", "SVC"), "ThunderSVM": ("thundersvm", "SVC")}
+
+
+def installed_kernel_peers():
+    """The kernel classifiers of other packages that can be imported: {name: class}."""
+    found = {}
+    for name, (module, kind) in KERNEL_PEERS.items():
+        try:
+            found[name] = getattr(importlib.import_module(module), kind)
+        except Exception as error:  # whatever a broken package raises is its own business
+            print(f"{name} is left out: {type(error).__name__}: {error}")
+    return found
 
 
 def installed():
