@@ -315,6 +315,30 @@ cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* 
     return _gather(&rows.values32[start], rows.column_step, n, kept, columns)
 
 
+cdef inline bint is_dense(Rows rows) noexcept nogil:
+    """True if the rows of a matrix store all elements, in order."""
+    return not rows.is_kernel and rows.columns32 is None and rows.columns64 is None
+
+
+cdef inline void _copy_all(const value_t* values, Py_ssize_t step, Py_ssize_t n, double* kept) noexcept nogil:
+    cdef Py_ssize_t j
+    if step == 1:
+        for j in range(n):
+            kept[j] = values[j]
+    else:
+        for j in range(n):
+            kept[j] = values[j * step]
+
+
+cdef inline void elements(Rows rows, Py_ssize_t k, double* kept) noexcept nogil:
+    """Copy all elements of row k of a dense matrix, zeros among them."""
+    cdef Py_ssize_t start = dense_start(rows, k)
+    if rows.values64 is not None:
+        _copy_all(&rows.values64[start], rows.column_step, rows.n_features, kept)
+    else:
+        _copy_all(&rows.values32[start], rows.column_step, rows.n_features, kept)
+
+
 cdef inline void dots(
     Rows rows, Py_ssize_t k, const double* vectors, Py_ssize_t width, double* out,
     double* kept, int32_t* columns

@@ -42,7 +42,10 @@ cdef class DenseBlock:
     cdef bint append(
         self, const double* values, const int32_t* columns, Py_ssize_t n, double factor
     ) noexcept nogil:
-        """Append a row, n elements times a factor; True if the block is full."""
+        """Append a row, n elements times a factor; True if the block is full.
+
+        Without `columns` they are all elements, in order.
+        """
         if self.is_double:
             _write(&self.double_rows[self.n_rows, 0], self.double_rows.shape[1], values, columns, n, factor)
         else:
@@ -77,6 +80,10 @@ cdef inline void _write(
     double factor
 ) noexcept nogil:
     cdef Py_ssize_t i
+    if columns == NULL:
+        for i in range(length):
+            row[i] = <value_t> (factor * values[i])
+        return
     memset(row, 0, length * sizeof(value_t))
     for i in range(n):  # a row may store several elements of a column
         row[columns[i]] += <value_t> (factor * values[i])

@@ -136,7 +136,7 @@ cdef class Objective:
     cdef const int8_t[::1] labels
     cdef double fixed_value
     cdef Py_ssize_t n_penalised   # of an intercept that is not, the weight is the last
-    cdef bint has_free_intercept
+    cdef bint has_free_intercept, merges
     cdef readonly double gap, value
     cdef readonly bint is_exact
 
@@ -145,6 +145,9 @@ cdef class Objective:
         cdef Py_ssize_t n = len(w)
         self.data, self.working_set, self.samples = data, working_set, working_set
         self.blocks = None if is_one_block(data) else blocks_of_pass(data, len(working_set))
+        # Not if dual variables depend on the best intercept, nor for data that stay in a cache: if the step
+        # is not taken as a whole, its dual variables are computed in vain.
+        self.merges = self.blocks is not None and not data.has_free_intercept
         self.fixed, self.fixed_value = fixed, fixed_value
         self.losses, self.hessian = losses, hessian
         self.point = Point(w.copy(), margins)
@@ -224,20 +227,12 @@ cdef class Objective:
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + point.residual
 
     cdef int _visit(self, Point point) except -1:
-        """Compute the products of a point, and its dual variables with their sum: one pass.
-
-        Dual variables that depend on the best intercept wait until it is known.
-        """
-        cdef Py_ssize_t m = self.samples.shape[0]
+        """Compute the products of a point and, with `merges`, its dual variables with their sum, in one pass."""
         if self.blocks is None:
             with nogil:
-                if self.has_free_intercept:
-                    set_products(self.data, self.samples, point.w, point.margins)
-                else:
-                    point.residual, point.total = 0, 0
-                    self._add_block(self.data, point, 0, m, &point.residual, &point.total, point.combination)
+                set_products(self.data, self.samples, point.w, point.margins)
             return 0
-        if self.has_free_intercept:
+        if not self.merges:
             point.margins = products(self.data, self.working_set, np.asarray(point.w))
             return 0
         sums = current_team().map(lambda block: self._block(point, block.start, block.stop), self.blocks)
@@ -327,7 +322,7 @@ cdef class Objective:
                     point.w[j] += t * self.step[j]
                 for i in range(point.margins.shape[0]):
                     point.margins[i] = (1 - t) * point.margins[i] + t * trial.margins[i]
-        if t == 1 and not self.has_free_intercept:
+        if t == 1 and self.merges:
             self._compare()
         else:
             self._evaluate()

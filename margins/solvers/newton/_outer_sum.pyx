@@ -42,7 +42,7 @@ cdef class OuterSum:
                  bint in_blocks, bint is_double=False):
         cdef Py_ssize_t n = data.rows.n_features + (data.sqrho > 0)
         self.data, self.curvature, self.centre = data, curvature, centre
-        self.elements = Elements(data, centre)
+        self.elements = Elements(data, centre, keeps_zeros=in_blocks)
         self.matrix = np.zeros((n, n + 1))
         if in_blocks:
             self.block = DenseBlock(n, data.rows.n_rows, is_double=is_double)
@@ -87,7 +87,7 @@ cdef class OuterSum:
 
     cdef void _add(self, const int32_t[::1] samples, double sign) noexcept nogil:
         cdef const double* values = &self.elements.values[0]
-        cdef const int32_t* columns = &self.elements.columns[0]
+        cdef const int32_t* columns = NULL if self.elements.is_whole else &self.elements.columns[0]
         cdef Py_ssize_t i, n
         cdef double s
         for i in range(samples.shape[0]):
