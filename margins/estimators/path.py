@@ -134,8 +134,8 @@ def svm_path(
     sample_weight : array-like of float, shape (n_samples,), optional
         Multiplies C of every sample. Samples of weight 0 are left out.
     n_jobs : int, optional
-        Threads for one-vs-rest, as joblib counts them. Results do not depend on it. With a kernel all
-        classes share one cache of rows, and one thread.
+        Threads for one-vs-rest, as joblib counts them. Results do not depend on it. With a kernel the
+        classes take turns, since they share one cache of rows, and the threads share the work of each.
     **params
         Other parameters of MarginClassifier but `C`, `warm_start` and `max_time`, such as `kernel`,
         `class_weight`, `solver` or `random_state`.

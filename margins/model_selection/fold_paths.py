@@ -130,7 +130,7 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
         drawn = seeds_of(random_state, max(len(path.codes) for path in paths))
         seeds = [drawn] * len(paths)
     # Threads would share the cache of a kernel's rows.
-    one_vs_rest(train, [0] * len(tasks), 1 if training_set.is_kernel else n_jobs)
+    one_vs_rest(train, [0] * len(tasks), n_jobs, in_turn=training_set.is_kernel)
     scores = np.array([path.metrics(scoring, X, y) for path in paths])
     return scores, [path.fits for path in paths]
 

@@ -85,7 +85,7 @@ class AlongC:
         keep : callable
             ``keep(index, run)`` is what is kept of a fit of a binary problem.
         n_jobs : int, optional
-            Threads, as joblib counts them. With a kernel all problems share a cache of rows, and one.
+            Threads, as joblib counts them. With a kernel, problems take turns, and threads share each.
 
         Returns
         -------
@@ -99,8 +99,8 @@ class AlongC:
             self.train(codes[index], seed, Cs, lambda i, run: kept.append(keep(index, run)))
             return kept
 
-        n_jobs = 1 if self.training_set.is_kernel else n_jobs
-        return list(zip(*one_vs_rest(train, seeds_of(random_state, len(codes)), n_jobs), strict=True))
+        seeds, in_turn = seeds_of(random_state, len(codes)), self.training_set.is_kernel
+        return list(zip(*one_vs_rest(train, seeds, n_jobs, in_turn), strict=True))
 
     def _phases(self, run, previous):
         """The phases of a run, which starts from the previous one: yields Phase."""

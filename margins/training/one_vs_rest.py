@@ -63,7 +63,7 @@ def _draw(generator, n_problems):
         return generator.randint(np.iinfo(np.int32).max, size=n_problems).tolist()
 
 
-def one_vs_rest(train, seeds, n_jobs):
+def one_vs_rest(train, seeds, n_jobs, in_turn=False):
     """Train one binary problem per class; with two classes, a single problem.
 
     Parameters
@@ -75,6 +75,8 @@ def one_vs_rest(train, seeds, n_jobs):
     n_jobs : int or None
         The number of threads, in joblib's convention: the kernels release the GIL and share the matrix.
         Those that are more than there are problems share the sums of a problem.
+    in_turn : bool
+        True: one problem after the other, all of whose sums are shared by all threads.
 
     Returns
     -------
@@ -82,7 +84,7 @@ def one_vs_rest(train, seeds, n_jobs):
         The values that `train` returned, in the order of the problems.
     """
     n_all = n_threads_of(n_jobs)
-    n_threads = min(n_all, len(seeds))
+    n_threads = 1 if in_turn else min(n_all, len(seeds))
 
     def train_by_team(index, seed):
         with team_of(n_all // n_threads):

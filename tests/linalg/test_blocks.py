@@ -150,3 +150,27 @@ def test_threads_share_the_passes_of_a_fit(monkeypatch):
     threads.clear()
     margins.MarginClassifier(n_jobs=1, random_state=0).fit(X, y)
     assert threads == {threading.get_ident()}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, y: margins.MarginClassifier(kernel="rbf", loss="hinge", n_jobs=2).fit(X, y),
+        lambda X, y: margins.MarginClassifierCV(kernel="rbf", loss="hinge", Cs=2, cv=2, n_jobs=2).fit(
+            X, y
+        ),
+        lambda X, y: margins.svm_path(X, y, Cs=2, kernel="rbf", loss="hinge", n_jobs=2),
+    ],
+    ids=["fit", "CV", "path"],
+)
+def test_threads_share_the_rows_of_a_kernel(call, monkeypatch):
+    X, y = large("dense")
+    sizes, original = set(), margins.linalg.teams.Team.map
+
+    def watched(team, function, items):
+        sizes.add(team._n_threads)
+        return original(team, function, items)
+
+    monkeypatch.setattr(margins.linalg.teams.Team, "map", watched)
+    call(X[:300], y[:300])
+    assert 2 in sizes

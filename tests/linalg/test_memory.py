@@ -35,7 +35,7 @@ def nothing_negligible(monkeypatch):
 def test_a_model_that_does_not_fit_is_refused_before_training(call, monkeypatch, nothing_negligible):
     X, y = wide()
     monkeypatch.setattr(memory, "available_bytes", lambda: 40_000_000)
-    monkeypatch.setattr("margins.training.one_vs_rest.one_vs_rest", None)
+    monkeypatch.setattr("margins.solvers.driver.Run.train", None)
     with pytest.raises(
         MemoryError, match=r"3 x 1000000 weights are 0\.0 GB.*Got 0\.0 GB of free memory"
     ):
