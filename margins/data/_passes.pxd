@@ -28,10 +28,10 @@ cdef inline double add_sample(BinaryData data, Py_ssize_t k, double alpha, doubl
 
 cdef bint is_one_block(BinaryData data)
 
-cdef void set_products(
+cdef int set_products(
     BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out
-) noexcept nogil
+) except -1
 
-cdef void set_combination(
+cdef int set_combination(
     BinaryData data, const int32_t[::1] samples, const double[::1] dual, double[::1] out
-) noexcept nogil
+) except -1

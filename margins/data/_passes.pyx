@@ -12,19 +12,14 @@ from margins.data._passes cimport add_sample, bias_of, product_of
 
 import numpy as np
 
-from margins.linalg.teams import MIN_ELEMENTS, blocks_of, current_team, sum_in_order
+from margins.linalg.teams import MIN_SHARED, blocks_of_rows, current_team, sum_in_order
 
-cdef Py_ssize_t ONE_BLOCK = 2 * MIN_ELEMENTS
+cdef Py_ssize_t ONE_BLOCK = MIN_SHARED
 
 
 cdef bint is_one_block(BinaryData data):
     """True if no pass has several blocks: the calls of Python that they take show in small fits."""
     return data.rows.n_stored < ONE_BLOCK
-
-
-def blocks_of_pass(BinaryData data, n):
-    """The blocks of a pass over n samples: list of slices."""
-    return blocks_of(n, data.rows.n_stored * n // max(data.rows.n_rows, 1), data.rows.n_features)
 
 
 def products(BinaryData data not None, samples not None, vector not None):
@@ -38,30 +33,32 @@ def products(BinaryData data not None, samples not None, vector not None):
         w.
     """
     result = np.empty(len(samples))
-    if is_one_block(data):
-        set_products(data, samples, vector, result)
-        return result
-
-    def of_block(block):
-        _set_products(data, samples[block], vector, result[block])
-
-    current_team().map(of_block, blocks_of_pass(data, len(samples)))
+    set_products(data, samples, vector, result)
     return result
 
 
-cdef void set_products(
+cdef int set_products(
     BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out
-) noexcept nogil:
-    """Set the products of some samples, of one block."""
+) except -1:
+    """Set the products of some samples."""
+    if is_one_block(data):
+        _set_products(data, samples, vector, out)
+        return 0
+    chosen, result = np.asarray(samples), np.asarray(out)
+
+    def of_block(block):
+        _set_products(data, chosen[block], vector, result[block])
+
+    current_team().map(of_block, blocks_of_rows(data.rows, len(chosen)))
+    return 0
+
+
+cpdef _set_products(BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out):
     cdef double bias = bias_of(data, vector)
     cdef Py_ssize_t i
-    for i in range(samples.shape[0]):
-        out[i] = product_of(data, samples[i], &vector[0], bias)
-
-
-def _set_products(BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out):
     with nogil:
-        set_products(data, samples, vector, out)
+        for i in range(samples.shape[0]):
+            out[i] = product_of(data, samples[i], &vector[0], bias)
 
 
 def combination(BinaryData data not None, samples not None, dual not None):
@@ -74,34 +71,41 @@ def combination(BinaryData data not None, samples not None, dual not None):
     dual : ndarray of float64
         alpha_k of these samples.
     """
-    if is_one_block(data):
-        return _combination(data, samples, dual)
-
-    def of_block(block):
-        return _combination(data, samples[block], dual[block])
-
-    return sum_in_order(current_team().map(of_block, blocks_of_pass(data, len(samples))))
-
-
-def _combination(BinaryData data, const int32_t[::1] samples, const double[::1] dual):
     result = np.empty(data.rows.n_features + (data.sqrho > 0))
-    cdef double[::1] out = result
-    with nogil:
-        set_combination(data, samples, dual, out)
+    set_combination(data, samples, dual, result)
     return result
 
 
-cdef void set_combination(
+cdef int set_combination(
     BinaryData data, const int32_t[::1] samples, const double[::1] dual, double[::1] out
-) noexcept nogil:
-    """Set the combination of some samples, of one block."""
+) except -1:
+    """Set the combination of some samples."""
+    cdef const double[::1] total
+    if is_one_block(data):
+        _set_combination(data, samples, dual, out)
+        return 0
+    chosen, coefficients = np.asarray(samples), np.asarray(dual)
+
+    def of_block(block):
+        part = np.empty(out.shape[0])
+        _set_combination(data, chosen[block], coefficients[block], part)
+        return part
+
+    blocks = blocks_of_rows(data.rows, len(chosen), data.rows.n_features)
+    total = sum_in_order(current_team().map(of_block, blocks))
+    out[:] = total
+    return 0
+
+
+cpdef _set_combination(BinaryData data, const int32_t[::1] samples, const double[::1] dual, double[::1] out):
     cdef Py_ssize_t i
     cdef double label_sum = 0
-    out[:] = 0
-    for i in range(samples.shape[0]):
-        label_sum += add_sample(data, samples[i], dual[i], &out[0])
-    if data.sqrho > 0:
-        out[data.rows.n_features] += sqrt(data.sqrho) * label_sum
+    with nogil:
+        out[:] = 0
+        for i in range(samples.shape[0]):
+            label_sum += add_sample(data, samples[i], dual[i], &out[0])
+        if data.sqrho > 0:
+            out[data.rows.n_features] += sqrt(data.sqrho) * label_sum
 
 
 def mean_of(data, step=1):

@@ -260,7 +260,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             memory.check_model_fits(Caller(self, "fit"), n_problems, samples.n_features)
         if isinstance(X, StreamedMatrix):
             return TrainingSet(samples, kernel, X.rows, is_in_parts=True)
-        return TrainingSet(samples, kernel, lambda: self._rows(X, kernel, n_problems))
+        return TrainingSet(samples, kernel, lambda: self._rows(X, kernel))
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
         """The samples of positive weight, of all classes if these are all samples."""
@@ -273,7 +273,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             all_classes=all_classes,
         )
 
-    def _rows(self, X, kernel, n_problems):
+    def _rows(self, X, kernel):
         """The rows that a run accesses: of X, or of its kernel matrix."""
         return rows_of(X) if kernel == LINEAR else kernel.rows(X, self.cache_size)
 

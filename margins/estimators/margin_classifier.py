@@ -160,10 +160,10 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
             return fit_in_partitions(self, X, y, sample_weight)
         return super()._fit(X, y, sample_weight)
 
-    def _rows(self, X, kernel, n_problems):
+    def _rows(self, X, kernel):
         if kernel == LINEAR and reads_gram(X, self.solver):
             return gram_rows(X, coarse=rounds_gram(self.eps))
-        return super()._rows(X, kernel, n_problems)
+        return super()._rows(X, kernel)
 
     def explain(self, X, y, sample_weight=None):
         """What `fit` would do with these samples, and why. Nothing is trained or changed.

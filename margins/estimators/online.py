@@ -31,7 +31,6 @@ from margins.linalg.memory import check_model_fits
 from margins.parameters import BOOLEAN, parameter
 from margins.rules import RuleError
 from margins.training.fit import Fit
-from margins.training.one_vs_rest import positive_codes
 from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
@@ -154,10 +153,9 @@ class OnlineMixin(Declared):
         samples = self._weighted(valid, sample_weight, all_classes=False)
         if len(samples.kept) == 0:
             raise ValueError("X of partial_fit must have a sample of positive weight. Got none.")
-        if is_first:
-            n_problems = len(positive_codes(len(samples.classes)))
-            check_model_fits(name, n_problems, samples.n_features)
         training_set = TrainingSet(samples, LINEAR, lambda: rows_of(samples.X))
+        if is_first:
+            check_model_fits(name, len(training_set.positive_codes), samples.n_features)
         # No chunk decides the units.
         specification = self.specification(np.ones(1), continues=not is_first).for_stream()
         problems = [training_set.problem(code, specification) for code in training_set.positive_codes]

@@ -15,6 +15,8 @@ from itertools import pairwise
 
 # Elements of a block, at least: they take about ten times as long as it takes to wake up a thread.
 MIN_ELEMENTS = 1 << 20
+# Fewer elements are one block.
+MIN_SHARED = 2 * MIN_ELEMENTS
 # The sum over a block, which is added to the others, has at most this share of the block's elements.
 MAX_SHARE_OF_SUM = 1 / 16
 MAX_BLOCKS = 32
@@ -128,12 +130,23 @@ def blocks_of(n, n_elements, sum_length=0):
     >>> len(blocks_of(1_000_000, 1_000_000 * 50))
     32
     """
-    if n_elements < 2 * MIN_ELEMENTS:
+    if n_elements < MIN_SHARED:
         return [slice(0, n)]
     least = max(MIN_ELEMENTS, sum_length / MAX_SHARE_OF_SUM)
     n_blocks = max(1, min(MAX_BLOCKS, int(n_elements // least), n))
     bounds = [i * n // n_blocks for i in range(n_blocks + 1)]
     return [slice(begin, end) for begin, end in pairwise(bounds)]
+
+
+def blocks_of_rows(rows, n, sum_length=0):
+    """The blocks of n rows of a matrix, as `blocks_of` has them: list of slices.
+
+    Parameters
+    ----------
+    rows : margins._sparse.Rows
+    n, sum_length : int
+    """
+    return blocks_of(n, rows.n_stored * n // max(rows.n_rows, 1), sum_length)
 
 
 def share_rows(rows, function, begin, end):
@@ -145,10 +158,10 @@ def share_rows(rows, function, begin, end):
     function : callable
     begin, end : int
     """
-    if rows.is_kernel or rows.n_stored < 2 * MIN_ELEMENTS:
+    if rows.is_kernel or rows.n_stored < MIN_SHARED:
         function(begin, end)
         return
-    blocks = blocks_of(end - begin, rows.n_stored * (end - begin) // rows.n_rows)
+    blocks = blocks_of_rows(rows, end - begin)
     current_team().map(lambda block: function(begin + block.start, begin + block.stop), blocks)
 
 

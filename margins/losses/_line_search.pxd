@@ -25,7 +25,7 @@ cdef inline Bracket bracket_of(double slope) noexcept nogil:
 cdef inline bint is_long_enough(
     double t, const Bracket* bracket, double slope, double derivative, double curvature
 ) noexcept nogil:
-    """True if the derivative at t is small beside the one at 0, and the objective not larger than there.
+    """True if the derivative at t is at most a tenth of the one at 0, and the objective not larger than there.
 
     Or if the squares of a very short step underflow, so that Newton's method gives no other length.
     By convexity, f(low) <= f(0) + low f'(low) and f(t) <= f(low) + (t - low) f'(t). A whole step is taken

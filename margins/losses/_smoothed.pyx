@@ -30,9 +30,9 @@ from margins.losses._line_search cimport MAX_DERIVATIVES, Bracket, bracket_of, i
 
 import numpy as np
 
-from margins.linalg.teams import MIN_ELEMENTS, blocks_of, current_team
+from margins.linalg.teams import MIN_SHARED, blocks_of, current_team
 
-cdef Py_ssize_t ONE_BLOCK = 2 * MIN_ELEMENTS
+cdef Py_ssize_t ONE_BLOCK = MIN_SHARED
 
 # Numbers of a sample that a sum reads: a pass over many samples is split into blocks, which threads share.
 cdef Py_ssize_t N_READ = 6

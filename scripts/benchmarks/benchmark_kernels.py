@@ -220,7 +220,9 @@ def main(argv=None):
     arguments = command_line().parse_args(argv)
     if arguments.quick:
         arguments.data, arguments.rows, arguments.repeats = ["digits"], 300, 1
-    arguments.found = peers.installed_kernel_peers() if arguments.peers else {}
+    arguments.found, missing = peers.installed_kernel_peers() if arguments.peers else ({}, {})
+    for name, why in missing.items():
+        print(f"{name} is left out: {why}")
     names = arguments.data or [name for name in DATA if name in real_data.available()]
     rows = []
     print("Seconds of SVC and the gap it has reached, ours over them at each proven gap, seconds of")

@@ -8,7 +8,7 @@ product alone, by one thread and by several. Both fits must agree bit for bit.
 
 import argparse
 import sys
-import time
+import timeit
 from pathlib import Path
 from statistics import median
 
@@ -21,6 +21,7 @@ from margins.linalg.teams import share_rows, team_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
+import measuring
 import reporting
 
 # samples, features, elements in a row of CSR; 0: dense
@@ -68,34 +69,26 @@ def samples_of(m, d, n_stored, seed=0):
     return X, scores + 0.5 * scores.std() * rng.normal(size=m) > 0
 
 
-def seconds_of(calls, turns):
-    """The median time of each call, in alternation, after a turn that does not count: list of float."""
-    times = [[] for _ in calls]
-    for turn in range(turns + 1):
-        for call, found in zip(calls, times, strict=True):
-            start = time.perf_counter()
-            call()
-            if turn > 0:
-                found.append(time.perf_counter() - start)
-    return [median(found) for found in times]
+def seconds_of(call, turns):
+    """The median time of a call, after one that does not count: float."""
+    return median(timeit.repeat(call, number=1, repeat=turns + 1)[1:])
 
 
 def fits_row(X, y, loss, arguments):
     """The fits of one set and one loss, as a row of the table: list of str."""
-    fits, vector = {}, np.ones(X.shape[1])
 
-    def fit(n_jobs):
-        classifier = margins.MarginClassifier(
-            loss=loss, eps=arguments.eps, random_state=0, n_jobs=n_jobs
-        )
-        fits[n_jobs] = classifier.fit(X, y)
+    def make(n_jobs):
+        return margins.MarginClassifier(loss=loss, eps=arguments.eps, random_state=0, n_jobs=n_jobs)
 
-    calls = [lambda: X @ vector, lambda: fit(1), lambda: fit(arguments.threads)]
-    product, one, several = seconds_of(calls, arguments.turns)
-    ours, others = fits[1], fits[arguments.threads]
+    vector = np.ones(X.shape[1])
+    product = seconds_of(lambda: X @ vector, arguments.turns)
+    makes = {"one": lambda: make(1), "several": lambda: make(arguments.threads)}
+    sides = measuring.in_alternation(makes, X, y, arguments.turns)
+    ours, others = sides["one"].classifier, sides["several"].classifier
     if not np.array_equal(ours.coef_, others.coef_) or ours.certificates_ != others.certificates_:
         raise AssertionError(f"The fit of {X.shape} depends on the number of threads.")
     storage = "CSR" if sparse.issparse(X) else "dense"
+    one, several = sides["one"].seconds, sides["several"].seconds
     numbers = [f"{value:.3f}" for value in (product, one, several)]
     gap = f"{ours.certificates_[0].gap:.1e}"
     return [*map(str, X.shape), storage, loss, ours.solver_, *numbers, f"{one / several:.2f}", gap]
@@ -106,14 +99,14 @@ def memory_row(X, arguments):
     rows, vector = rows_of(X), np.ones(X.shape[1])
     products = np.empty(len(X))
 
-    def product(n_threads):
-        with team_of(n_threads):
-            share_rows(rows, fill, 0, len(X))
-
     def fill(begin, end):
         np.matmul(X[begin:end], vector, out=products[begin:end])
 
-    one, several = seconds_of([lambda: product(1), lambda: product(arguments.threads)], arguments.turns)
+    def seconds_by(n_threads):
+        with team_of(n_threads):
+            return seconds_of(lambda: share_rows(rows, fill, 0, len(X)), arguments.turns)
+
+    one, several = seconds_by(1), seconds_by(arguments.threads)
     numbers = ["", f"{one:.3f}", f"{several:.3f}"]
     return [*map(str, X.shape), "dense", "", "product alone", *numbers, f"{one / several:.2f}", ""]
 

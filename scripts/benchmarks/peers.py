@@ -227,14 +227,23 @@ KERNEL_PEERS = {"Intel": ("sklearnex.svm", "SVC"), "ThunderSVM": ("thundersvm", 
 
 
 def installed_kernel_peers():
-    """The kernel classifiers of other packages that can be imported: {name: class}."""
-    found = {}
-    for name, (module, kind) in KERNEL_PEERS.items():
-        try:
-            found[name] = getattr(importlib.import_module(module), kind)
-        except Exception as error:  # whatever a broken package raises is its own business
-            print(f"{name} is left out: {type(error).__name__}: {error}")
-    return found
+    """The kernel classifiers of other packages that can be imported, and why others cannot.
+
+    Returns
+    -------
+    classes : dict
+        {name: class}.
+    missing : dict of str
+        {name: why}.
+    """
+    classes, missing = {}, {}
+    for name, (package, kind) in KERNEL_PEERS.items():
+        module, why = _imported(package)
+        if why is None:
+            classes[name] = getattr(module, kind)
+        else:
+            missing[name] = why
+    return classes, missing
 
 
 def installed():
@@ -246,12 +255,14 @@ def installed():
     missing : dict of str
         {package: why}.
     """
-    solvers, missing = [], {}
-    for solver in OTHERS:
-        try:
-            importlib.import_module(solver.package)
-        except Exception as error:  # whatever a broken package raises is its own business
-            missing[solver.package] = f"{type(error).__name__}: {error}"
-        else:
-            solvers.append(solver)
-    return solvers, missing
+    reasons = {solver.package: _imported(solver.package)[1] for solver in OTHERS}
+    solvers = [solver for solver in OTHERS if reasons[solver.package] is None]
+    return solvers, {package: why for package, why in reasons.items() if why is not None}
+
+
+def _imported(package):
+    """A package, and None; or None, and why it cannot be imported."""
+    try:
+        return importlib.import_module(package), None
+    except Exception as error:  # whatever a broken package raises is its own business
+        return None, f"{type(error).__name__}: {error}"

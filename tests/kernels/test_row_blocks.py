@@ -10,7 +10,7 @@ from scipy import sparse
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
 from margins.kernels.row_blocks import RowBlocks
-from margins.linalg.teams import Team
+from margins.linalg.teams import team_of
 
 KERNELS = {
     "rbf": RBF(gamma=0.3),
@@ -174,12 +174,13 @@ def test_threads_share_rows_and_sums_and_change_no_bit(monkeypatch, layout):
     found = []
     for n_threads in (1, 3):
         blocks = blocks_of(KERNELS["rbf"], X, densely=layout == "csr, made dense")
-        blocks.team, threads = Team(n_threads), set()
+        threads = set()
         monkeypatch.setattr(
             blocks, "_block", lambda *args, f=blocks._block, t=threads: (t.add(get_ident()), f(*args))[1]
         )
-        rows = blocks.slots[blocks.slots_of(indices, np.zeros(900, bool))]
-        found.append((rows, blocks.sums(np.arange(900), support, coefficients)))
+        with team_of(n_threads):
+            rows = blocks.slots[blocks.slots_of(indices, np.zeros(900, bool))]
+            found.append((rows, blocks.sums(np.arange(900), support, coefficients)))
         assert len(threads) <= n_threads
     for one, other in zip(*found, strict=True):
         assert_array_equal(one, other)

@@ -9,11 +9,11 @@ from algorithm_groups import SOLVERS_OF_LINEAR_DATA, quiet
 from sample_problems import clouds, integers
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from watched_steps import before_epochs
 
 import margins
 from margins.solvers.newton import newton
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
-from margins.solvers.newton.newton import NewtonSolver
 
 Auto = margins.MarginClassifier
 each_loss = pytest.mark.parametrize("loss", ("squared_hinge", "hinge"))
@@ -58,18 +58,6 @@ def test_many_samples_of_many_features_need_no_hessian(loss, monkeypatch):
     assert fit.certificates_[0].dual <= slow.certificates_[0].primal * (1 + 1e-9)
 
 
-def _with_steps_counted(monkeypatch):
-    """Epochs of Newton steps, appended as they run."""
-    seen, epoch = [], NewtonSolver.epoch
-
-    def counted(self, run):
-        seen.append(run.n_epochs)
-        return epoch(self, run)
-
-    monkeypatch.setattr(NewtonSolver, "epoch", counted)
-    return seen
-
-
 @quiet
 @each_loss
 @pytest.mark.parametrize(
@@ -82,7 +70,7 @@ def _with_steps_counted(monkeypatch):
     ],
 )
 def test_few_samples_are_left_to_accesses_unless_these_cost_more(loss, rank, C, steps, monkeypatch):
-    epochs = _with_steps_counted(monkeypatch)
+    epochs = before_epochs(monkeypatch, lambda solver, run: run.n_epochs)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(360, 350))
     X = X if rank == 350 else X[:, :rank] @ X[:rank] / math.sqrt(rank)
@@ -100,7 +88,7 @@ def test_few_samples_are_left_to_accesses_unless_these_cost_more(loss, rank, C, 
 
 @pytest.mark.parametrize(("C", "steps"), [(1e-4, False), (1.0, True)])
 def test_no_newton_step_is_made_where_accesses_leave_a_small_gap(C, steps, monkeypatch):
-    epochs = _with_steps_counted(monkeypatch)
+    epochs = before_epochs(monkeypatch, lambda solver, run: run.n_epochs)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 200))
     y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1, -1)

@@ -91,35 +91,31 @@ cdef class DenseHessian(Hessian):
 
         All samples included before must be in the working set.
         """
-        cdef Py_ssize_t i, k, n_leaving = 0, n_joining = 0, n_staying = 0, n_free = 0
-        cdef bint joins
+        cdef Py_ssize_t i, k, n_free = 0, n_leaving = 0, n_joining = 0, n_staying = 0
+        cdef bint is_in
         cdef int32_t[::1] leaving = self.changing[0], joining = self.changing[1]
         with nogil:
             for i in range(working_set.shape[0]):
-                k = working_set[i]
                 n_free += free[i]
-                joins = free[i] and self.curvature[k] > 0
-                if joins == self.is_included[k]:
-                    n_staying += joins
-                elif joins:
+                if self.is_included[working_set[i]]:
+                    n_leaving += not free[i]
+                    n_staying += free[i]
+            if n_leaving > n_staying:  # a new sum takes less work and has smaller rounding errors
+                self.is_included[:] = 0
+                self.sum.matrix[:, :] = 0
+            n_leaving = 0
+            for i in range(working_set.shape[0]):
+                k = working_set[i]
+                is_in = free[i] and self.curvature[k] > 0
+                if is_in == self.is_included[k]:
+                    continue
+                self.is_included[k] = is_in
+                if is_in:
                     joining[n_joining] = <int32_t> k
                     n_joining += 1
                 else:
                     leaving[n_leaving] = <int32_t> k
                     n_leaving += 1
-            if n_leaving > n_staying:  # a new sum takes less work and has smaller rounding errors
-                self.is_included[:] = 0
-                n_leaving = n_joining = 0
-                for i in range(working_set.shape[0]):
-                    k = working_set[i]
-                    if free[i] and self.curvature[k] > 0:
-                        joining[n_joining] = <int32_t> k
-                        n_joining += 1
-                self.sum.matrix[:, :] = 0
-            for i in range(n_leaving):
-                self.is_included[leaving[i]] = 0
-            for i in range(n_joining):
-                self.is_included[joining[i]] = 1
         self.n_free = n_free
         self.sum.add(leaving[:n_leaving], -1)
         self.sum.add(joining[:n_joining], 1)

@@ -11,6 +11,6 @@ cdef class Elements:
     cdef const double[::1] centre   # from which features are measured; None: from 0
     cdef double[::1] values
     cdef int32_t[::1] columns
-    cdef bint is_whole              # the columns are all, in order, and not copied
+    cdef bint is_whole              # the columns are all, in order
 
     cdef Py_ssize_t read(self, Py_ssize_t k) noexcept nogil

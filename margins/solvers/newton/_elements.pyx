@@ -17,28 +17,22 @@ cdef class Elements:
     centre : ndarray of float64, shape (n_features,), optional
         From which features are measured, of samples with an intercept that store all of them.
     keeps_zeros : bool
-        True: of dense samples all elements are copied, in order, and their columns are not.
+        True: of dense samples all elements are copied, in order.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] centre=None, bint keeps_zeros=False):
         cdef Py_ssize_t longest = data.rows.longest() + 1
         self.data, self.rho, self.centre = data, sqrt(data.sqrho), centre
-        self.values, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
+        self.values, self.columns = np.empty(longest), np.arange(longest, dtype=np.int32)
         self.is_whole = keeps_zeros and is_dense(data.rows)
 
     cdef Py_ssize_t read(self, Py_ssize_t k) noexcept nogil:
-        """Copy the elements to `values`, their columns to `columns` unless `is_whole`; return their number."""
+        """Set `values` and `columns`; return the number of elements."""
         cdef Py_ssize_t i, n = self.data.rows.n_features
         if self.is_whole:
             elements(self.data.rows, k, &self.values[0])
-            if self.centre is not None:
-                for i in range(n):
-                    self.values[i] -= self.centre[i]
-            if self.rho > 0:
-                self.values[n] = self.rho
-                n += 1
-            return n
-        n = nonzeros(self.data.rows, k, &self.values[0], &self.columns[0])
+        else:
+            n = nonzeros(self.data.rows, k, &self.values[0], &self.columns[0])
         if self.centre is not None:
             for i in range(n):
                 self.values[i] -= self.centre[self.columns[i]]

@@ -18,12 +18,13 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport isfinite
 from libc.stdint cimport int8_t, int32_t
 from margins._sparse cimport axpy, dot
+from margins.data._passes cimport is_one_block
 from margins.linalg._sums cimport dot_of
 from margins._update cimport BinaryData
 
 import numpy as np
 
-from margins.linalg.teams import blocks_of, current_team, sum_in_order
+from margins.linalg.teams import blocks_of_rows, current_team, sum_in_order
 
 # Relative residual at which conjugate gradients end, and the maximum number of products: even without
 # convergence the solution is a descent direction.
@@ -107,29 +108,44 @@ cdef class HessianVectorProduct(Hessian):
 
     cdef int _multiply(self, double factor) except -1:
         """Compute `image`, the product of the matrix and `direction`."""
-        cdef Py_ssize_t i, n = self.direction.shape[0], m = max(self.data.rows.n_rows, 1)
+        cdef Py_ssize_t i
         self.n_read += self.n_free
-        blocks = blocks_of(self.n_free, self.data.rows.n_stored * self.n_free // m, n)
-        free = np.asarray(self.free)
-        self.image = sum_in_order(
-            current_team().map(lambda block: self._product(free[block], factor), blocks)
-        )
-        for i in range(n):
+        if is_one_block(self.data):
+            with nogil:
+                self._set_product(self.data, self.free[:self.n_free], factor, self.image)
+        else:
+            self._share_product(factor)
+        for i in range(self.image.shape[0]):
             self.image[i] += self.ridge(i) * self.direction[i]
         return 0
 
-    def _product(self, const int32_t[::1] samples, double factor):
-        """The product of the sum over some samples, times a factor, and `direction`: ndarray."""
-        cdef Py_ssize_t i, k, d = self.data.rows.n_features
-        cdef double c, total = 0, bias = self.rho * self.direction[d] if self.rho > 0 else 0
-        result = np.zeros(self.direction.shape[0])
-        cdef double[::1] image = result
+    def _share_product(self, double factor):
+        """Set the product of the sum over the free samples, times a factor, and `direction`, in blocks."""
+        free = np.asarray(self.free[:self.n_free])
+
+        def of_block(block):
+            part = np.empty(self.direction.shape[0])
+            self._product(free[block], factor, part)
+            return part
+
+        blocks = blocks_of_rows(self.data.rows, len(free), self.direction.shape[0])
+        self.image = sum_in_order(current_team().map(of_block, blocks))
+
+    def _product(self, const int32_t[::1] samples, double factor, double[::1] out):
         with nogil:
-            for i in range(samples.shape[0]):
-                k = samples[i]
-                c = factor * self.curvature[k] * (dot(self.data.rows, k, &self.direction[0]) + bias)
-                axpy(self.data.rows, k, c, &image[0])
-                total += c
-            if self.rho > 0:
-                image[d] += self.rho * total
-        return result
+            self._set_product(self.data, samples, factor, out)
+
+    cdef void _set_product(
+        self, BinaryData data, const int32_t[::1] samples, double factor, double[::1] out
+    ) noexcept nogil:
+        """Set the product of the sum over some samples, times a factor, and `direction`."""
+        cdef Py_ssize_t i, k, d = data.rows.n_features
+        cdef double c, total = 0, bias = self.rho * self.direction[d] if self.rho > 0 else 0
+        out[:] = 0
+        for i in range(samples.shape[0]):
+            k = samples[i]
+            c = factor * self.curvature[k] * (dot(data.rows, k, &self.direction[0]) + bias)
+            axpy(data.rows, k, c, &out[0])
+            total += c
+        if self.rho > 0:
+            out[d] += self.rho * total

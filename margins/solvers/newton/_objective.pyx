@@ -31,8 +31,7 @@ from margins._update cimport BinaryData
 
 import numpy as np
 
-from margins.data._passes import blocks_of_pass, combination, products
-from margins.linalg.teams import current_team, sum_in_order
+from margins.linalg.teams import blocks_of_rows, current_team, sum_in_order
 from margins.linalg.time_limits import time_is_over
 
 # ---------------------------------------------------------------------------- working sets
@@ -128,26 +127,25 @@ cdef class Objective:
     cdef SmoothLoss losses
     cdef Hessian hessian
     cdef const int32_t[::1] samples   # of the working set
-    cdef object working_set           # the same, ndarray
-    cdef list blocks                  # of several blocks, their slices; None: there is only one
+    # Of merged passes, the blocks. None: products first, then dual variables, as these depend on the best
+    # intercept, or the data stay in a cache: if a step is not taken as a whole, they are computed in vain.
+    cdef list blocks
     cdef Point point, trial
     cdef const double[::1] fixed
     cdef double[::1] gradient, step
     cdef const int8_t[::1] labels
     cdef double fixed_value
     cdef Py_ssize_t n_penalised   # of an intercept that is not, the weight is the last
-    cdef bint has_free_intercept, merges
+    cdef bint has_free_intercept
     cdef readonly double gap, value
     cdef readonly bint is_exact
 
     def __init__(self, BinaryData data not None, working_set, fixed, double fixed_value, w, margins,
                  SmoothLoss losses not None, Hessian hessian not None):
         cdef Py_ssize_t n = len(w)
-        self.data, self.working_set, self.samples = data, working_set, working_set
-        self.blocks = None if is_one_block(data) else blocks_of_pass(data, len(working_set))
-        # Not if dual variables depend on the best intercept, nor for data that stay in a cache: if the step
-        # is not taken as a whole, its dual variables are computed in vain.
-        self.merges = self.blocks is not None and not data.has_free_intercept
+        self.data, self.samples = data, working_set
+        if not (data.has_free_intercept or is_one_block(data)):
+            self.blocks = blocks_of_rows(data.rows, len(working_set), data.rows.n_features)
         self.fixed, self.fixed_value = fixed, fixed_value
         self.losses, self.hessian = losses, hessian
         self.point = Point(w.copy(), margins)
@@ -206,11 +204,7 @@ cdef class Objective:
             point.residual = self.losses.dual_variables(point.margins, point.dual, point.free, &total)
         point.total = total
         # Recomputed, not updated: dual variables that went to a large C and back leave rounding errors.
-        if self.blocks is None:
-            with nogil:
-                set_combination(self.data, self.samples, point.dual, point.combination)
-        else:
-            point.combination = combination(self.data, self.working_set, np.asarray(point.dual))
+        set_combination(self.data, self.samples, point.dual, point.combination)
         self._compare()
         return 0
 
@@ -227,14 +221,9 @@ cdef class Objective:
         self.gap = 0.5 * _dot(self.gradient, self.gradient) + point.residual
 
     cdef int _visit(self, Point point) except -1:
-        """Compute the products of a point and, with `merges`, its dual variables with their sum, in one pass."""
+        """Compute the products of a point and, in blocks, its dual variables and their sum in the same pass."""
         if self.blocks is None:
-            with nogil:
-                set_products(self.data, self.samples, point.w, point.margins)
-            return 0
-        if not self.merges:
-            point.margins = products(self.data, self.working_set, np.asarray(point.w))
-            return 0
+            return set_products(self.data, self.samples, point.w, point.margins)
         sums = current_team().map(lambda block: self._block(point, block.start, block.stop), self.blocks)
         point.residual = sum([residual for residual, _, _ in sums])
         point.total = sum([total for _, total, _ in sums])
@@ -294,7 +283,7 @@ cdef class Objective:
         if not slope < 0:
             return False
         if self.trial is None:
-            self.trial = Point(np.empty(n), np.empty(len(self.working_set)))
+            self.trial = Point(np.empty(n), np.empty(self.samples.shape[0]))
         trial = self.trial
         for j in range(n):
             trial.w[j] = point.w[j] + self.step[j]
@@ -322,7 +311,7 @@ cdef class Objective:
                     point.w[j] += t * self.step[j]
                 for i in range(point.margins.shape[0]):
                     point.margins[i] = (1 - t) * point.margins[i] + t * trial.margins[i]
-        if t == 1 and self.merges:
+        if t == 1 and self.blocks is not None:
             self._compare()
         else:
             self._evaluate()

@@ -13,10 +13,10 @@ from margins.solvers.newton._elements cimport Elements
 
 import numpy as np
 
-from margins.linalg.teams import MAX_SHARE_OF_SUM, MIN_ELEMENTS, blocks_of, current_team
+from margins.linalg.teams import MAX_SHARE_OF_SUM, MIN_SHARED, blocks_of, current_team
 from margins.tuning import TUNING
 
-cdef double ONE_BLOCK = 2 * MIN_ELEMENTS
+cdef double ONE_BLOCK = MIN_SHARED
 # The cost of a product of two elements by BLAS, in accesses; and of an element of a sum of its own.
 cdef double BLAS = TUNING.cost.dense_square
 cdef double OVERHEAD = 8

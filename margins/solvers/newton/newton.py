@@ -54,7 +54,6 @@ class NewtonStart(NamedTuple):
     # loss is smooth
     alpha: np.ndarray | None = None
     upper: np.ndarray | None = None
-    hessian_size: int = 0  # of how many samples the Hessian is; 0: of all
 
 
 class Steps(NamedTuple):
@@ -164,7 +163,7 @@ class NewtonSolver(Solver):
             start.hessian,
             start.first_loss,
         )
-        self._hessian_size = start.hessian_size
+        self._hessian_size = 0
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
             alpha = 1 - self.margins  # in place from here on, because the array is large
@@ -183,6 +182,7 @@ class NewtonSolver(Solver):
     @property
     def end(self):
         """Where the solver has ended: NewtonStart. Its Hessian is that of the solver itself."""
+        self._ensure_hessian()
         return NewtonStart(
             self.w,
             self.margins,
@@ -192,13 +192,13 @@ class NewtonSolver(Solver):
             self._band,
             self.alpha,
             self.upper,
-            self._hessian_size,
         )
 
     def epoch(self, run):
         """See `Solver.epoch`."""
         tuning = self._tuning
         self._keep_best(run.weights, run.dual_scale)
+        self._ensure_hessian()
         working_set = self._working_set()
         steps = self._minimise(run, working_set)
         n_accesses = steps.n_accesses
@@ -226,8 +226,7 @@ class NewtonSolver(Solver):
         self._least_gap = min(self._least_gap, gap)
         is_of_all = self._hessian_size == 0
         if not is_of_all:  # after so many steps it must be
-            self._hessian_size = 0
-            self._hessian = self._new_hessian()
+            self._hessian_size, self._hessian = 0, None
         # Without a step w may be the optimum, which its dual variables may prove.
         if is_of_all and (steps.n_steps == 0 or self._n_stalled >= tuning.patience):
             self._keep_best(run.weights, 1.0)
@@ -328,6 +327,11 @@ class NewtonSolver(Solver):
             curvature[chosen] = len(self.data) / size * self.curvature[chosen]
         centre = centre_of(self.data, self._tuning.offset)
         return DenseHessian(self.data, curvature, self._in_blocks, centre=centre)
+
+    def _ensure_hessian(self):
+        """Make the Hessian of all samples, if that of a part has served."""
+        if self._hessian is None:
+            self._hessian = self._new_hessian()
 
     def _working_set(self):
         """The indices of the samples of an epoch, ascending: ndarray of int32."""

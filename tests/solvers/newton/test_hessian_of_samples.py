@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from sample_problems import data_of, tuning_with
+from watched_steps import before_epochs
 
 import margins
 from margins.losses import Hinge, SquaredHinge
 from margins.solvers.base import Problem
 from margins.solvers.costs import Costs
-from margins.solvers.newton.newton import NewtonSolver
 
 TUNING = {"hessian_per_weight": 20}
 
@@ -23,14 +23,7 @@ def noisy(m=6000, d=20, seed=0):
 def sizes(monkeypatch, tuned):
     """The sizes of the Hessian before each epoch of Newton steps; 0: of all samples."""
     tuned(newton=TUNING)
-    found, play = [], NewtonSolver.epoch
-
-    def watched(self, run):
-        found.append(self._hessian_size)
-        return play(self, run)
-
-    monkeypatch.setattr(NewtonSolver, "epoch", watched)
-    return found
+    return before_epochs(monkeypatch, lambda solver, run: solver._hessian_size)
 
 
 def test_it_is_planned_where_the_hessian_of_all_costs_more_than_reading_them():
