@@ -16,6 +16,7 @@ from margins.linalg.teams import current_team
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
+BYTES_OF_WHOLE = 12  # of an element of a matrix in double and in single precision
 # At most so many values are computed between two checks for Ctrl-C, and so many products of two numbers,
 # of dense or of sparse rows: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
@@ -63,10 +64,17 @@ class SharedBlocks:
             matrix = self.kernel.training_block(self.X, np.arange(self.X.shape[0]), self._sqnorms)
         return 0.5 * (matrix + matrix.T)
 
-    def make(self, densely):
-        """The row blocks: RowBlocks. `densely` counts the first time."""
+    def make(self, densely, most_whole=0):
+        """The row blocks: RowBlocks, or MatrixBlocks of at most so many samples.
+
+        The arguments count the first time.
+        """
         if self._made is None:
-            self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
+            m = self.X.shape[0]
+            if m <= most_whole and BYTES_OF_WHOLE * m * m <= self.cache_size * BYTES_PER_MEGABYTE:
+                self._made = MatrixBlocks(self.matrix)
+            else:
+                self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
         return self._made
 
 
@@ -88,7 +96,11 @@ class RowBlocks:
         The cached rows.
     n_computed : int
         Rows computed since it was made.
+    is_whole : bool
+        True: all rows are there, in double precision too, so that sums cost next to nothing.
     """
+
+    is_whole = False
 
     def __init__(self, kernel, X, cache_size):
         m = X.shape[0]
@@ -186,6 +198,35 @@ class RowBlocks:
     def rounding(self):
         """A bound on the error of every element in single precision; inf: not known."""
         return math.inf
+
+
+class MatrixBlocks:
+    """The whole kernel matrix of few samples. Methods and attributes as of `RowBlocks`.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (m, m)
+        Symmetric.
+    """
+
+    is_whole = True
+
+    def __init__(self, matrix):
+        self._matrix, self.slots, self.n_computed = matrix, matrix.astype(np.float32), len(matrix)
+
+    def slots_of(self, indices, kept):
+        return indices
+
+    def are_cached(self):
+        return np.ones(len(self.slots), bool)
+
+    def sums(self, indices, support, coefficients):
+        of_all = np.zeros(len(self._matrix))
+        of_all[support] = coefficients
+        return _times(self._matrix, of_all)[indices]
+
+    def rounding(self):
+        return UNIT * float(np.abs(self._matrix).max())
 
 
 class FormulaBlocks(RowBlocks):

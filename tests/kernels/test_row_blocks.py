@@ -9,7 +9,7 @@ from scipy import sparse
 
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
-from margins.kernels.row_blocks import RowBlocks
+from margins.kernels.row_blocks import RowBlocks, SharedBlocks
 from margins.linalg.teams import team_of
 
 KERNELS = {
@@ -52,6 +52,28 @@ def test_rows_and_sums_are_those_of_the_kernel_matrix(name, layout):
     rtol = 1e-5 if (name, layout) == ("function", "float32") else 1e-12
     expected = K[some][:, support] @ coefficients
     assert_allclose(blocks.sums(some, support, coefficients), expected, rtol=rtol)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_few_samples_have_their_whole_matrix(name):
+    kernel, X = KERNELS[name], points()
+    sqnorms = rows_of(X).sqnorms() if kernel.uses_products else None
+    blocks = SharedBlocks(kernel, X, 100.0, sqnorms).make(densely=False, most_whole=60)
+    K = kernel(X, X)
+    assert blocks.is_whole
+    assert blocks.are_cached().all()
+    indices = np.array([3, 59, 0, 17])
+    error = np.abs(blocks.slots[blocks.slots_of(indices, np.zeros(60, bool))] - K[indices])
+    assert 0 < error.max() <= blocks.rounding()
+    support, coefficients = np.array([1, 5, 40]), np.array([0.5, -2.0, 3.0])
+    found = blocks.sums(indices, support, coefficients)
+    assert_allclose(found, K[indices][:, support] @ coefficients, rtol=1e-12)
+
+
+def test_the_whole_matrix_is_of_few_samples_and_within_the_cache():
+    shared = [SharedBlocks(KERNELS["rbf"], points(), size, np.ones(60)) for size in (100.0, 0.04)]
+    assert not shared[0].make(densely=False, most_whole=59).is_whole
+    assert not shared[1].make(densely=False, most_whole=60).is_whole
 
 
 def test_rows_of_a_precomputed_matrix_are_its_own():

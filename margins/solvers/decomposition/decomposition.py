@@ -91,7 +91,7 @@ class DecompositionSolver(Solver):
         run.rescale_to_feasible()
         data, self._loss = run.data, run.loss
         m, loss = len(data), run.loss
-        self._blocks = data.rows.blocks.make(self._densely)
+        self._blocks = data.rows.blocks.make(self._densely, self._tuning.working_set)
         self._signs = data.signs.astype(np.float64)
         self._sqrho = data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
@@ -138,9 +138,11 @@ class DecompositionSolver(Solver):
             gap = self._gap(self._state())
             is_exhausted = is_exhausted or self._is_stalled(gap)
             self.sums_are_fresh = gap <= required or is_exhausted
-        self._give(run, self._proven_sums(counts) if self.sums_are_fresh else self._v)
-        if self.sums_are_fresh and not self._has_clearance(run):
-            self._sum_all(run)
+        self._give(run, self._v)
+        if self.sums_are_fresh and not counts.all():
+            self._give(run, self._proven_sums(counts))
+            if not self._has_clearance(run):
+                self._sum_all(run)
         return EpochReport(
             max(n_changed, 1),
             n_accesses,
@@ -291,8 +293,11 @@ class DecompositionSolver(Solver):
 
     def _sum_what_counts(self):
         """The same of the support vectors and of samples that seem to count: which, ndarray of bool."""
-        counts = (self._state().margins < 1 + CLEARANCE) | (self._alpha > 0)
-        counts |= self._upper == 0  # samples that are left out: those of a test set
+        if self._blocks.is_whole:
+            counts = np.ones(len(self._alpha), bool)
+        else:
+            counts = (self._state().margins < 1 + CLEARANCE) | (self._alpha > 0)
+            counts |= self._upper == 0  # samples that are left out: those of a test set
         self._sum(counts)
         return counts
 

@@ -1,0 +1,49 @@
+"""The sweep of ill-conditioned kernel problems: a sample of them, and what it measures by."""
+
+import numpy as np
+import pytest
+import sweep_kernels as sweep
+
+
+def problems(n, seed=0):
+    found = (sweep.problem_of(seed, number) for number in range(10 * n))
+    return [problem for problem in found if problem is not None][:n]
+
+
+def test_a_problem_is_a_function_of_the_seed_and_its_number():
+    first, again, other = (sweep.problem_of(seed, 7) for seed in (1, 1, 2))
+    assert str(first) == str(again) != str(other)
+    np.testing.assert_array_equal(first.X, again.X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_no_other_solver_proves_what_the_plan_leaves_unproven():
+    for problem in problems(40):
+        fitted = problem.fit()
+        assert np.isfinite(fitted.decision_function(problem.X)).all(), problem
+        if not fitted.converged_:
+            assert [name for name in sweep.SOLVERS if sweep.proves(problem, name)] == [], problem
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_gap_of_svc_is_that_of_its_dual_variables(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] + rng.normal(size=80) > 0
+    kernel = {"kernel": "rbf", "gamma": 0.5}
+    problem = sweep.Problem("normal", X, y, kernel, 1.0, loss, penalize_intercept=False)
+    rough, exact = (problem.gap_of_svc(problem.fit_svc(tol)) for tol in (1e-1, 1e-9))
+    assert rough > 1e-5
+    assert abs(exact) < 1e-7
+    (certificate,) = problem.fit().certificates_
+    assert certificate.gap <= problem.required_gap
+    assert problem.seconds_of_svc() < 1
+
+
+def test_it_prints_what_it_has_found(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["sweep_kernels.py", "--seed", "0", "--count", "3"])
+    sweep.main()
+    last = capsys.readouterr().out.splitlines()[-3:]
+    assert last[0].startswith("3 fits; unproven ")
+    assert last[1].startswith("time relative to SVC, percentiles [10, 25, 50, 75, 90, 99, 100]: ")
+    assert last[2].startswith("slower than 3 times SVC: ")
