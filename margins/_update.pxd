@@ -6,7 +6,7 @@ The names below are defined where each belongs; `from margins._update cimport NA
 
 from libc.stdint cimport int32_t, int64_t
 from margins.data._binary_data cimport BinaryData
-from margins.rules._averaging cimport Averaging, count_samples, end_hypothesis
+from margins.rules._averaging cimport Averaging, count_samples, count_weight, end_hypothesis
 from margins.rules._base cimport (
     NO_FAILURE, Condition, Failure, Membership, Rules, Shrink, Tally, Update, check_decay, check_sqnorm, check_step,
     check_thresholds, epoch_t,

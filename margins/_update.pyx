@@ -26,7 +26,7 @@ from margins._limits cimport (
     SAMPLES_PER_SIGNAL_CHECK, SECONDS_PER_SIGNAL_CHECK,
 )
 from margins.data._binary_data cimport BinaryData
-from margins.rules._averaging cimport Averaging, count_samples, end_hypothesis
+from margins.rules._averaging cimport Averaging, count_samples, count_weight, end_hypothesis
 from margins.rules._base cimport (
     INVALID_STEP, INVALID_THRESHOLD, NO_FAILURE, OVERFLOW, Condition, Membership, Rules, Shrink, Tally, Update,
     check_decay, check_sqnorm, check_step, check_thresholds,
@@ -216,8 +216,9 @@ cdef void mini_epoch(
 
     Returns early at the first number of a rule that is not finite: see `tally.failure`.
     """
-    cdef Py_ssize_t i, k, since = begin, rejected_before = tally.n_rejected
+    cdef Py_ssize_t i, k, since = begin, rejected_before = tally.n_rejected, rejected
     cdef double p, compared, factor
+    cdef bint is_weighted = averaging is not None and data.weight is not None
     cdef bint positive, member, changed, has_dual = a.beta is not None
     cdef bint is_kernel = data.rows.is_kernel
     cdef bint has_offset = has_dual and data.offset is not None
@@ -239,6 +240,7 @@ cdef void mini_epoch(
             or (keep.supported and has_dual and a.beta[k] > 0)
         )
         changed = False
+        rejected = tally.n_rejected
         if compared <= thresholds.learn[positive]:
             describe_sample(data, a, k, p, &thresholds, &sample)
             if sample.dual < sample.upper:
@@ -252,15 +254,17 @@ cdef void mini_epoch(
             describe_sample(data, a, k, p, &thresholds, &sample)
             rules.update.unlearn(rules, &a.state, &sample, &step)
             changed = not step.repetitions <= 0
+        if is_weighted:
+            count_weight(averaging, data.weight[k], not changed and tally.n_rejected == rejected)
         if changed:
             if not check_step(tally, k, &step):
                 break
             if is_kernel and data.rows.is_missing(k):
                 _expect(data, a, &thresholds, order, i + 1, end)
             if averaging is not None:
-                end_hypothesis(
-                    averaging, data, a, &sample, &step, i + 1 - since, tally.n_rejected - rejected_before
-                )
+                if not is_weighted:
+                    count_samples(averaging, i + 1 - since, tally.n_rejected - rejected_before + 1)
+                end_hypothesis(averaging, data, a, &sample, &step)
                 since, rejected_before = i + 1, tally.n_rejected
             apply_step(data, a, &sample, &step)
             tally.n_changed += 1
@@ -280,5 +284,5 @@ cdef void mini_epoch(
         if member:
             kept[tally.n_kept] = k
             tally.n_kept += 1
-    if averaging is not None:
+    if averaging is not None and not is_weighted:
         count_samples(averaging, end - since, tally.n_rejected - rejected_before)

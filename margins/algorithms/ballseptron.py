@@ -38,6 +38,8 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     True
     """
 
+    WEIGHTS = "C or updates"
+
     C: float = parameter(
         Interval(0, math.inf, "right"),
         "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "

@@ -39,6 +39,8 @@ class Norma(StepClassifier):
     1.0
     """
 
+    WEIGHTS = "C or updates"
+
     eta: float = parameter(
         Interval(1e-60, 1),
         "Learning rate, in units of 1 / R**2: factor of an added sample.",

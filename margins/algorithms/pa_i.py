@@ -32,6 +32,8 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     True
     """
 
+    WEIGHTS = "C or updates"
+
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),
         "The paper's C, in units of 1 / R**2: the largest step. Not the `C` of the soft margin.",

@@ -33,6 +33,8 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     True
     """
 
+    WEIGHTS = "C or updates"
+
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),
         "The paper's C, in units of 1 / R**2: the larger, the larger the steps. Not the `C` of the soft "

@@ -20,7 +20,7 @@ class SecondOrderState(State):
         self.coordinates = np.zeros(n_features + 1)
         self.v = np.zeros(n_features + 1)
         self.dual = np.zeros(n_samples) if n_samples else None
-        self.n_updates = 0
+        self.n_updates, self.dual_sum = 0, 0.0
         self._slack_sqnorm = 0.0  # sum of squares of slack terms
 
     def process(self, data, order):
@@ -29,6 +29,7 @@ class SecondOrderState(State):
             return loop.full_epoch(data, None, None, order)
         finally:  # also of a part of them, where a time limit comes first
             self.n_updates += loop.n_mistakes
+            self.dual_sum += loop.dual_sum
             if self.dual is None:
                 self._slack_sqnorm += loop.slack_sqnorm
             else:
@@ -38,10 +39,6 @@ class SecondOrderState(State):
         other = copy.deepcopy(self)
         other.dual = None  # what slack terms have added to |v|^2 stays
         return other
-
-    @property
-    def dual_sum(self):
-        return float(self.n_updates)
 
     @property
     def sqnorm(self):
@@ -75,6 +72,8 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     >>> margins.get("second-order-perceptron")(random_state=0).fit(X, y).converged_
     True
     """
+
+    WEIGHTS = "updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),

@@ -31,6 +31,8 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     True
     """
 
+    WEIGHTS = "updates"
+
     C: float = parameter(
         Interval(0, math.inf, "right"),
         "Soft margin of the certificate; updates have no slack terms.",

@@ -13,3 +13,4 @@ cdef class BinaryData:
     cdef const double[:] diag          # D_k; a scalar is an array of stride 0
     cdef const double[:] upper              # upper bounds of the dual variables; likewise
     cdef const double[:] offset              # added to a.y_k in comparisons while alpha_k > 0; or None
+    cdef const double[::1] weight            # by which what an update adds is multiplied; None: 1

@@ -38,12 +38,15 @@ cdef class BinaryData:
         alpha_k > 0.
     has_free_intercept : bool
         True: the intercept is not penalised, so that sum_k alpha_k l_k = 0; rho is then 0.
+    weight : ndarray of float64, shape (m,), optional
+        By which what an update adds is multiplied, and by which a sample counts in votes and averages;
+        None: 1.
     """
 
     def __init__(
         self, Rows rows not None, labels: NDArray[np.int8], sqnorms: NDArray[np.float64], double sqrho,
         diag: NDArray[np.float64], upper: NDArray[np.float64], offset: NDArray[np.float64] | None = None,
-        bint has_free_intercept=False,
+        bint has_free_intercept=False, weight: NDArray[np.float64] | None = None,
     ):
         self.rows = rows
         self.labels = labels
@@ -53,6 +56,7 @@ cdef class BinaryData:
         self.upper = upper
         self.offset = offset
         self.has_free_intercept = has_free_intercept
+        self.weight = weight
 
     def with_limits(
         self, upper: NDArray[np.float64] | None = None, offset: NDArray[np.float64] | None = None,
@@ -64,7 +68,7 @@ cdef class BinaryData:
         result.sqrho, result.diag, result.upper, result.offset = (
             self.sqrho, self.diag, self.upper, self.offset
         )
-        result.has_free_intercept = self.has_free_intercept
+        result.has_free_intercept, result.weight = self.has_free_intercept, self.weight
         if upper is not None:
             result.upper = upper
         if offset is not None:
@@ -86,6 +90,11 @@ cdef class BinaryData:
 
     def __len__(self):
         return self.labels.shape[0]
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """By which what an update adds is multiplied, shape (m,); None: 1."""
+        return None if self.weight is None else np.asarray(self.weight)
 
     @property
     def ordinary_sqnorms(self) -> NDArray[np.float64]:

@@ -123,7 +123,7 @@ def check_lengths(sqnorms):
     return largest
 
 
-def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_intercept=False):
+def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_intercept=False, weight=None):
     """The samples of one binary problem: BinaryData.
 
     Parameters
@@ -140,6 +140,8 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_inter
         Upper bounds of the dual variables.
     has_free_intercept : bool
         True: the intercept is not penalised.
+    weight : ndarray of float64, shape (m,), optional
+        By which what an update adds is multiplied; None: 1.
     """
     m = rows.n_rows
     labels = LABELS.take(positive)
@@ -151,6 +153,7 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_inter
         of_each(diag, m),
         of_each(upper, m),
         has_free_intercept=has_free_intercept,
+        weight=weight,
     )
 
 

@@ -12,7 +12,7 @@ A subclass declares its parameters and yields phases; the rest of scikit-learn's
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, Self, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,7 +91,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
         AnyOf(OneOf(None, "balanced"), MAPPING),
-        "Multiplies C of every sample of a class; 'balanced': by m / (n_classes * class count).",
+        "Multiplies the weights of samples, by class; 'balanced': by m / (n_classes * class count).",
         default=None,
     )
     max_iter: int = parameter(
@@ -132,6 +132,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     )
 
     loss = "squared_hinge"
+    # What the weight of a sample multiplies: see `Specification.weights`.
+    WEIGHTS: ClassVar[Literal["C", "C or updates", "updates"]] = "C"
 
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
     degree: int = kernel_parameter("degree")
@@ -173,7 +175,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         y : array-like, or array or series of dask, shape (n_samples,)
             Labels of any type, of at least two classes. None only with chunks, which hold them.
         sample_weight : like y, optional
-            Multiplies C of every sample. Samples of weight 0 are left out.
+            Multiplies C of every sample or, where `WEIGHTS` says so, what its updates add. Samples of
+            weight 0 are left out.
 
         Returns
         -------
@@ -182,7 +185,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         Raises
         ------
         ValueError
-            If a parameter or the data are not allowed; before any training, or, of chunks, when the one
+            If a parameter or the data are not allowed, or if weights differ and would change nothing,
+            as with C=inf those of a hard margin; before any training, or, of chunks, when the one
             that is not allowed is first read.
         RuntimeError
             If the estimator is in use by another thread.
@@ -302,6 +306,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             max_iter=self.max_iter,
             max_time=self.max_time,
             keep_dual=not math.isinf(self.C),
+            weights=self.WEIGHTS,
             report=reporter_of(self) if self.verbose else None,
         )
 

@@ -28,8 +28,8 @@ class BudgetStream(Stream):
     cache : Cache
     X : ndarray or CSR matrix, shape (n_members, n_features), or None
         The rows in the cache, the oldest first.
-    signs, diag, indices : ndarray, shape (n_members,)
-        Their labels, -1.0 or 1.0; their D_k; and their indices in the stream.
+    signs, diag, weight, indices : ndarray, shape (n_members,)
+        Their labels, -1.0 or 1.0; their D_k; what was added of each; and their indices in the stream.
     members_of_fit : ndarray of int32, shape (n_members,), or None
         After a fit, before the first chunk: their indices in its training set.
     """
@@ -38,6 +38,7 @@ class BudgetStream(Stream):
     X: object = None
     signs: object = ()
     diag: object = ()
+    weight: object = ()
     indices: object = ()
     members_of_fit: object = None
 
@@ -46,13 +47,13 @@ class BudgetStream(Stream):
         """The samples in the cache, the oldest first: ndarray of int64, shape (n_members,)."""
         return self.indices
 
-    def process_rows(self, X, signs, diag, indices, sqrho, segments):
+    def process_rows(self, X, signs, diag, weight, indices, sqrho, segments):
         """Process the samples of a chunk, in order, and keep those that are then in the cache.
 
         Parameters
         ----------
         X : ndarray or CSR matrix, shape (m, n_features)
-        signs, diag, indices : ndarray, shape (m,)
+        signs, diag, weight, indices : ndarray, shape (m,)
             As above, of the samples of the chunk.
         sqrho : float
         segments : list of (Rules, ndarray of int32)
@@ -63,11 +64,13 @@ class BudgetStream(Stream):
             X = stack_rows(self.X, X)
             signs = np.concatenate([self.signs, signs])
             diag = np.concatenate([self.diag, diag])
+            weight = np.concatenate([self.weight, weight])
             indices = np.concatenate([self.indices, indices])
         rows = rows_of(X)
-        data = make_binary_data(rows, rows.sqnorms() + sqrho, signs > 0, sqrho, diag, math.inf)
+        sqnorms = rows.sqnorms() + sqrho
+        data = make_binary_data(rows, sqnorms, signs > 0, sqrho, diag, math.inf, weight=weight)
         self.weights = self.weights.for_new_samples(len(data))
-        self.cache.begin_with(self.weights, n_kept)
+        self.cache.begin_with(data, self.weights, n_kept)
         if self.members_of_fit is not None:
             # A sample that was added twice is two members now, each with a slack term of its own.
             self.weights.recompute(data)
@@ -75,7 +78,8 @@ class BudgetStream(Stream):
         self.process(data, [(rules, n_kept + order) for rules, order in segments])
         members = self.cache.members
         self.X, self.signs = X[members], signs[members]
-        self.diag, self.indices = diag[members], indices[members]
+        self.diag, self.weight = diag[members], weight[members]
+        self.indices = indices[members]
 
     def process_segments(self, segments):
         return sum(
@@ -96,6 +100,8 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
 
     A subclass defines the size of the cache, and whether samples are removed at random.
     """
+
+    WEIGHTS = "C or updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
@@ -161,6 +167,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             X=samples.X[members],
             signs=data.signs[members].astype(float),
             diag=data.diagonal[members],
+            weight=_weights_of(data)[members],
             indices=samples.kept[members],
             members_of_fit=members,
         )
@@ -172,6 +179,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             samples.X,
             data.signs,
             data.diagonal,
+            _weights_of(data),
             samples.kept,
             data.sqrho,
             segments,
@@ -184,6 +192,11 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             for run in fit.runs
         ]
         return {**super()._model_attributes(fit), "cache_": caches}
+
+
+def _weights_of(data):
+    """By which what an update adds is multiplied: ndarray of float64, shape (m,)."""
+    return np.ones(len(data)) if data.weights is None else data.weights
 
 
 def _generator(seed):

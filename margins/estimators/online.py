@@ -115,7 +115,7 @@ class OnlineMixin(Declared):
         classes : array-like, shape (n_classes,), optional
             All classes of the stream; needed in the first call, unless a fit has seen them.
         sample_weight : array-like of float, shape (n_samples,), optional
-            Multiplies C of every sample. Samples of weight 0 are left out.
+            As of `fit`.
 
         Returns
         -------

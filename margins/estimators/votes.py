@@ -113,25 +113,28 @@ class VotedModel:
         The distinct samples that were mistakes.
     indices, codes : ndarray of int, shape (n_support,)
         Their indices in the training set, and their classes.
+    weights : ndarray of float64, shape (n_support,)
+        What an update adds of each.
     mistakes : list of ndarray of int32, shape (n_mistakes,)
         For each binary problem, the mistakes in order: rows of X.
-    votes : list of ndarray of int64, shape (n_mistakes + 1,)
+    votes : list of ndarray of float64, shape (n_mistakes + 1,)
         The votes of its hypotheses.
     """
 
-    def __init__(self, X, indices, codes, mistakes, votes):
+    def __init__(self, X, indices, codes, weights, mistakes, votes):
         self._rows = GrowingRows(X)
         self._indices, self._codes = GrowingArray(indices), GrowingArray(codes)
+        self._weights = GrowingArray(weights)
         self._mistakes = [GrowingArray(part) for part in mistakes]
         self._ended = [GrowingArray(part[:-1]) for part in votes]
         self._current = [part[-1] for part in votes]  # the votes of the current hypotheses
 
-    def extend(self, X, indices, codes, mistakes, votes):
+    def extend(self, X, indices, codes, weights, mistakes, votes):
         """Add the mistakes of more samples.
 
         Parameters
         ----------
-        X, indices, codes, mistakes, votes
+        X, indices, codes, weights, mistakes, votes
             As above. The first of `votes` is that of the current hypothesis, in full.
         """
         n_before = len(self._indices)
@@ -139,6 +142,7 @@ class VotedModel:
             # Rows before the mistakes that refer to them: another thread may be predicting.
             self._rows.extend(X)
             self._codes.extend(codes)
+            self._weights.extend(weights)
             self._indices.extend(indices)
         for index, (more, counts) in enumerate(zip(mistakes, votes, strict=True)):
             if len(more):
@@ -150,14 +154,16 @@ class VotedModel:
     def saved(self):
         """What it holds now, for `restore`: views, not copies."""
         lists = [part.values for part in self._mistakes], [part.values for part in self._ended]
-        return self._rows.saved, self._indices.values, self._codes.values, *lists, list(self._current)
+        samples = self._indices.values, self._codes.values, self._weights.values
+        return self._rows.saved, *samples, *lists, list(self._current)
 
     def restore(self, saved):
         """Hold what it has held, for instance before a chunk that was interrupted."""
-        rows, indices, codes, mistakes, ended, self._current = saved
+        rows, indices, codes, weights, mistakes, ended, self._current = saved
         # Lists before the rows that they refer to: another thread may be predicting.
         self._mistakes, self._ended = list(map(GrowingArray, mistakes)), list(map(GrowingArray, ended))
         self._indices, self._codes = GrowingArray(indices), GrowingArray(codes)
+        self._weights = GrowingArray(weights)
         self._rows.restore(rows)
 
     def keep_tail(self, index, first):
@@ -186,7 +192,8 @@ class VotedModel:
     @property
     def parts(self):
         """The arguments that make an equal model: tuple."""
-        return self.support_vectors, self.support, self._codes.values, self.mistakes, self.votes
+        samples = self.support_vectors, self.support, self._codes.values, self._weights.values
+        return *samples, self.mistakes, self.votes
 
     def arguments(self, codes, theta, sqrho):
         """The arguments of `count_votes` after the products, for each binary problem: list of tuple.
@@ -205,7 +212,7 @@ class VotedModel:
             done = mistakes.values
             lists.append((done, np.append(ended.values[: len(done)], current)))
         return [
-            (mistakes, self.labels(code), votes, theta, sqrho)
+            (mistakes, self.labels(code) * self._weights.values, votes, theta, sqrho)
             for code, (mistakes, votes) in zip(codes, lists, strict=True)
         ]
 

@@ -14,6 +14,7 @@ cdef class Lockstep(ModelColumns):
     cdef void _begin_epoch(self) noexcept nogil
     cdef bint _has_ended(self, double n_epochs) noexcept nogil
     cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept nogil
+    cdef void _count_weight(self, double weight) noexcept nogil
     cdef void _read_row(self, Rows rows, Py_ssize_t k) noexcept nogil
     cdef int _update_columns(self, Py_ssize_t k) except -1 nogil
     cdef void _notify_averagings(self, Py_ssize_t k, Py_ssize_t column) noexcept nogil

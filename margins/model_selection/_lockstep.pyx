@@ -5,7 +5,7 @@ labels (of one class against the rest), threshold step, lambda-trick and alpha-b
 
     p = l (w_i.x_k + rho_i^2 b_i)
     if p + [gain_i |x_k|^2 once i has added k] <= threshold_i(l), and i has added k less than bound_i times:
-        w_i <- w_i + l x_k,   b_i <- b_i + l
+        w_i <- w_i + c_k l x_k,   b_i <- b_i + c_k l      with c_k the weight of the sample
 
 Together their weights are a matrix of shape (features, columns), with one column for each model: one
 traversal of x_k computes all products, and the inner loop is over contiguous memory
@@ -109,6 +109,7 @@ cdef class Lockstep(ModelColumns):
         cdef Py_ssize_t i
         for i in range(self.n_updates.shape[0]):
             self.n_updates_before[i], self.rejected_before[i] = self.n_updates[i], self.rejected[i]
+            self.seen_before[i], self.right_before[i] = self.seen[i], self.right[i]
 
     cdef bint _has_ended(self, double n_epochs) noexcept nogil:
         """True if a model has ended."""
@@ -157,11 +158,22 @@ cdef class Lockstep(ModelColumns):
                     &self.dots[0], &self.label_sum[0], &self.sqrho[0], &self.code[0], &self.negative[0],
                     &self.positive[0], self.codes[k], width, &self.wrong[0],
                 )
+            if self.weight is not None:
+                self._count_weight(self.weight[k])
             if any_wrong:
                 tally.n_changed += self._update_columns(k)
                 width = padded(self.n_columns)
             self.n_processed += 1
         return 0
+
+    cdef void _count_weight(self, double weight) noexcept nogil:
+        """Count a sample that has been compared, for all columns."""
+        cdef Py_ssize_t column, i
+        for column in range(self.n_columns):
+            i = self.model[column]
+            self.seen[i] += weight
+            if not self.wrong[column]:
+                self.right[i] += weight
 
     cdef void _read_row(self, Rows rows, Py_ssize_t k) noexcept nogil:
         """Read the values of row k and the positions of their features' weights."""
@@ -190,7 +202,7 @@ cdef class Lockstep(ModelColumns):
     cdef int _update_columns(self, Py_ssize_t k) except -1 nogil:
         """Add sample k to the columns that misclassify it and may add it; 1 if there is one, else 0."""
         cdef Py_ssize_t column = 0, i, j, n_changed = 0
-        cdef double label
+        cdef double label, weight = self.weight_of(k)
         while column < self.n_columns:  # a split appends one
             self.c[column] = 0
             if self.wrong[column]:
@@ -202,7 +214,7 @@ cdef class Lockstep(ModelColumns):
                     self.rejected[i] += 1
                     self.wrong[column] = False
                 else:
-                    label = 1 if self.code[column] == self.codes[k] else -1
+                    label = weight if self.code[column] == self.codes[k] else -weight
                     if self.n_averagings:
                         self._notify_averagings(k, column)
                     if self.counts is not None:
@@ -233,7 +245,8 @@ cdef class Lockstep(ModelColumns):
         sample.k, sample.positive = k, self.code[column] == self.codes[k]
         # Not used by averagings.
         sample.product = sample.sqnorm = sample.dual = sample.upper = sample.threshold = 0
-        step.shrink = step.add = step.repetitions = 1
+        sample.weight = step.add = self.weight_of(k)
+        step.shrink = step.repetitions = 1
         for j in range(i * self.n_averagings, (i + 1) * self.n_averagings):
             averaging = self.averaging_of[j]
             if averaging == NULL:
@@ -249,6 +262,7 @@ cdef class Lockstep(ModelColumns):
                 <BinaryData> self.data_of[i], self.hypothesis, &sample, &step
             )
         self.since[i] = self.n_processed + 1
+        self.seen[i] = self.right[i] = 0
         self.rejected_since[i] = self.rejected[i]
 
     def ended(self, double n_epochs):

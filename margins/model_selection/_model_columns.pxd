@@ -20,6 +20,7 @@ cdef class ModelColumns(SampleLoop):
     cdef readonly Py_ssize_t n_columns
     cdef const double[::1] codes
     cdef const double[::1] sqnorms
+    cdef const double[::1] weight        # by which updates and votes are multiplied; None: 1
     cdef Py_ssize_t longest              # of the rows
     cdef bint has_gain
     # By column of the weight matrix. Idle ones are computed with the others; their thresholds are -inf.
@@ -33,6 +34,8 @@ cdef class ModelColumns(SampleLoop):
     cdef int64_t[::1] n_updates, n_updates_before   # now, and before this epoch
     cdef int64_t[::1] rejected, rejected_before
     cdef int64_t[::1] since, rejected_since          # samples and rejections up to the last update
+    # Total weights since the last update: of samples, and of those that are right; and before this epoch.
+    cdef double[::1] seen, seen_before, right, right_before
     cdef list problems, averagings
     cdef Py_ssize_t n_averagings
     cdef void** averaging_of               # (model, index) -> Averaging or NULL
@@ -47,6 +50,7 @@ cdef class ModelColumns(SampleLoop):
     cdef const double* x
     cdef Py_ssize_t n_stored
     cdef WeightVector hypothesis
+    cdef double weight_of(self, Py_ssize_t k) noexcept nogil
     cdef void _count(self, Py_ssize_t i, Averaging averaging, bint processing) noexcept nogil
     cdef void _gather(self, Py_ssize_t column, WeightVector a) noexcept nogil
     cdef void _copy_column(self, Py_ssize_t column, Py_ssize_t to) noexcept nogil

@@ -29,6 +29,8 @@ cdef class ModelColumns(SampleLoop):
         The class of every sample, a whole number.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2.
+    weight : ndarray of float64, shape (m,), or None
+        By which updates and votes are multiplied; None: 1.
     models : sequence
         Each with attributes `parameters` (with `code`, its positive class; `sqrho`, rho^2; `negative`
         and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
@@ -42,9 +44,9 @@ cdef class ModelColumns(SampleLoop):
         Columns in use: models in training, those that share a column counted once.
     """
 
-    def __cinit__(self, Rows rows not None, codes, sqnorms, models):
+    def __cinit__(self, Rows rows not None, codes, sqnorms, weight, models):
         cdef Py_ssize_t i, j, width = padded(len(models)), d = rows.n_features
-        self.rows, self.codes, self.sqnorms = rows, codes, sqnorms
+        self.rows, self.codes, self.sqnorms, self.weight = rows, codes, sqnorms, weight
         self.v = np.zeros((d, width))
         self.label_sum, self.sqrho, self.code, self.gain = np.zeros((4, width))
         self.negative, self.positive = np.full((2, width), -INFINITY)
@@ -66,6 +68,7 @@ cdef class ModelColumns(SampleLoop):
         self.n_updates, self.n_updates_before = np.zeros((2, len(models)), dtype=np.int64)
         self.rejected, self.rejected_before = np.zeros((2, len(models)), dtype=np.int64)
         self.since, self.rejected_since = np.zeros((2, len(models)), dtype=np.int64)
+        self.seen, self.seen_before, self.right, self.right_before = np.zeros((4, len(models)))
         self.problems = [model.data for model in models]
         self.averagings = [{} for _model in models]
         self.n_averagings = max(len(model.averagings) for model in models)
@@ -100,12 +103,18 @@ cdef class ModelColumns(SampleLoop):
             self.averaging_of[model * self.n_averagings + j] = <void*> <Averaging?> averaging
             self.is_survivor[model * self.n_averagings + j] = isinstance(averaging, LongestSurvivor)
 
+    cdef double weight_of(self, Py_ssize_t k) noexcept nogil:
+        return 1 if self.weight is None else self.weight[k]
+
     cdef void _count(self, Py_ssize_t i, Averaging averaging, bint processing) noexcept nogil:
         """Set in an averaging of model i how many samples its current hypothesis has processed.
 
         `processing`: including the current sample, which it misclassifies.
         """
         cdef int64_t n_samples = self.n_processed - self.since[i]
+        if self.weight is not None:
+            averaging.n_accesses, averaging.n_right = self.seen[i], self.right[i]
+            return
         averaging.n_accesses = n_samples + processing
         averaging.n_right = n_samples - (self.rejected[i] - self.rejected_since[i])
 
@@ -143,6 +152,8 @@ cdef class ModelColumns(SampleLoop):
         self.child[i] = -1
         self.n_updates[j] = self.n_updates[i]
         self.since[j] = self.since[i]  # nothing has been rejected yet
+        self.seen[j], self.right[j] = self.seen[i], self.right[i]
+        self.seen_before[j], self.right_before[j] = self.seen_before[i], self.right_before[i]
         averagings = copy.deepcopy(self.averagings[i])
         for averaging in averagings.values():
             averaging.reserve(SAMPLES_PER_CHUNK)
@@ -177,8 +188,12 @@ cdef class ModelColumns(SampleLoop):
         self._gather(column, weights)
         for averaging in self.averagings[model].values():
             self._count(model, averaging, False)
-            averaging.n_accesses += n_epochs_left * m
-            averaging.n_right += n_epochs_left * (m - rejected)
+            if self.weight is None:
+                averaging.n_accesses += n_epochs_left * m
+                averaging.n_right += n_epochs_left * (m - rejected)
+            elif n_epochs_left > 0:
+                averaging.n_accesses += n_epochs_left * (self.seen[model] - self.seen_before[model])
+                averaging.n_right += n_epochs_left * (self.right[model] - self.right_before[model])
         if column != last:
             self._copy_column(last, column)
         self.negative[last] = self.positive[last] = -INFINITY  # its products are not used

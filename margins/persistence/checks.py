@@ -85,13 +85,14 @@ def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
 
 def _wrong_votes(classifier: Any, n_problems: int, n_support: int) -> Iterator[str]:
     mistakes, votes = classifier.mistakes_, classifier.votes_
-    codes = classifier._voted_model.parts[2]
+    _, _, codes, weights, *_ = classifier._voted_model.parts
     yield from _wrong_array(codes, "the classes of support_vectors_", (n_support,), "iu")
+    yield from _wrong_array(weights, "the weights of support_vectors_", (n_support,), "f")
     if not len(mistakes) == len(votes) == n_problems:
         yield f"mistakes_ and votes_ must have {n_problems} arrays. Got {len(mistakes)} and {len(votes)}"
         return
     for rows, counts in zip(mistakes, votes, strict=True):
         yield from _wrong_array(rows, "mistakes_", (len(rows),), "iu")
-        yield from _wrong_array(counts, "votes_", (len(rows) + 1,), "iu")
+        yield from _wrong_array(counts, "votes_", (len(rows) + 1,), "f")
         if len(rows) and not 0 <= rows.min() <= rows.max() < n_support:
             yield f"mistakes_ must be in [0, {n_support - 1}]. Got {rows.min()} to {rows.max()}"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
@@ -133,12 +134,19 @@ def load(
         for field in dataclasses.fields(classifier):  # parameters that are newer than the file
             attributes.setdefault(field.name, field.default)
         if isinstance(attributes.get("_voted_model"), tuple):
-            X, *others = attributes["_voted_model"]
-            attributes["_voted_model"] = VotedModel(_read(X), *others)
+            attributes["_voted_model"] = _voted_model(*attributes["_voted_model"])
         elif "support_vectors_" in vars(classifier):
             classifier.support_vectors_ = _read(classifier.support_vectors_)
         check_state(classifier)
     return model
+
+
+def _voted_model(X: Any, indices: Any, codes: Any, *others: Any) -> VotedModel:
+    """The model of votes that was written; files of version 0.2 have no weights, and whole votes."""
+    *given, mistakes, votes = others
+    weights = given[0] if given else np.ones(len(indices))
+    votes = [np.asarray(each, dtype=np.float64) for each in votes]
+    return VotedModel(_read(X), indices, codes, weights, mistakes, votes)
 
 
 def _written(X: Any) -> Any:

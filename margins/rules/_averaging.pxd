@@ -7,7 +7,7 @@ from margins.rules._weight_vector cimport WeightVector
 
 
 cdef class Averaging:
-    # Of the current hypothesis, since the last update:
+    # Of the current hypothesis, since the last update, a sample counting as its weight:
     cdef public double n_right              # samples that were not misclassified
     cdef public double n_accesses          # all samples processed
     cdef void before_update(
@@ -16,16 +16,21 @@ cdef class Averaging:
 
 
 cdef inline void count_samples(Averaging averaging, Py_ssize_t n, Py_ssize_t n_wrong) noexcept nogil:
-    """Count n more samples processed by the current hypothesis, some of them misclassified."""
+    """Count n more samples of weight 1, processed by the current hypothesis, some of them misclassified."""
     averaging.n_accesses += n
     averaging.n_right += n - n_wrong
 
 
+cdef inline void count_weight(Averaging averaging, double weight, bint is_right) noexcept nogil:
+    """Count one more sample. Sums of weights are rounded, so they are added in the order of the samples."""
+    averaging.n_accesses += weight
+    if is_right:
+        averaging.n_right += weight
+
+
 cdef inline void end_hypothesis(
-    Averaging averaging, BinaryData data, WeightVector a, const Sample* sample, const Step* step,
-    Py_ssize_t n, Py_ssize_t n_rejected
+    Averaging averaging, BinaryData data, WeightVector a, const Sample* sample, const Step* step
 ) noexcept nogil:
-    """The current hypothesis ends after n more samples, the last of them and `n_rejected` misclassified."""
-    count_samples(averaging, n, n_rejected + 1)
+    """The current hypothesis, whose samples have been counted, ends with an update by the last of them."""
     averaging.before_update(data, a, sample, step)
     averaging.n_accesses = averaging.n_right = 0

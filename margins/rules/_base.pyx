@@ -204,6 +204,11 @@ cdef class Update:
         """True if it reads dual variables, which not every run keeps."""
         return False
 
+    @property
+    def weighs(self) -> bool:
+        """True if what it adds depends on the weight of a sample, where that does not multiply C."""
+        return False
+
     cdef int check(self) except -1:
         """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
         return 0
@@ -366,5 +371,5 @@ cdef class Rules:
         cdef State s = _state_of(state)
         cdef Sample sample
         sample.k, sample.positive, sample.product, sample.sqnorm = 0, positive, product, sqnorm
-        sample.dual, sample.upper, sample.threshold = 0, INFINITY, NAN
+        sample.dual, sample.upper, sample.threshold, sample.weight = 0, INFINITY, NAN, 1
         return self.repetitions(eta, most, &s, &sample)

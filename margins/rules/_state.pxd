@@ -7,7 +7,7 @@ from margins._limits cimport MAX_COUNT
 # The number of the binary interface of `margins._update` and of what it re-exports: compiled modules
 # contain it. It is raised whenever a struct or a base class of rules changes.
 cdef enum:
-    ABI = 5
+    ABI = 6
 
 
 cdef inline int require_abi() except -1:
@@ -44,6 +44,7 @@ cdef struct Sample:
     double dual         # alpha_k
     double upper        # upper bound of alpha_k
     double threshold    # of the condition, for its label
+    double weight       # by which what an update adds is multiplied; 1 where weights multiply C
 
 
 cdef struct Thresholds:

@@ -4,9 +4,9 @@ The problem: k mistakes define k + 1 hypotheses, each of which is the one before
 of mistakes takes the place of k weight vectors. Given the products of a new point x with all distinct
 misclassified samples, return its votes:
 
-    s_0 = -theta,   s_i = s_{i-1} + l_{j_i} (K(x_{j_i}, x) + rho^2),   votes(x) = sum_i vote_i sign(s_i)
+    s_0 = -theta,   s_i = s_{i-1} + c_{j_i} l_{j_i} (K(x_{j_i}, x) + rho^2),   votes(x) = sum_i vote_i sign(s_i)
 
-with sign(0) = 0. For many points at once each step is one pass over contiguous numbers.
+with sign(0) = 0, and c_j the weight of sample j. For many points at once each step is one pass over contiguous numbers.
 
 Source: Khardon & Wachman (2007), section 2.3; Freund & Schapire (1999).
 """
@@ -21,7 +21,7 @@ cdef inline double _sign(double s) noexcept nogil:
 
 
 def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
-                const int64_t[::1] votes, double theta, double sqrho) -> NDArray[np.float64]:
+                const double[::1] votes, double theta, double sqrho) -> NDArray[np.float64]:
     """The votes of all hypotheses on some points.
 
     Parameters
@@ -31,8 +31,8 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
     mistakes : ndarray of int32, shape (n_mistakes,)
         Rows of `products`.
     labels : ndarray of float64, shape (n_support,)
-        -1 or +1.
-    votes : ndarray of int64, shape (n_mistakes + 1,)
+        -1 or +1, times what an update adds of a sample.
+    votes : ndarray of float64, shape (n_mistakes + 1,)
     theta : float
         Threshold of the first hypothesis.
     sqrho : float
@@ -62,7 +62,7 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
 
 
 def tail_errors(
-    const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels, const int64_t[::1] votes,
+    const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels, const double[::1] votes,
     double theta, double sqrho, const signed char[::1] truth,
 ) -> NDArray[np.int64]:
     """The errors of voting by the hypotheses from the i-th on, for every i, on labelled points.

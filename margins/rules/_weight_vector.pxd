@@ -43,6 +43,10 @@ cdef inline double product(BinaryData data, WeightVector a, Py_ssize_t k) noexce
     return a.state.scale * p
 
 
+cdef inline double weight_of(BinaryData data, Py_ssize_t k) noexcept nogil:
+    return 1 if data.weight is None else data.weight[k]
+
+
 cdef inline void describe_sample(
     BinaryData data, WeightVector a, Py_ssize_t k, double p, const Thresholds* thresholds, Sample* out
 ) noexcept nogil:
@@ -54,6 +58,7 @@ cdef inline void describe_sample(
     out.upper = data.upper[k]
     out.threshold = thresholds.learn[out.positive]
     out.dual = a.state.scale * a.beta[k] if a.beta is not None else 0
+    out.weight = weight_of(data, k)
 
 
 cdef inline void keep_scale_in_range(WeightVector a) noexcept nogil:

@@ -62,7 +62,8 @@ def Python(function: _Function, kind: str = "condition", compile: _Compile = Non
         - ``sample_sqnorm``: the squared length of the sample, bias feature and slack included;
         - ``dual``, ``upper``: its dual variable, and the most that may become (inf: unbounded);
         - ``factor``: what the shrink of the same rules returns;
-        - ``index``: of the sample, among those of positive weight.
+        - ``index``: of the sample, among those of positive weight;
+        - ``weight``: its weight, where that multiplies updates and not C, else 1.
 
         A parameter of another name keeps its default, and must have one.
     kind : "condition", "update" or "shrink"
@@ -143,7 +144,7 @@ def update(function: _Function | None = None, *, compile: _Compile = None) -> An
     function : callable
         Returns how much of a misclassified sample is added; not 0, and finite. Parameters: those of a
         condition, ``product``, ``threshold``, ``sample_sqnorm``, ``dual``, ``upper``, ``factor``,
-        ``index``.
+        ``index``, ``weight``.
     compile : "numba", optional
 
     Returns

@@ -1,5 +1,5 @@
 # cython: language_level=3
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from margins.rules._base cimport BinaryData, Averaging, WeightVector
 
 
@@ -11,8 +11,8 @@ cdef class LongestSurvivor(Averaging):
 
 cdef class Pocket(LongestSurvivor):
     cdef double theta
-    cdef Py_ssize_t most_right
-    cdef Py_ssize_t _count_right(self, BinaryData data, WeightVector a) noexcept nogil
+    cdef double most_right      # total weight of the samples that the one in the pocket classifies correctly
+    cdef bint is_perfect        # they are all samples
 
 
 cdef class Average(Averaging):
@@ -32,5 +32,5 @@ cdef class SuffixAverage(Averaging):
 
 cdef class MistakeHistory(Averaging):
     cdef int32_t[::1] _samples
-    cdef int64_t[::1] _votes
+    cdef double[::1] _votes
     cdef readonly Py_ssize_t n_mistakes

@@ -1,16 +1,18 @@
 """Averaging: how the hypotheses of a run are combined or selected.
 
 Every update ends one hypothesis and begins the next; the first is the weight vector before any update.
-The vote of a hypothesis is the number of samples that were classified correctly while it was current. The
-state of an averaging is all that its model needs, so it may be pickled between two chunks of a stream.
+The vote of a hypothesis is the number of samples that were classified correctly while it was current, or
+their total weight where weights multiply updates. The state of an averaging is all that its model needs,
+so it may be pickled between two chunks of a stream.
 
 Source: Khardon & Wachman (2007), section 2; Freund & Schapire (1999); Gallant (1990).
 """
 
 from libc.math cimport floor
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
 from margins.rules._base cimport BinaryData, Averaging, Step, Sample, WeightVector, ordinary_product
+from margins.rules._weight_vector cimport weight_of
 
 import numpy as np
 
@@ -116,33 +118,35 @@ cdef class Pocket(LongestSurvivor):
         self.most_right = -1
 
     def __reduce__(self):
-        state = (self.longest, self.n_right, self.n_accesses, self.most_right)
+        state = (self.longest, self.n_right, self.n_accesses, self.most_right, self.is_perfect)
         return type(self), (self.kept, self.theta), state
 
     def __setstate__(self, state):
-        self.longest, self.n_right, self.n_accesses, self.most_right = state
-
-    cdef Py_ssize_t _count_right(self, BinaryData data, WeightVector a) noexcept nogil:
-        cdef Py_ssize_t k, n_right = 0
-        for k in range(data.labels.shape[0]):
-            n_right += ordinary_product(data, a, k) > data.labels[k] * self.theta
-        return n_right
+        self.longest, self.n_right, self.n_accesses, self.most_right, self.is_perfect = state
 
     cdef bint _prefers(self, BinaryData data, WeightVector a) noexcept nogil:
-        cdef Py_ssize_t n_right
-        if self.n_right > self.longest and self.most_right < data.labels.shape[0]:
-            n_right = self._count_right(data, a)
-            if n_right > self.most_right:
-                # It was evaluated as soon as its vote was larger by one, and not again since then.
-                self.longest += 1
-                self.most_right = n_right
-                return True
-        return False
+        cdef Py_ssize_t k
+        cdef double n_right = 0
+        cdef bint is_right, has_wrong = False
+        if not self.n_right > self.longest or self.is_perfect:
+            return False
+        for k in range(data.labels.shape[0]):
+            is_right = ordinary_product(data, a, k) > data.labels[k] * self.theta
+            n_right += is_right * weight_of(data, k)
+            has_wrong = has_wrong or not is_right
+        if not n_right > self.most_right:
+            return False
+        # It was tried as soon as its vote was larger by one sample, and not again since then. Which sample
+        # that was is not known: with weights its vote is the one at its end.
+        self.longest = self.longest + 1 if data.weight is None else self.n_right
+        self.most_right, self.is_perfect = n_right, not has_wrong
+        return True
 
     def hypothesis(self, WeightVector a not None, BinaryData data not None) -> WeightVector:
-        cdef Py_ssize_t most_right = self.most_right
+        cdef double most_right = self.most_right
+        cdef bint is_perfect = self.is_perfect
         result = LongestSurvivor.hypothesis(self, a, data)
-        self.most_right = most_right
+        self.most_right, self.is_perfect = most_right, is_perfect
         return result
 
 
@@ -318,7 +322,7 @@ cdef class MistakeHistory(Averaging):
     n_mistakes : int
     mistakes : ndarray of int32, shape (n_mistakes,)
         The samples that were added, in order.
-    votes : ndarray of int64, shape (n_mistakes + 1,)
+    votes : ndarray of float64, shape (n_mistakes + 1,)
         The votes of all hypotheses, from the one before the first update to the current one.
 
     Source: Freund & Schapire (1999), the voted perceptron.
@@ -332,18 +336,18 @@ cdef class MistakeHistory(Averaging):
     >>> from margins.rules import MistakeHistory
     >>> history = MistakeHistory()
     >>> history.mistakes.tolist(), history.votes.tolist()
-    ([], [0])
+    ([], [0.0])
     """
 
     def __init__(self):
         self._samples = np.empty(0, dtype=np.int32)
-        self._votes = np.empty(0, dtype=np.int64)
+        self._votes = np.empty(0)
 
     def reserve(self, Py_ssize_t n_updates) -> None:
         cdef Py_ssize_t needed = self.n_mistakes + n_updates
         if needed > self._samples.shape[0]:
             needed += needed // 2
-            data, votes = np.empty(needed, dtype=np.int32), np.empty(needed, dtype=np.int64)
+            data, votes = np.empty(needed, dtype=np.int32), np.empty(needed)
             data[:self.n_mistakes] = self.mistakes
             votes[:self.n_mistakes] = np.asarray(self._votes)[:self.n_mistakes]
             self._samples, self._votes = data, votes
@@ -352,7 +356,7 @@ cdef class MistakeHistory(Averaging):
         self, BinaryData data, WeightVector a, const Sample* sample, const Step* step
     ) noexcept nogil:
         self._samples[self.n_mistakes] = <int32_t> sample.k
-        self._votes[self.n_mistakes] = <int64_t> self.n_right
+        self._votes[self.n_mistakes] = self.n_right
         self.n_mistakes += 1
 
     @property
@@ -360,8 +364,8 @@ cdef class MistakeHistory(Averaging):
         return np.array(self._samples[:self.n_mistakes])
 
     @property
-    def votes(self) -> NDArray[np.int64]:
-        return np.append(np.asarray(self._votes)[:self.n_mistakes], np.int64(self.n_right))
+    def votes(self) -> NDArray[np.float64]:
+        return np.append(np.asarray(self._votes)[:self.n_mistakes], self.n_right)
 
     def forget(self) -> None:
         """Start a new list with the current hypothesis, which keeps its vote."""

@@ -112,7 +112,8 @@ cdef class Shifting(Update):
     """Add the sample with weight ``lam / (lam + t)``: ``a <- (t a + lam y) / (lam + t)``.
 
     The weight vector is a convex combination of samples, in which the weight of the sample of the j-th
-    update is about proportional to ``j**(lam - 1)``. lam = 1: the mean of the samples.
+    update is about proportional to ``j**(lam - 1)``. lam = 1: the mean of the samples. Where the weight of
+    a sample does not multiply C, it multiplies what is added.
 
     Source: Cavallanti, Cesa-Bianchi & Gentile (2007), the shifting perceptron algorithm.
 
@@ -132,21 +133,26 @@ cdef class Shifting(Update):
             raise ValueError(f"lam of Shifting must be in (0, inf). Got {lam}.")
         self.lam = lam
 
+    @property
+    def weighs(self) -> bool:
+        return True
+
     def __repr__(self):
         return f"Shifting(lam={self.lam:g})"
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         out.repetitions = 1
         if state.t == 0:
-            out.shrink, out.add = 0, 1
+            out.shrink, out.add = 0, sample.weight
         else:
-            out.shrink, out.add = 1 / (1 + self.lam / state.t), 1 / (1 + state.t / self.lam)
+            out.shrink, out.add = 1 / (1 + self.lam / state.t), sample.weight / (1 + state.t / self.lam)
 
 
 cdef class BallStep(Update):
     """Add the sample or, if its product is positive, the point of its ball with the smallest product.
 
-    That point is ``y - radius a / |a|``.
+    That point is ``y - radius a / |a|``. Where the weight of a sample does not multiply C, it multiplies what
+    is added.
 
     Source: Shalev-Shwartz & Singer (2005), the Ballseptron.
 
@@ -166,11 +172,15 @@ cdef class BallStep(Update):
             raise ValueError(f"radius of BallStep must be in [0, inf). Got {radius}.")
         self.radius = radius
 
+    @property
+    def weighs(self) -> bool:
+        return True
+
     def __repr__(self):
         return f"BallStep(radius={self.radius:g})"
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
-        out.shrink, out.add, out.repetitions = 1, 1, 1
+        out.shrink, out.add, out.repetitions = 1, sample.weight, 1
         if sample.product > 0:
             # A radius below the maximum margin never exceeds |a|; for others, dual variables stay >= 0.
-            out.shrink = max(1 - self.radius / sqrt(state.sqnorm), 0)
+            out.shrink = max(1 - sample.weight * self.radius / sqrt(state.sqnorm), 0)

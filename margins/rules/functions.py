@@ -24,6 +24,7 @@ NAMES = {
         "upper",
         "factor",
         "index",
+        "weight",
     ),
 }
 

@@ -46,6 +46,9 @@ cdef class PassiveAggressive(Update):
     slack : float in [0, inf), default=0
         Added to N = |y|**2, as a slack term that is used once: 1 / (2 C), with C PA-II's aggressiveness.
 
+    Where the weight of a sample does not multiply the C of the soft margin, it multiplies `most` and divides
+    `slack`.
+
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1.
 
     See Also
@@ -67,15 +70,20 @@ cdef class PassiveAggressive(Update):
         self.most = most
         self.slack = slack
 
+    @property
+    def weighs(self) -> bool:
+        """True if a step has a limit: without one, a sample gets functional margin 1 whatever its weight."""
+        return self.most < INFINITY or self.slack > 0
+
     def __repr__(self):
         return f"PassiveAggressive(most={self.most:g}, slack={self.slack:g})"
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
-        cdef double loss = 1 - sample.product, length = sample.sqnorm + self.slack
+        cdef double loss = 1 - sample.product, length = sample.sqnorm + self.slack / sample.weight
         out.shrink, out.add, out.repetitions = 1, 0, 0
         # Adding a zero row would not change its loss.
         if loss > 0 and length >= MIN_SQNORM:
-            out.add = min(min(self.most, loss / length), sample.upper - sample.dual)
+            out.add = min(min(self.most * sample.weight, loss / length), sample.upper - sample.dual)
             out.repetitions = 1
 
 
@@ -113,6 +121,10 @@ cdef class SubgradientStep(Update):
         self.project = project
         self.weight = None if weight is None else np.asarray(weight, dtype=np.float64)
 
+    @property
+    def weighs(self) -> bool:
+        return True
+
     def __repr__(self):
         return f"SubgradientStep(lam={self.lam:g}, project={self.project})"
 
@@ -128,7 +140,8 @@ cdef class SubgradientStep(Update):
         return 1 / sqrt(self.lam * sqnorm) if self.project and self.lam * sqnorm > 1 else 1
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
-        cdef double s = rules.shrink.factor(state), c = self.size(state) * self.weight_of(sample.k), factor
+        cdef double s = rules.shrink.factor(state), factor
+        cdef double c = self.size(state) * self.weight_of(sample.k) * sample.weight
         factor = self.projection(
             s * s * state.sqnorm + 2 * s * c * sample.product + c * c * sample.sqnorm
         )

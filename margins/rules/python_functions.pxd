@@ -7,7 +7,7 @@ ctypedef double (*values_t)(const double*) noexcept nogil
 
 
 cdef enum:
-    MOST_NAMES = 12     # that a function may have parameters of: margins.rules.functions.NAMES
+    MOST_NAMES = 13     # that a function may have parameters of: margins.rules.functions.NAMES
 
 
 cdef class Function:

@@ -192,6 +192,11 @@ cdef class PythonUpdate(Update):
         """True if the function names ``dual``."""
         return "dual" in self.call.names
 
+    @property
+    def weighs(self) -> bool:
+        """True if the function names ``weight``."""
+        return "weight" in self.call.names
+
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double values[MOST_NAMES]
         cdef double factor = rules.shrink.factor(state)
@@ -199,6 +204,7 @@ cdef class PythonUpdate(Update):
         values[4] = 1 if sample.positive else -1
         values[5], values[6], values[7] = sample.product, sample.threshold, sample.sqnorm
         values[8], values[9], values[10], values[11] = sample.dual, sample.upper, factor, sample.k
+        values[12] = sample.weight
         add_within_bounds(self.call.evaluate(values), sample, factor, out)
 
     cdef int check(self) except -1:

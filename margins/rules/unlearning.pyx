@@ -81,6 +81,7 @@ cdef class Unlearning(FixedThreshold):
             and (<Additive> rules.update).most == INFINITY
             and a.beta is not None
             and data.offset is None
+            and data.weight is None
             and not data.rows.is_kernel
         ):
             return unlearning_epoch
@@ -130,12 +131,10 @@ cdef void unlearning_epoch(
             sample.k, sample.product, sample.sqnorm = k, p, sqnorm
             if averaging is not None:
                 sample.positive, sample.dual, sample.upper = data.labels[k] > 0, alpha, data.upper[k]
-                sample.threshold = b
+                sample.threshold, sample.weight = b, 1
                 sample_copy, step_copy = sample, step
-                end_hypothesis(
-                    averaging, data, a, &sample_copy, &step_copy, i + 1 - since,
-                    tally.n_rejected - rejected_before,
-                )
+                count_samples(averaging, i + 1 - since, tally.n_rejected - rejected_before + 1)
+                end_hypothesis(averaging, data, a, &sample_copy, &step_copy)
                 since, rejected_before = i + 1, tally.n_rejected
             apply_step(data, a, &sample, &step)
             tally.n_changed += 1

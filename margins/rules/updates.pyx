@@ -7,7 +7,8 @@ from margins.rules._base cimport Rules, State, Step, Thresholds, Update, Sample,
 cdef class Additive(Update):
     """Add the sample, in one step as often as in updates by it alone until it is classified correctly.
 
-    Unlearning subtracts it accordingly. The dual variable stays in [0, its upper bound].
+    Unlearning subtracts it accordingly. The dual variable stays in [0, its upper bound]. The weight of a
+    sample, where it does not multiply C, multiplies the learning rate.
 
     Parameters
     ----------
@@ -38,27 +39,30 @@ cdef class Additive(Update):
         self.eta = eta
         self.most = most
 
+    @property
+    def weighs(self) -> bool:
+        return True
+
     def __repr__(self):
         return f"Additive(eta={self.eta:g}, most={self.most:g})"
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
-        cdef double repetitions
-        rules.shrink.repeat(state, rules.repetitions(self.eta, self.most, state, sample), out)
-        out.add *= self.eta
+        cdef double eta = self.eta * sample.weight
+        rules.shrink.repeat(state, rules.repetitions(eta, self.most, state, sample), out)
+        out.add *= eta
         if out.add > sample.upper - sample.dual:
             # Exactly to its bound, with fewer repetitions than computed.
             out.add = sample.upper - sample.dual
-            repetitions = out.add / self.eta
-            out.repetitions = min(out.repetitions, max(floor(repetitions), 1))
+            out.repetitions = min(out.repetitions, max(floor(out.add / eta), 1))
 
     cdef void unlearn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef Thresholds thresholds
         rules.condition.thresholds(state, &thresholds)
-        cdef double excess = sample.product - thresholds.unlearn[sample.positive]
+        cdef double excess = sample.product - thresholds.unlearn[sample.positive], eta = self.eta * sample.weight
         out.shrink = 1
-        out.repetitions = min(whole(excess / (self.eta * sample.sqnorm)) + 1, self.most)
-        if self.eta * out.repetitions > sample.dual:
-            out.repetitions = max(floor(sample.dual / self.eta), 1)
+        out.repetitions = min(whole(excess / (eta * sample.sqnorm)) + 1, self.most)
+        if eta * out.repetitions > sample.dual:
+            out.repetitions = max(floor(sample.dual / eta), 1)
             out.add = -sample.dual
         else:
-            out.add = -self.eta * out.repetitions
+            out.add = -eta * out.repetitions

@@ -119,7 +119,7 @@ cdef void _process_batches(
             k = wrong[i]
             describe_sample(data, a, k, product(data, a, k), &thresholds, &sample)
             step.shrink, step.repetitions = 1, 1
-            step.add = size * update.weight_of(k)
+            step.add = size * update.weight_of(k) * sample.weight
             if not check_step(tally, k, &step):
                 return
             apply_step(data, a, &sample, &step)

@@ -88,6 +88,8 @@ class Run(RunState):
     def begin_epoch(self):
         """Begin a full epoch, and notify observers."""
         self._report, self._checks_gap, self._is_certified = None, True, False
+        if self.averaging is not None:
+            self._counts_before = self.averaging.n_accesses, self.averaging.n_right
         if self._watch is not None:
             self._watch.begin_epoch(self.n_epochs + 1)
 
@@ -123,7 +125,7 @@ class Run(RunState):
                 progress(epoch, self._primal is not None or self.solver.moves_together)
             )
         if self.clean and self.averaging is not None:
-            self._count_remaining_epochs(report)
+            self._count_remaining_epochs()
         is_stopped = self._watch is not None and self._watch.end_epoch(self)
         self._stop = self._stop_after(report, is_stopped)
         return self._stop is not None or self._ends_phase(report)
@@ -218,13 +220,13 @@ class Run(RunState):
         if self._watch is not None:
             self._watch.end()
 
-    def _count_remaining_epochs(self, report):
+    def _count_remaining_epochs(self):
         """Count the accesses of all remaining epochs, which would equal the last one, in the average."""
         # A double counts exactly up to 2**53.
         n_epochs = min(self.max_iter - self.n_epochs, 2**53 // len(self.data))
-        n_accesses = len(self.data) - self.orders.n_held_out
-        self.averaging.n_accesses += n_epochs * n_accesses
-        self.averaging.n_right += n_epochs * (n_accesses - report.n_rejected)
+        n_accesses, n_right = self._counts_before
+        self.averaging.n_accesses += n_epochs * (self.averaging.n_accesses - n_accesses)
+        self.averaging.n_right += n_epochs * (self.averaging.n_right - n_right)
 
     def _correct_rounding(self):
         """Recompute what updates have rounded off."""

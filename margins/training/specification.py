@@ -67,6 +67,9 @@ class Specification(NamedTuple):
         ``averaging(weights)`` makes what averages the iterates of the whole run.
     new_weights : callable or None
         ``new_weights(data)`` makes what is trained instead of a `WeightVector`.
+    weights : {"C", "C or updates", "updates"}
+        What the weight of a sample multiplies: its C, with C=inf nothing; with C=inf what an update
+        adds, and its vote; or always both.
     needs_same_samples : bool
         True: a warm start needs the samples of the last fit.
     report : callable or None
@@ -95,6 +98,7 @@ class Specification(NamedTuple):
     held_out: float = 0.0
     averaging: Callable[[Any], Any] | None = None
     new_weights: Callable[[Any], Any] | None = None
+    weights: str = "C"
     needs_same_samples: bool = False
     report: Callable[[str], object] | None = None
 
@@ -102,6 +106,11 @@ class Specification(NamedTuple):
     def is_hard_margin(self) -> bool:
         """True if there are no slack terms."""
         return math.isinf(self.C)
+
+    @property
+    def weighs_updates(self) -> bool:
+        """True if the weight of a sample multiplies what an update adds, and its vote."""
+        return self.weights == "updates" or (self.weights == "C or updates" and self.is_hard_margin)
 
     def for_stream(self) -> Specification:
         """Return the specification of chunks, whose samples are accessed once: no dual variables."""
@@ -118,7 +127,8 @@ class Specification(NamedTuple):
         Raises
         ------
         ValueError
-            If C times a weight is too small or too large for double arithmetic.
+            If C times a weight is too small or too large for double arithmetic, or if weights differ and
+            change nothing, neither C nor updates.
         """
         if isinstance(weight, float):
             C = smallest = largest = float(self.C) * weight
@@ -126,6 +136,13 @@ class Specification(NamedTuple):
             with np.errstate(over="ignore"):
                 C = float(self.C) * weight
             smallest, largest = C.min(), C.max()
+            if self.is_hard_margin and not self.weighs_updates and np.ptp(weight) > 0:
+                raise ValueError(
+                    f"sample_weight and class_weight of {self.name} must leave all samples the same "
+                    "weight with C=inf: a hard margin does not depend on weights. "
+                    f"Got weights from {weight.min():g} to {weight.max():g}. Give a finite C, which "
+                    "they multiply."
+                )
         if not (self.is_hard_margin or (smallest >= SMALLEST_C and largest <= LARGEST_C)):
             raise ValueError(
                 f"C of {self.name}, times the weight of a sample, must be in "

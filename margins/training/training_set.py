@@ -107,15 +107,18 @@ class TrainingSet:
         """
         if loss is None:
             loss = self._loss_of(specification)
-        codes = self.samples.codes
+        codes, weight = self.samples.codes, self.samples.weight
+        if not (specification.weighs_updates and isinstance(weight, np.ndarray)):
+            weight = None
         data = make_binary_data(
             self.rows,
             self.augmented_sqnorms(specification),
             np.ones(len(codes), dtype=bool) if code is None else codes == code,
             specification.sqrho,
             loss.diag,
-            specification.max_dual,
+            specification.max_dual if weight is None else specification.max_dual * weight,
             specification.has_free_intercept,
+            weight,
         )
         if specification.offset_ratio > 0:
             data = data.with_limits(offset=specification.offset_ratio * self.sqnorms)

@@ -53,6 +53,34 @@ def test_every_combination_of_options_replays_the_oracle(averaging, problem, see
 
 
 @some(AVERAGINGS)
+@SETTINGS
+@given(problem=sample_problems.problems(), seed=SEEDS, kernel=st.sampled_from(["linear", "precomputed"]))
+def test_weights_multiply_updates_and_votes_as_those_of_the_oracle(averaging, problem, seed, kernel):
+    X, y = problem
+    queries = queries_of(X, seed)
+    weight = np.random.default_rng(seed).choice([0.5, 1.0, 2.0, 3.0], len(X))
+    weight[0] = 4.0
+    gram = X @ X.T if kernel == "precomputed" else None
+    for options in OPTIONS:
+        classifier = perceptron(
+            **WHOLE,
+            **options,
+            **averaging,
+            shuffle="never",
+            max_iter=7,
+            kernel=kernel,
+            random_state=seed,
+        )
+        classifier.fit(X if gram is None else gram, y, weight)
+        problems = replay(classifier, X, y, gram, weight)
+        if gram is None:
+            assert_replays(classifier, problems, queries, err_msg=str(options))
+        else:
+            rows = queries @ X.T
+            assert_replays(classifier, problems, rows, err_msg=str(options))
+
+
+@some(AVERAGINGS)
 @examples(20)
 @given(
     problem=sample_problems.problems(),

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -43,6 +44,16 @@ def test_the_docstring_of_an_algorithm_has_the_words_of_its_rows():
             (row,) = [line for line in table.split("\n") if f"| `{name}` |" in line]
             assert row.replace(r"\|", "").count("|") == len(columns) + 2, name
             assert all(words[key].replace("|", r"\|") in row for key in columns.values()), name
+
+
+def test_the_table_of_weights_is_that_of_the_classes():
+    text = (DOCS / "algorithms.md").read_text(encoding="utf-8")
+    found = {}
+    for line in text.split("\n"):
+        if line.startswith('| "'):
+            mode, _, names = (cell.strip() for cell in line.strip("|").split(" | "))
+            found |= dict.fromkeys(re.findall("`([^`]+)`", names), mode.strip('"'))
+    assert found == {name: margins.get(name).WEIGHTS for name in algorithm_pages.built_in()}
 
 
 def test_each_table_is_on_a_page():

@@ -146,7 +146,7 @@ def test_fitted_attributes_have_their_types_and_ranges(name, n_classes):
     rows = 1 if n_classes == 2 else n_classes
     if name in VOTING:
         for votes, mistakes in zip(classifier.votes_, classifier.mistakes_, strict=True):
-            assert votes.dtype == np.int64 and mistakes.dtype == np.int32
+            assert votes.dtype == np.float64 and mistakes.dtype == np.int32
             assert votes.shape == (len(mistakes) + 1,) and (votes >= 0).all()
         assert len(classifier.votes_) == rows
         assert_array_equal(classifier.support_vectors_, X[classifier.support_])
@@ -186,7 +186,6 @@ WITH_DUAL_VARIABLES = [
     for k, name in enumerate(NAMES)
     if name not in (*VOTING, WHITENING)
 ]
-WITH_DUAL_VARIABLES += [("mpu", {"C": math.inf, "max_iter": 20})]
 WITH_DUAL_VARIABLES += [(name, {"C": math.inf}) for name in ("alpha-bound", "lambda-trick")]
 WITH_DUAL_VARIABLES += [("mpu", {"C": C, "loss": "hinge"}) for C in (0.1, 10.0)]
 
@@ -200,6 +199,7 @@ WITH_DUAL_VARIABLES = [(name, {**params, **by_rules(name)}) for name, params in 
     ("name", "params", "n_classes", "weighted"),
     [
         *((name, params, 3, True) for name, params in WITH_DUAL_VARIABLES),
+        ("mpu", {"C": math.inf, "max_iter": 20, **by_rules("mpu")}, 3, False),
         ("mpu", {"C": 10.0}, 2, False),
         ("perceptron", {"C": 0.1}, 2, False),
         ("pa-i", {"C": 0.1}, 2, True),

@@ -36,7 +36,7 @@ def test_parameters_are_documented_keywords_with_their_declared_defaults():
 @each_representative
 def test_fit_returns_self_and_leaves_the_parameters_alone(name):
     X, y = clouds()
-    classifier = make(name, random_state=0, class_weight={1: 2.0})
+    classifier = make(name, random_state=0, C=1.0, class_weight={1: 2.0})
     before = dict(vars(classifier))
     assert classifier.fit(X, y) is classifier
     public = {key: value for key, value in vars(classifier).items() if not key.startswith("_")}

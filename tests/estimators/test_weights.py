@@ -17,8 +17,14 @@ from algorithm_groups import (
 )
 from fitted_clouds import assert_same_fit, clouds, make
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_classification
+from sklearn.linear_model import Perceptron as LinearPerceptron
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
+
+# A hard margin does not depend on weights; the others multiply updates by them.
+HARD = [name for name in NAMES if ALGORITHMS[name].WEIGHTS == "C"]
+WEIGHING = [name for name in NAMES if name not in HARD]
 
 
 def objective(classifier, X, y, C, loss="squared_hinge"):
@@ -112,7 +118,9 @@ def test_weights_of_all_kinds_multiply_C(name, params):
     assert_same_fit(fit(class_weight="balanced"), expected)
     assert_same_fit(fit(class_weight={0: 2 / 3, 1: 2.0}), expected)
     assert_same_fit(fit(np.where(y == 1, 1.0, 2 / 3), class_weight={1: 2.0}), expected)
-    if "loss" in params:  # mpu sets b for the hinge loss by C alone: one problem, but another way to it
+    if ALGORITHMS[name].WEIGHTS == "updates":
+        pass  # updates are four times as long
+    elif "loss" in params:  # for the hinge loss mpu sets b by C alone: one problem, two ways to it
         assert_same_problem(name, fit(np.full(len(y), 4.0)), fit(C=4.0), X, y, 4.0, **params)
     else:
         assert_same_fit(fit(np.full(len(y), 4.0)), fit(C=4.0))
@@ -149,6 +157,8 @@ def test_row_of_weight_zero_is_a_row_left_out(name, case):
     # Bit for bit: seeds are drawn for the classes, which stay, and orders permute the rows kept.
     X, y = clouds(n_classes=3, distance=6)
     weight = np.random.default_rng(2).choice([0.0, 0.5, 1.0], len(y))
+    if math.isinf(C) and name in HARD:
+        weight, class_weight = np.ceil(weight), None
     weight[:9] = 0
     kept = weight > 0
     params = {"C": C, "class_weight": class_weight, "random_state": 0, "max_iter": 50}
@@ -179,12 +189,162 @@ def test_balanced_counts_samples_by_their_weight(name):
     assert_same_problem(name, weighted, repeated, X, y, 2.0)
 
 
-@quiet
-@pytest.mark.parametrize("name", REPRESENTATIVES)
-def test_weights_mean_nothing_to_the_hard_margin(name):
+@pytest.mark.parametrize("name", HARD)
+def test_weights_that_a_hard_margin_would_ignore_are_an_error(name):
     X, y = clouds(distance=6)
     weight = np.random.default_rng(2).uniform(0.5, 2, len(y))
+    sentence = rf"class_weight of {name} .* same weight with C=inf: .* Give a finite C"
+    with pytest.raises(ValueError, match=sentence):
+        make(name, C=math.inf).fit(X, y, weight)
+    with pytest.raises(ValueError, match=sentence):
+        make(name, C=math.inf, class_weight={1: 9.0}).fit(X, y)
+    if hasattr(ALGORITHMS[name](), "partial_fit"):
+        with pytest.raises(ValueError, match=sentence):
+            make(name, C=math.inf).partial_fit(X, y, [0, 1], weight)
+
+
+@quiet
+@pytest.mark.parametrize("name", sorted({*REPRESENTATIVES, *WEIGHING}))
+def test_equal_weights_of_a_hard_margin_change_no_bit(name):
+    X, y = clouds(distance=6)
     plain = make(name, C=math.inf, random_state=0).fit(X, y)
-    assert_same_fit(make(name, C=math.inf, random_state=0).fit(X, y, weight), plain)
-    balanced = make(name, C=math.inf, random_state=0, class_weight={1: 9.0})
-    assert_same_fit(balanced.fit(X, y), plain)
+    assert_same_fit(make(name, C=math.inf, random_state=0).fit(X, y, np.ones(len(y))), plain)
+    if name in HARD:
+        assert_same_fit(make(name, C=math.inf, random_state=0).fit(X, y, np.full(len(y), 3.0)), plain)
+
+
+@quiet
+@pytest.mark.parametrize("name", WEIGHING)
+@pytest.mark.parametrize("given", ["class_weight", "sample_weight"])
+def test_weights_change_a_fit_without_penalties(name, given):
+    X, y = clouds(distance=1.0)
+    weight = np.where(y == 1, 9.0, 1.0)
+    plain = make(name, C=math.inf, random_state=0).fit(X, y)
+    if given == "class_weight":
+        weighted = make(name, C=math.inf, random_state=0, class_weight={1: 9.0}).fit(X, y)
+    else:
+        weighted = make(name, C=math.inf, random_state=0).fit(X, y, weight)
+    assert np.any(weighted.decision_function(X) != plain.decision_function(X))
+    assert np.mean(weighted.predict(X) == 1) >= np.mean(plain.predict(X) == 1)
+
+
+def perceptron_step(a, y, c, p):
+    return a + c * y if p <= 0 else a
+
+
+def pa_step(most=math.inf, slack=0.0):
+    def step(a, y, c, p):
+        return a + min(most * c, max(1 - p, 0) / (y @ y + slack / c)) * y
+
+    return step
+
+
+def norma_step(a, y, c, p):
+    return 0.99 * a + (0.1 * c * y if p <= 1 else 0)
+
+
+def ball_step(a, y, c, p):
+    length = math.sqrt(a @ a)
+    if p > 0.5 * length:
+        return a
+    return a + c * (y - 0.5 * a / length) if p > 0 else a + c * y
+
+
+def shifting_steps():
+    t = 0
+
+    def step(a, y, c, p):
+        nonlocal t
+        if p > 0:
+            return a
+        t += 1
+        return c * y if t == 1 else ((t - 1) * a + 2 * c * y) / (t + 1)
+
+    return step
+
+
+def second_order(Y, weight):
+    """The weight vector by its definition: w = (I + sum of c x x^T)^-1 v."""
+    P, v = np.eye(Y.shape[1]), np.zeros(Y.shape[1])
+    for y, c in zip(Y, weight, strict=True):
+        if y @ np.linalg.solve(P, v) <= 0:
+            P, v = P + c * np.outer(y, y), v + c * y
+    return np.linalg.solve(P, v)
+
+
+def budget_of_ten(Y, weight):
+    """The sum of a cache that loses the member with the largest product without itself."""
+    members = []
+    for k, y in enumerate(Y):
+        a = sum((weight[i] * Y[i] for i in members), np.zeros(Y.shape[1]))
+        if y @ a > 0:
+            continue
+        if len(members) == 10:
+            members.pop(int(np.argmax([Y[i] @ (a - weight[i] * Y[i]) for i in members])))
+        members.append(k)
+    return sum(weight[i] * Y[i] for i in members)
+
+
+STEPS = {
+    "perceptron": ({}, lambda: perceptron_step),
+    "pa-i": ({"aggressiveness": 0.05, "radius": 1.0, "tol": 0.0}, lambda: pa_step(most=0.05)),
+    "pa-ii": ({"aggressiveness": 0.05, "radius": 1.0, "tol": 0.0}, lambda: pa_step(slack=10.0)),
+    "norma": ({"eta": 0.1, "lam": 0.1, "radius": 1.0}, lambda: norma_step),
+    "ballseptron": ({"radius": 0.5}, lambda: ball_step),
+    "spa": ({"lam": 2.0}, shifting_steps),
+    "servedio-average": ({"fit_intercept": True}, lambda: lambda a, y, c, p: a + c * y),
+}
+WHOLE_STREAMS = {
+    "second-order-perceptron": ({"a": 1.0}, second_order),
+    "budget-perceptron": ({"size": 10}, budget_of_ten),
+}
+
+
+@pytest.mark.parametrize("name", [*STEPS, *WHOLE_STREAMS])
+@pytest.mark.parametrize("n_chunks", [1, 3])
+def test_weights_of_a_stream_multiply_its_updates(name, n_chunks):
+    X, y = clouds(distance=1.0, n_samples=90)
+    weight = np.random.default_rng(3).choice([0.5, 1.0, 2.0, 5.0], len(y))
+    Y = np.where(y == 1, 1, -1)[:, None] * np.c_[X, np.ones(len(y))]
+    params, oracle = {**STEPS, **WHOLE_STREAMS}[name]
+    classifier = make(name, intercept_scaling=1.0, **params)
+    for rows in np.array_split(np.arange(len(y)), n_chunks):
+        classifier.partial_fit(X[rows], y[rows], [0, 1], weight[rows])
+    if name in STEPS:
+        a, step = np.zeros(Y.shape[1]), oracle()
+        for sample, c in zip(Y, weight, strict=True):
+            a = step(a, sample, c, sample @ a)
+    else:
+        a = oracle(Y, weight)
+    found = np.r_[classifier.coef_[0], classifier.intercept_]
+    assert_allclose(found / np.linalg.norm(found), a / np.linalg.norm(a), rtol=1e-8, atol=1e-10)
+
+
+def test_averages_of_a_stream_add_weights_in_the_order_of_its_samples_whatever_the_chunks():
+    X, y = clouds(n_classes=3, distance=1.0, n_samples=90)
+    weight = np.random.default_rng(3).uniform(0.1, 2, len(y))
+    fits = []
+    for n_chunks in (1, 7, 90):
+        fits.append(make("averaged-perceptron"))
+        for rows in np.array_split(np.arange(len(y)), n_chunks):
+            fits[-1].partial_fit(X[rows], y[rows], [0, 1, 2], weight[rows])
+    assert_array_equal(fits[1].coef_, fits[0].coef_)
+    assert_array_equal(fits[2].coef_, fits[0].coef_)
+
+
+@quiet
+def test_balanced_classes_raise_the_recall_of_a_perceptron_as_much_as_that_of_scikit_learn():
+    X, y = make_classification(2000, 20, n_informative=5, weights=[0.95], flip_y=0.02, random_state=0)
+    test = np.arange(len(y)) % 2 == 1
+
+    def recall(classifier):
+        return np.mean(classifier.fit(X[~test], y[~test]).predict(X[test & (y == 1)]) == 1)
+
+    gains = []
+    for kind in (ALGORITHMS["perceptron"], LinearPerceptron):
+        recalls = [
+            np.mean([recall(kind(random_state=seed, class_weight=balance)) for seed in range(10)])
+            for balance in (None, "balanced")
+        ]
+        gains.append(recalls[1] - recalls[0])
+    assert gains[0] > 0.5 * gains[1] > 0.05

@@ -141,7 +141,10 @@ def problems(draw, C=(1.0, 100.0, math.inf), loss="squared_hinge", separable=Non
     y = np.where(by_plane if separable else rng.random(m) < 0.5, 1, -1)
     assume(len(set(y)) == 2)
     weight = rng.choice([0.25, 1.0, 3.0], m) if draw(st.booleans()) else None
-    return Problem(X, y, weight, rho, draw(st.sampled_from(C)), seed % 1000, loss)
+    penalty = draw(st.sampled_from(C))
+    if math.isinf(penalty):
+        weight = None
+    return Problem(X, y, weight, rho, penalty, seed % 1000, loss)
 
 
 accuracies = st.sampled_from([0.5, 0.1, 0.01, 0.001])

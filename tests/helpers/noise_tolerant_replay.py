@@ -66,7 +66,7 @@ def accesses(m, shuffle, max_iter, seed, n_held_out=0):
     return held_out, orders
 
 
-def replay(classifier, X, y, gram=None):
+def replay(classifier, X, y, gram=None, weight=None):
     """The oracle's run with the classifier's parameters: (trace, start of the tail) of each problem."""
     params = classifier.get_params()
     tail = params["averaging"] == "tail"
@@ -85,6 +85,7 @@ def replay(classifier, X, y, gram=None):
         options |= {"theta_init": theta_init, "C": params["intercept_scaling"] ** 2, "unit": unit}
     else:
         options |= {"theta_init": 0.0, "C": 0.0, "unit": unit}
+    options["weight"] = weight
     problems = []
     for labels in oracle.one_vs_rest(y):
         if gram is None:
@@ -167,7 +168,7 @@ def assert_votes(classifier, problems, err_msg=""):
     for votes, mistakes, (trace, start) in zip(
         classifier.votes_, classifier.mistakes_, problems, strict=True
     ):
-        assert votes.dtype == np.int64 and votes.shape == (len(trace.mistakes) + 1,)
+        assert votes.dtype == np.float64 and votes.shape == (len(trace.mistakes) + 1,)
         assert mistakes.dtype == np.int32 and mistakes.shape == (len(trace.mistakes),)
         assert_array_equal(votes[start:], trace.votes[start:], err_msg=err_msg)
         assert_array_equal(classifier.support_[mistakes], trace.mistakes, err_msg=err_msg)

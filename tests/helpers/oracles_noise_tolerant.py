@@ -57,12 +57,14 @@ def train(
     theta_init=0.0,
     C=1.0,
     unit=None,
+    weight=None,
 ):
     """Replay the training loop on X (m, d), one epoch for each of `orders`; all of them.
 
     tau    the margin required, in units of `unit`; or one for each label, {-1: ..., +1: ...}
     C      the threshold's step: theta <- theta - eta * y * C
     unit   what tau is a multiple of; None: theta_init
+    weight of every sample: it multiplies updates and votes; None: 1
 
     Source: Khardon & Wachman, Figure 2; the tallies are its variables, named as there. The pocket is
     Gallant's; tau for each label is PAUM's, there with theta_init = 0 and C = unit = R^2.
@@ -71,6 +73,7 @@ def train(
     y = [int(label) for label in y]
     demanded = _demanded(tau, theta_init if unit is None else unit)
     alpha = [0] * len(X)
+    weight = np.ones(len(X)) if weight is None else weight
     w, theta = np.zeros(X.shape[1]), theta_init
     trace = Trace([(w, theta)], [0], [0])
     tally, best_tally, trace.longest = 0, 0, (w, theta)
@@ -87,12 +90,12 @@ def train(
                 yhat = +1
             else:
                 yhat = 0
-            trace.accesses[-1] += 1
+            trace.accesses[-1] += weight[j]
             if yhat != y[j]:
                 n_mistakes += 1
             if yhat != y[j] and alpha[j] < alpha_bound:
-                w = w + eta * y[j] * X[j]
-                theta = theta - eta * y[j] * C
+                w = w + eta * weight[j] * y[j] * X[j]
+                theta = theta - eta * weight[j] * y[j] * C
                 alpha[j] += 1
                 trace.mistakes.append(int(j))
                 trace.hypotheses.append((w, theta))
@@ -100,8 +103,8 @@ def train(
                 trace.accesses.append(0)
                 tally = 0
             elif yhat == y[j]:
-                trace.votes[-1] += 1
-                tally += 1
+                trace.votes[-1] += weight[j]
+                tally += weight[j]
                 if tally > best_tally:
                     best_tally, trace.longest = tally, (w, theta)
                 if tally > pocket_run:
@@ -110,6 +113,8 @@ def train(
                         pocket_run, pocket_count, trace.pocket = tally, count, (w, theta)
         trace.mistakes_of_epoch.append(n_mistakes)
         trace.updates_after_epoch.append(len(trace.mistakes))
+    if (np.asarray(weight) != 1).any():
+        trace.pocket = pocket_by_votes(trace, X, y, weight)
     return trace
 
 
@@ -125,6 +130,7 @@ def train_dual(
     theta_init=0.0,
     C=1.0,
     unit=None,
+    weight=None,
 ):
     """The same run in dual variables, from the Gram matrix (m, m) alone.
 
@@ -135,9 +141,11 @@ def train_dual(
     gram, y = np.asarray(gram, dtype=float), np.asarray(y, dtype=float)
     demanded = _demanded(tau, theta_init if unit is None else unit)
     alpha = np.zeros(len(gram))
+    weight = np.ones(len(gram)) if weight is None else weight
 
     def hypothesis():
-        return eta * alpha * y, theta_init - eta * C * np.sum(alpha * y)
+        coefficients = eta * alpha * weight * y
+        return coefficients, theta_init - C * np.sum(coefficients)
 
     trace = Trace([hypothesis()], [0], [0])
     for order in orders:
@@ -146,9 +154,9 @@ def train_dual(
             coefficients, theta = trace.hypotheses[-1]
             offset = lam * gram[j, j] if alpha[j] > 0 else 0.0
             margin = y[j] * (coefficients @ gram[:, j] - theta) + offset
-            trace.accesses[-1] += 1
+            trace.accesses[-1] += weight[j]
             if margin > demanded[int(y[j])]:
-                trace.votes[-1] += 1
+                trace.votes[-1] += weight[j]
                 correct += 1
             elif alpha[j] < alpha_bound:
                 alpha[j] += 1
@@ -159,7 +167,7 @@ def train_dual(
         trace.mistakes_of_epoch.append(len(order) - correct)
         trace.updates_after_epoch.append(int(alpha.sum()))
     trace.longest = longest_by_votes(trace)
-    trace.pocket = pocket_by_votes(trace, gram, y)
+    trace.pocket = pocket_by_votes(trace, gram, y, weight)
     return trace
 
 
@@ -213,14 +221,18 @@ def pocket(trace):
     return trace.pocket
 
 
-def pocket_by_votes(trace, rows, labels):
-    """The same, after the run: a hypothesis challenges once, when its votes exceed the pocket's run."""
+def pocket_by_votes(trace, rows, labels, weight):
+    """The same, after the run: a hypothesis challenges once, when its votes exceed the pocket's run.
+
+    With weights that differ from 1 it does so with all its votes.
+    """
+    is_weighted = (np.asarray(weight) != 1).any()
     best, run, count = trace.hypotheses[0], 0, -1
     for hypothesis, vote in zip(trace.hypotheses, trace.votes, strict=True):
         w, theta = hypothesis
-        n_correct = int(np.sum(np.asarray(labels) * (np.asarray(rows) @ w - theta) > 0))
+        n_correct = np.sum(weight * (np.asarray(labels) * (np.asarray(rows) @ w - theta) > 0))
         if vote > run and n_correct > count:
-            best, run, count = hypothesis, run + 1, n_correct
+            best, run, count = hypothesis, vote if is_weighted else run + 1, n_correct
     return best
 
 

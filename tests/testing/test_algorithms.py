@@ -181,6 +181,11 @@ class WritesToX(Documented):
         return self
 
 
+class IgnoresWeights(Documented):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y)
+
+
 class ChangesItsParameters(Documented):
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y, sample_weight)
@@ -252,6 +257,7 @@ BROKEN = {
     ForgetsWhenPickled: ("check_pickle", "got after pickling: intercept_: "),
     FitsByChance: ("check_random_state", "random_state=7 twice: "),
     CountsThreads: ("check_n_jobs", "n_jobs=1 and n_jobs=2: "),
+    IgnoresWeights: ("check_weights", "the same scores from weights of 1 and 9"),
     WritesToX: ("check_data_are_left_alone", "got another X after fit, expected X unchanged"),
     ChangesItsParameters: ("check_data_are_left_alone", "got eps=0.02 after fit, expected eps=0.01"),
     Remembers: ("check_refit_forgets", "a second fit and a first one: first_: "),

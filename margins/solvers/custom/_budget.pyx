@@ -16,7 +16,8 @@ added. Then there are never more than (R^2 + 2 beta) / gamma^2 members: adding o
 
 A full cache loses the member with the largest y_i.(a - y_i), the oldest of equals, or a random one. A
 sample that is added twice is two members. The products with all members are recomputed for every
-removal: over the rows of a kernel each is one stored number.
+removal: over the rows of a kernel each is one stored number. Where weights multiply updates, a member is
+that multiple of its sample.
 
 Source: Crammer, Kandola & Singer (2003), Figures 1 and 2; Cavallanti, Cesa-Bianchi & Gentile (2007), the
 randomized budget perceptron.
@@ -28,6 +29,7 @@ from margins._update cimport (
     NO_FAILURE, BinaryData, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step,
     check_sqnorm, check_step, check_thresholds, describe_sample, product,
 )
+from margins.rules._weight_vector cimport weight_of
 
 import numpy as np
 
@@ -63,13 +65,13 @@ cdef class Cache(SampleLoop):
         """The samples in the cache, the oldest first: ndarray of int32, shape (n_members,)."""
         return np.array(self._members[:self.n_members])
 
-    def begin_with(self, WeightVector a not None, Py_ssize_t n):
+    def begin_with(self, BinaryData data not None, WeightVector a not None, Py_ssize_t n):
         """Make samples 0, ..., n - 1 the members; `a` is their sum already."""
         cdef Py_ssize_t k
         self._members = np.arange(n, dtype=np.int32)
         self.n_members = n
         for k in range(n):
-            a.beta[k] = 1 / a.state.scale
+            a.beta[k] = weight_of(data, k) / a.state.scale
 
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, averaging=None):
@@ -163,7 +165,7 @@ cdef class Cache(SampleLoop):
     cdef double _margin_without(self, BinaryData data, WeightVector a, Py_ssize_t i) noexcept nogil:
         """y_i.(a - y_i) for the i-th member."""
         cdef Py_ssize_t k = self._members[i]
-        return product(data, a, k) - (data.sqnorms[k] + data.diag[k])
+        return product(data, a, k) - weight_of(data, k) * (data.sqnorms[k] + data.diag[k])
 
     cdef Py_ssize_t _easiest(self, BinaryData data, WeightVector a, double* margin) noexcept nogil:
         """The member with the largest y_i.(a - y_i), which is left in `margin`; the oldest of equals."""
@@ -204,7 +206,7 @@ cdef class Cache(SampleLoop):
         cdef Step step
         cdef Py_ssize_t j, k = self._members[i]
         describe_sample(data, a, k, product(data, a, k), thresholds, &sample)
-        step.shrink, step.add, step.repetitions = 1, -1, 1
+        step.shrink, step.add, step.repetitions = 1, -sample.weight, 1
         apply_step(data, a, &sample, &step)
         self.n_members -= 1
         for j in range(i, self.n_members):

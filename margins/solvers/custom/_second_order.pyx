@@ -9,7 +9,8 @@ The problem: samples x_k, augmented by rho, with labels l_k. Given a matrix T wi
 where the sum is over the earlier mistakes. The last step is the root of P <- P - r r^T / (1 + q) (Potter's;
 unlike that one it keeps P positive definite under rounding), and the one before keeps w == P v, the
 prediction of the paper but for a positive factor. Left in place: T, w, v and the dual variables alpha_k,
-the numbers of mistakes, so that v == sum_k alpha_k l_k x_k.
+the numbers of mistakes, so that v == sum_k alpha_k l_k x_k. A mistake of weight c counts as c of them: it adds
+c l_k x_k to v, and c x x^T to the matrix.
 
 Each sample costs a product with x_k; a mistake, d of them and two passes over T.
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from margins._sparse cimport axpy, dot
 from margins._update cimport BinaryData, Rules, SampleLoop, Tally
+from margins.rules._weight_vector cimport weight_of
 
 
 cdef class SecondOrderLoop(SampleLoop):
@@ -40,8 +42,10 @@ cdef class SecondOrderLoop(SampleLoop):
     Attributes
     ----------
     n_mistakes : int
+    dual_sum : float
+        Their total weight.
     slack_sqnorm : float
-        The sum of D_k over the mistakes.
+        The sum of D_k over the mistakes, times the squares of their weights.
     """
 
     def __init__(self, double[:, ::1] T not None, double[::1] w not None, double[::1] v not None,
@@ -78,7 +82,7 @@ cdef class SecondOrderLoop(SampleLoop):
     ) except -1 nogil:
         cdef Py_ssize_t before = tally.n_changed
         self.slack_sqnorm += _process(
-            self.data, order, begin, end, self.T, self.w, self.v, self.alpha, self.f, self.r, tally
+            self.data, order, begin, end, self.T, self.w, self.v, self.alpha, self.f, self.r, &self.dual_sum, tally
         )
         self.n_mistakes += tally.n_changed - before
         return 0
@@ -86,10 +90,11 @@ cdef class SecondOrderLoop(SampleLoop):
 
 cdef double _process(
     BinaryData data, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] T,
-    double[::1] w, double[::1] v, double[::1] alpha, double[::1] f, double[::1] r, Tally* tally
+    double[::1] w, double[::1] v, double[::1] alpha, double[::1] f, double[::1] r, double* dual_sum,
+    Tally* tally
 ) noexcept nogil:
-    """Process order[begin:end]: the sum of D_k over the mistakes. `f` and `r` are work arrays."""
-    cdef double rho = sqrt(data.sqrho), score, label, q, c, slack_sqnorm = 0
+    """Process order[begin:end]: what slack terms add to |v|^2. `f` and `r` are work arrays."""
+    cdef double rho = sqrt(data.sqrho), score, label, weight, q, c, slack_sqnorm = 0
     cdef Py_ssize_t i, j, k, n, d = w.shape[0] - 1
     for i in range(begin, end):
         k = order[i]
@@ -98,7 +103,9 @@ cdef double _process(
         if label * score > 0:
             continue
         tally.n_changed += 1
-        slack_sqnorm += data.diag[k]
+        weight = weight_of(data, k)
+        slack_sqnorm += data.diag[k] * weight * weight
+        dual_sum[0] += weight
         q = 0
         r[:] = 0
         for j in range(d + 1):
@@ -107,14 +114,15 @@ cdef double _process(
             for n in range(d + 1):
                 r[n] += f[j] * T[j, n]
         for j in range(d + 1):
-            c = f[j] / (1 + q + sqrt(1 + q))
+            # A mistake of weight c is added as sqrt(c) x to the matrix.
+            c = f[j] * weight / (1 + weight * q + sqrt(1 + weight * q))
             for n in range(d + 1):
                 T[j, n] -= c * r[n]
-            w[j] += r[j] * ((label - score) / (1 + q))
-        axpy(data.rows, k, label, &v[0])
-        v[d] += label * rho
+            w[j] += r[j] * (weight * (label - score) / (1 + weight * q))
+        axpy(data.rows, k, weight * label, &v[0])
+        v[d] += weight * label * rho
         if alpha is not None:
-            alpha[k] += 1
+            alpha[k] += weight
         n = 0
         while n <= d and v[n] == 0:
             n += 1

@@ -6,7 +6,12 @@ from typing import Any
 
 from margins.registry import get
 from margins.testing.algorithms.certificates import check_certificates, check_termination
-from margins.testing.algorithms.data import check_data_are_left_alone, check_layouts, check_partial_fit
+from margins.testing.algorithms.data import (
+    check_data_are_left_alone,
+    check_layouts,
+    check_partial_fit,
+    check_weights,
+)
 from margins.testing.algorithms.declarations import (
     check_constructor_keeps_what_it_is_given,
     check_defaults_are_allowed,
@@ -35,6 +40,7 @@ CHECKS = (
     check_random_state,
     check_n_jobs,
     check_layouts,
+    check_weights,
     check_data_are_left_alone,
     check_refit_forgets,
     check_partial_fit,

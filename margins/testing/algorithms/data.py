@@ -5,7 +5,13 @@ import pickle
 import numpy as np
 from scipy import sparse
 
-from margins.testing.algorithms.fits import check, difference, make, scores_of
+from margins.testing.algorithms.fits import (
+    check,
+    difference,
+    make,
+    require_same_fit,
+    scores_of,
+)
 from margins.testing.reports import require
 from margins.testing.truth import clouds
 
@@ -32,6 +38,22 @@ LAYOUTS = {
     "CSR with int64 indices": lambda X: csr(X, np.float64, np.int64),
     "CSR of float32 with int64 indices": lambda X: csr(X, np.float32, np.int64),
 }
+
+
+@check
+def check_weights(algorithm, params):
+    """Weights of 1 change no bit; those that differ change a fit, or are an error."""
+    X, y = clouds()
+    needed = {"random_state": 0, "max_iter": 8}
+    plain = make(algorithm, params, **needed).fit(X, y)
+    ones = make(algorithm, params, **needed).fit(X, y, np.ones(len(y)))
+    require_same_fit(ones, plain, "weights of 1 and none")
+    try:
+        weighted = make(algorithm, params, **needed).fit(X, y, np.where(y == 1, 9.0, 1.0))
+    except ValueError:
+        return
+    changed = difference(scores_of(weighted, X), scores_of(plain, X))
+    require(changed, "the same scores from weights of 1 and 9", "other scores, or a ValueError")
 
 
 @check

@@ -14,7 +14,8 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": EQUIVALENCE,
     "check_sample_weight_equivalence_on_sparse_data": EQUIVALENCE,
 }
-NO_PENALTY = "With C = inf there is no penalty that a weight could multiply."
+NO_PENALTY = "With C = inf there is no penalty on mistakes of a class that a weight could multiply."
+HARD_MARGIN = "With C = inf a hard margin does not depend on weights: those that differ are an error."
 
 
 @check
@@ -24,6 +25,8 @@ def check_scikit_learn(algorithm, params, expected_failures):
     expected = {**EXPECTED_FAILURES, **expected_failures}
     if math.isinf(getattr(classifier, "C", 1)):
         expected["check_class_weight_classifiers"] = NO_PENALTY
+        if classifier.WEIGHTS == "C":
+            expected["check_sample_weights_not_overwritten"] = HARD_MARGIN
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(
