@@ -28,6 +28,7 @@ from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, FitTask, 
 from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import (
     FITTED,
+    SupportOfLinearModel,
     model_attributes,
     run_attributes,
     sample_attributes,
@@ -132,6 +133,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     )
 
     loss = "squared_hinge"
+    support_ = SupportOfLinearModel()
     # What the weight of a sample multiplies: see `Specification.weights`.
     WEIGHTS: ClassVar[Literal["C", "C or updates", "updates"]] = "C"
 

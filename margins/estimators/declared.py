@@ -31,10 +31,12 @@ dual_coef_ : ndarray of float64, shape (1, n_samples) or (n_classes, n_samples)
     With another kernel, as SVC's: shape (1, n_support) or (n_classes, n_support), the coefficients
     of K(support vector, x) in the scores, signed by the labels.
 support_ : ndarray of int, shape (n_support,)
-    Indices of the samples with a coefficient that is not 0 in some binary problem, sorted. Only with
-    a kernel.
+    Indices of the samples with a dual variable that is not 0 in some binary problem: with a kernel by
+    class, as SVC's, else sorted. Linear models have it where they have `dual_coef_`.
 support_vectors_ : ndarray or CSR matrix, shape (n_support, n_features)
-    Those samples; empty if the kernel is precomputed.
+    Those samples; empty if the kernel is precomputed. Only with a kernel.
+n_support_ : ndarray of int32, shape (n_classes,)
+    The number of support vectors of each class. Only with a kernel.
 solver_ : str
     The solvers that ran, in order, joined by " + "; "rules" where only the algorithm's own rules did.
 phases_ : list of lists of margins.solvers.base.PhaseRecord

@@ -15,6 +15,7 @@ FITTED = (
     "dual_coef_",
     "support_",
     "support_vectors_",
+    "n_support_",
     "mistakes_",
     "votes_",
     "feature_names_in_",
@@ -66,13 +67,29 @@ def model_attributes(fit):
     if not isinstance(model, LinearModel):
         attributes["dual_coef_"] = model.dual_coef
         attributes["support_"], attributes["support_vectors_"] = model.support, model.support_vectors
-        attributes["_n_samples"] = fit.training_set.samples.n_samples  # for a warm start
+        samples = fit.training_set.samples
+        codes = samples.codes[np.searchsorted(samples.kept, model.support)]
+        n_support = np.bincount(codes, minlength=len(samples.classes))
+        attributes["n_support_"] = n_support.astype(np.int32)
+        attributes["_n_samples"] = samples.n_samples  # for a warm start
         return attributes
     attributes["coef_"] = model.coef
     if fit.specification.keep_dual:
         dual = np.array([_dual_of(run) for run in fit.runs])
         attributes["dual_coef_"] = _of_all_samples(dual, fit.training_set.samples)
     return attributes
+
+
+class SupportOfLinearModel:
+    """`support_` of a linear fit that keeps dual variables, where the fit has set none itself."""
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self
+        dual = vars(estimator).get("dual_coef_")
+        if dual is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute 'support_'")
+        return np.flatnonzero(dual.any(axis=0))
 
 
 def fitted_model(classifier):

@@ -125,7 +125,7 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
     )
     # True: a fit warns if it does not end with an epoch without updates.
     WARNS = False
-    support_ = OfVotes("support")
+    support_ = OfVotes("support", BaseMarginClassifier.support_)
     support_vectors_ = OfVotes("support_vectors")
     mistakes_ = OfVotes("mistakes")
     votes_ = OfVotes("votes")

@@ -251,10 +251,12 @@ class OfVotes:
     ----------
     name : str
         Of the attribute of `VotedModel`.
+    otherwise : descriptor, optional
+        What has the attribute if there is no such model.
     """
 
-    def __init__(self, name):
-        self._name = name
+    def __init__(self, name, otherwise=None):
+        self._name, self._otherwise = name, otherwise
 
     def __set_name__(self, owner, name):
         self._public = name
@@ -263,6 +265,8 @@ class OfVotes:
         if estimator is None:
             return self
         model = vars(estimator).get("_voted_model")
+        if model is None and self._otherwise is not None:
+            return self._otherwise.__get__(estimator, owner)
         if model is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute {self._public!r}")
         return getattr(model, self._name)

@@ -138,7 +138,7 @@ class KernelModel(NamedTuple):
     support_vectors : ndarray or CSR matrix, shape (n_support, n_features)
         Empty if the kernel is precomputed.
     support : ndarray of int, shape (n_support,)
-        Their indices among the samples.
+        Their indices among the samples, by class.
     dual_coef : ndarray of float64, shape (n_problems, n_support)
         Dual variables, signed by the labels and scaled.
     intercept : ndarray of float64, shape (n_problems,)
@@ -202,6 +202,7 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     signed = np.stack([scale * run.data.signs * model.dual for run, model, scale in models])
     _check_finite(specification, signed, intercept)
     support = np.flatnonzero(signed.any(axis=0))
+    support = support[np.argsort(training_set.samples.codes[support], kind="stable")]
     vectors, indices = training_set.support(support)
     return KernelModel(training_set.kernel, vectors, indices, signed[:, support], intercept)
 

@@ -48,7 +48,7 @@ def test_a_voted_perceptron_documents_what_it_has():
     fitted = voted(random_state=0).fit(X, y)
     listed = attributes_of(voted)
     assert {"mistakes_", "votes_", "support_", "support_vectors_"} <= set(listed)
-    elsewhere = {"upper_bounds_", "feature_names_in_"}  # of streams, and of data frames
+    elsewhere = {"upper_bounds_", "feature_names_in_", "n_support_"}  # streams, data frames, kernels
     assert [name for name in listed if name not in elsewhere and not hasattr(fitted, name)] == []
     assert {"coef_", "intercept_"} <= set(attributes_of(margins.get("perceptron")))
 
