@@ -196,6 +196,18 @@ class Named(Protocol):
     def _display_name(self) -> str: ...
 
 
+def with_advice(init: Callable[..., None], advice: Mapping[str, str]) -> Callable[..., None]:
+    """A constructor that says what to give in place of parameters that it does not have."""
+
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in advice.keys() & kwargs.keys():
+            raise TypeError(f"{type(self).__name__} has no parameter {name!r}: {advice[name]}.")
+        init(self, *args, **kwargs)
+
+    return __init__
+
+
 def check_parameters(estimator: Named) -> None:
     """Raise ValueError for the first parameter of `estimator` that is not allowed."""
     values = vars(estimator)

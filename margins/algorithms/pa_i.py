@@ -1,7 +1,7 @@
 """The passive-aggressive algorithm PA-I."""
 
 from margins.algorithms.pa import PassiveAggressiveClassifier
-from margins.estimators.step import ABOUT_RADIUS, RADII
+from margins.estimators.step import ABOUT_RADIUS, RADII, warn_of_other_c
 from margins.parameters import Interval, parameter
 from margins.rules import PassiveAggressive
 
@@ -40,6 +40,10 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
         default=1.0,
     )
     radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
+
+    def check_parameters(self):
+        super().check_parameters()
+        warn_of_other_c(self)
 
     def update_rule(self, sqradius):
         return PassiveAggressive(most=self.aggressiveness / self._square(sqradius))

@@ -77,6 +77,11 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         default=1,
     )
     project: bool = parameter(BOOLEAN, "Project onto the ball after every step.", default=True)
+    shuffle: bool = parameter(
+        BOOLEAN,
+        "Draw samples at random, with replacement. False: they are processed in the order of X.",
+        default=True,
+    )
     max_iter: int = parameter(
         Interval(1, math.inf, "left", integer=True), "Epochs of m draws each.", default=100
     )
@@ -90,7 +95,7 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         return specification._replace(
             C=float(self.C) if self.lam is None else self._mean_penalty(len(sqnorms)),
             keep_dual=True,
-            shuffle="draws",
+            shuffle="draws" if self.shuffle else "never",
             warns=False,  # the algorithm does not converge
         )
 

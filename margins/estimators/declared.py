@@ -4,11 +4,12 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, dataclass_transform
 
+from margins.estimators.migration import advice_for
 from margins.estimators.names import display_name
-from margins.parameters import describe_parameters, parameter
+from margins.parameters import describe_parameters, parameter, with_advice
 
 ATTRIBUTES = """
 Attributes
@@ -85,6 +86,9 @@ class Declared:
                 f"Got the class attribute {name}, which has no effect any more."
             )
         dataclass(kw_only=True, repr=False, eq=False)(cls)
+        if "__init__" in vars(cls):
+            names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # it is one now
+            type.__setattr__(cls, "__init__", with_advice(cls.__init__, advice_for(names)))
         if cls.__doc__ and not cls.__name__.startswith("_"):
             text = inspect.cleandoc(cls.__doc__)
             # numpydoc's order: See Also and Examples follow the attributes.

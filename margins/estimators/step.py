@@ -5,16 +5,20 @@ the units of X.
 """
 
 import math
+import warnings
 
 from margins.data._binary_data import SMALLEST_SQNORM
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
-from margins.parameters import Interval, optional, parameter
+from margins.parameters import BOOLEAN, Interval, optional, parameter
 from margins.solvers.base import Phase
 
 ABOUT_RADIUS = (
     "R. None: the norm of the longest sample, bias and slack term included; in a stream, of the longest "
     "so far. 1: step sizes in the paper's units."
+)
+ABOUT_SHUFFLE = (
+    "Permute the samples before every epoch. False: they stay in the order of X, as in a stream."
 )
 RADII = optional(Interval(1e-60, 1e60))
 
@@ -28,6 +32,7 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
         "separable. inf: the hard margin.",
         default=math.inf,
     )
+    shuffle: bool = parameter(BOOLEAN, ABOUT_SHUFFLE, default=True)
     max_iter: int = parameter(
         Interval(1, math.inf, "left", integer=True),
         "Epochs. A fit ends earlier after an epoch without updates.",
@@ -40,6 +45,7 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
             allows_zero_rows=True,
             model_scale=1.0,
             averaging=self.online_averaging,
+            shuffle="epochs" if self.shuffle else "never",
             warns=False,  # no separating hyperplane is required
         )
 
@@ -51,3 +57,15 @@ class StepClassifier(OnlineMixin, BaseMarginClassifier):
         if self.radius is not None:
             return float(self.radius) ** 2
         return sqradius if sqradius >= SMALLEST_SQNORM else 1.0  # only zero rows: no unit
+
+
+def warn_of_other_c(classifier):
+    """Warn that a finite C is not the C of the passive-aggressive paper, if that was given no value."""
+    if math.inf != classifier.C and classifier.aggressiveness == 1.0:
+        warnings.warn(
+            f"C={classifier.C!r} of {classifier._display_name()} is the penalty of the soft margin's "
+            "slack terms. The C of the paper, and of scikit-learn's PassiveAggressiveClassifier, is "
+            "`aggressiveness`.",
+            UserWarning,
+            stacklevel=5,
+        )

@@ -211,8 +211,9 @@ class VotedModel:
         for mistakes, ended, current in zip(self._mistakes, self._ended, self._current, strict=True):
             done = mistakes.values
             lists.append((done, np.append(ended.values[: len(done)], current)))
+        weights = self._weights.values  # before the classes: another thread may be adding to both
         return [
-            (mistakes, self.labels(code) * self._weights.values, votes, theta, sqrho)
+            (mistakes, self.labels(code)[: len(weights)] * weights, votes, theta, sqrho)
             for code, (mistakes, votes) in zip(codes, lists, strict=True)
         ]
 

@@ -1,4 +1,4 @@
-"""Which samples are support vectors: of kernels as SVC's, and of linear fits that keep dual variables."""
+"""Support vectors: of kernels in the order of SVC, and of linear fits that keep dual variables."""
 
 import math
 

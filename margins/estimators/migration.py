@@ -1,0 +1,28 @@
+"""What to give in place of parameters that scikit-learn's classifiers have and these do not."""
+
+# {parameter: what to give}; of a tuple, the first is a parameter that a class must have for the advice.
+INSTEAD: dict[str, str | tuple[str, str]] = {
+    "alpha": ("C", "give C=1 / (alpha * n_samples)"),
+    "average": ("averaging", "give averaging='averaged'"),
+    "break_ties": "classes are one-vs-rest, and of equal scores the first class is predicted",
+    "decision_function_shape": "classes are one-vs-rest, so there is one score for each",
+    "dual": "leave it out: the solver is chosen by the data, and primal and dual values are certified",
+    "early_stopping": "give max_time, or a callback that ends the fit",
+    "eta0": ("eta", "give eta"),
+    "multi_class": "classes are one-vs-rest; wrap it in OneVsOneClassifier for pairs",
+    "n_iter_no_change": "give max_time, or a callback that ends the fit",
+    "penalty": "it is 'l2'; for 'l1' take sklearn.svm.LinearSVC or SGDClassifier",
+    "probability": "wrap it in sklearn.calibration.CalibratedClassifierCV",
+    "shrinking": "leave it out: no solver shrinks",
+    "tol": ("eps", "give eps, the accuracy that a fit proves"),
+}
+
+
+def advice_for(names: list[str]) -> dict[str, str]:
+    """What to give in place of parameters that a class with these does not have: dict."""
+    advice = {}
+    for name, instead in INSTEAD.items():
+        needed, text = instead if isinstance(instead, tuple) else (None, instead)
+        if name not in names and (needed is None or needed in names):
+            advice[name] = text
+    return advice

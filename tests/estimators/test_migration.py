@@ -1,0 +1,65 @@
+"""What users of scikit-learn's classifiers give first, and what they are told to give instead."""
+
+import inspect
+import pickle
+
+import pytest
+from algorithm_groups import ALGORITHMS, NAMES
+from sklearn.base import clone
+
+import margins
+from margins.estimators.migration import INSTEAD
+
+X, Y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("kind", [margins.MarginClassifier, margins.MarginClassifierCV])
+def test_parameters_of_scikit_learn_are_refused_with_what_to_give_instead(kind):
+    names = {"tol": "eps", "dual": "certified", "penalty": "LinearSVC", "probability": "Calibrated"}
+    for name, word in names.items():
+        with pytest.raises(TypeError, match=f"{kind.__name__} has no parameter '{name}': .*{word}"):
+            kind(**{name: 1})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_advice_is_about_parameters_that_an_algorithm_lacks_and_names_those_that_it_has(name):
+    kind = ALGORITHMS[name]
+    parameters = set(inspect.signature(kind).parameters)
+    for old, instead in INSTEAD.items():
+        needed, text = instead if isinstance(instead, tuple) else (None, instead)
+        if old in parameters:
+            kind(**{old: 1})
+        elif needed is None or needed in parameters:
+            with pytest.raises(TypeError, match=f"{kind.__name__} has no parameter '{old}'"):
+                kind(**{old: 1})
+            assert needed is None or needed in text
+        else:
+            with pytest.raises(TypeError, match="unexpected keyword argument"):
+                kind(**{old: 1})
+
+
+def test_other_parameters_are_refused_as_before_and_copies_are_made():
+    with pytest.raises(TypeError, match=r"MarginClassifier.*'gama'"):
+        margins.MarginClassifier(gama=1)
+    classifier = margins.MarginClassifier(C=2.0)
+    assert clone(classifier).C == pickle.loads(pickle.dumps(classifier)).C == 2.0
+    assert "tol" not in inspect.signature(margins.MarginClassifier).parameters
+
+
+def test_no_limit_of_svc_is_refused_with_what_to_give_instead():
+    with pytest.raises(ValueError, match="max_iter of .* Got -1, .* no limit: leave it out"):
+        margins.MarginClassifier(max_iter=-1).fit(X, Y)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", ["pa-i", "pa-ii"])
+def test_a_finite_c_of_a_passive_aggressive_algorithm_warns_that_it_is_not_that_of_the_paper(name):
+    with pytest.warns(UserWarning, match="The C of the paper, .* is `aggressiveness`") as caught:
+        margins.get(name)(C=0.01).fit(X, Y)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("params", [{}, {"C": 1.0, "aggressiveness": 0.5}])
+def test_no_such_warning_if_the_aggressiveness_is_given(params, recwarn):
+    margins.get("pa-i")(**params).fit(X, Y)
+    assert not any("aggressiveness" in str(warning.message) for warning in recwarn)
