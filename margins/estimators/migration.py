@@ -12,7 +12,7 @@ INSTEAD: dict[str, str | tuple[str, str]] = {
     "multi_class": "classes are one-vs-rest; wrap it in OneVsOneClassifier for pairs",
     "n_iter_no_change": "give max_time, or a callback that ends the fit",
     "penalty": "it is 'l2'; for 'l1' take sklearn.svm.LinearSVC or SGDClassifier",
-    "probability": "wrap it in sklearn.calibration.CalibratedClassifierCV",
+    "probability": "take MarginClassifierCV(calibration='sigmoid'), or CalibratedClassifierCV around it",
     "shrinking": "leave it out: no solver shrinks",
     "tol": ("eps", "give eps, the accuracy that a fit proves"),
 }

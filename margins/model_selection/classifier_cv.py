@@ -24,10 +24,17 @@ from margins.estimators.names import Caller
 from margins.estimators.path import grid_of
 from margins.kernels.kernel import Kernel
 from margins.losses import LOSSES, Loss
+from margins.model_selection.calibration import (
+    METHODS,
+    ProbabilitiesMixin,
+    calibrated,
+    check_folds,
+    scores_out_of_fold,
+)
 from margins.model_selection.fold_paths import FoldFit, score_folds
 from margins.model_selection.folds import folds_of, listed
 from margins.model_selection.scoring import Scoring
-from margins.parameters import BOOLEAN, check_parameters, parameter
+from margins.parameters import BOOLEAN, OneOf, check_parameters, parameter
 from margins.training.one_vs_rest import labels_of_scores
 
 
@@ -66,7 +73,7 @@ class _Selection:
     _adopted: tuple[str, ...]
 
 
-class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
+class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declared, BaseEstimator):
     """MarginClassifier with C selected by cross-validation, all folds and values of C in one call.
 
     Every fold is trained along C, each fit from where the one before has ended, to a proof of its own;
@@ -83,6 +90,8 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
     - ``fold_fits_`` : list of list of list, for each fold, C and binary problem: `certificate`,
       `converged`, `n_iter` and `solver`.
     - ``estimator_`` : the MarginClassifier fitted to all samples; only with ``refit=True``.
+
+    With `calibration` there are also `predict_proba` and `predict_log_proba`.
 
     A kernel's `gamma` that depends on the samples is that of all of them, for all folds. Of folds that
     leave out a class, the others are trained.
@@ -127,6 +136,13 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         BOOLEAN,
         "False: select `C_` only, without the fit to all samples.",
         default=True,
+    )
+    calibration: Literal["sigmoid", "isotonic"] | None = parameter(
+        OneOf(None, *METHODS),
+        "Probabilities from the scores that the folds have given to samples of their test sets, by "
+        "Platt's sigmoid or by isotonic regression, as CalibratedClassifierCV with ``ensemble=False``; "
+        "they take no fit more. Several classes are calibrated one-vs-rest and normalised. None: none.",
+        default=None,
     )
     loss: str | type[Loss] = _same("loss")
     eps: float = _same("eps")
@@ -217,8 +233,10 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
                 f"loss of {caller} must be {' or '.join(map(repr, LOSSES))} with a kernel other than "
                 f"'linear': folds share its rows by penalties of 0. Got {self.loss!r}."
             )
+        if self.calibration is not None:
+            check_folds(folds, len(codes), caller)
         order = np.argsort(Cs, kind="stable")
-        scores, fits = score_folds(
+        scores, fits, of_folds = score_folds(
             estimator,
             training_set,
             X,
@@ -241,7 +259,12 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
         means = self.scores_.mean(axis=0)
         if np.isnan(means).all():
             raise ValueError(f"scoring of {caller} must give numbers. Got nan for every C.")
-        self.C_ = float(Cs[np.nanargmax(means)])
+        best = int(np.nanargmax(means))
+        self.C_ = float(Cs[best])
+        if self.calibration is not None:
+            of_best = [part[places[best]] for part in of_folds]
+            out_of_fold = scores_out_of_fold(folds, of_best, len(codes), len(valid.classes), caller)
+            self._calibrated = calibrated(self.calibration, out_of_fold, y, valid.classes, sample_weight)
         if self.refit:
             self.estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
             self._adopt(self.estimator_)
@@ -260,7 +283,7 @@ class MarginClassifierCV(_Selection, ClassifierMixin, Declared, BaseEstimator):
 
     def _forget(self) -> None:
         """Delete the attributes of the last fit that this one may not set."""
-        for name in [*getattr(self, "_adopted", ()), "estimator_"]:
+        for name in [*getattr(self, "_adopted", ()), "estimator_", "_calibrated"]:
             vars(self).pop(name, None)
         self._adopted = ()
 

@@ -102,6 +102,8 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
     scores : ndarray of float64, shape (n_folds, n_cs)
     fits : list of list of list of FoldFit
         For each fold, C and binary problem.
+    of_test_sets : list of ndarray of float64, shape (n_cs, n_test, n_problems)
+        What each fold has scored its test set.
     """
     keeps_models = scoring.reason_against_lockstep is not None
     specification = estimator.specification(training_set.sqnorms)
@@ -132,7 +134,7 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
     # Threads would share the cache of a kernel's rows.
     one_vs_rest(train, [0] * len(tasks), n_jobs, in_turn=training_set.is_kernel)
     scores = np.array([path.metrics(scoring, X, y) for path in paths])
-    return scores, [path.fits for path in paths]
+    return scores, [path.fits for path in paths], [path.scores for path in paths]
 
 
 def _part(estimator, training_set, train, sample_weight):

@@ -1,0 +1,176 @@
+"""Probabilities from scores: calibrated on the scores of samples that their fits have not seen.
+
+The folds of a selection have scored every sample by a fit to the others. scikit-learn's calibrators are
+fitted to these scores; several classes are calibrated one-vs-rest and normalised. So probabilities are
+those of `CalibratedClassifierCV(ensemble=False)` with the same folds, without a fit more.
+
+**Source**: Platt (1999), Probabilistic outputs for support vector machines; Zadrozny & Elkan (2002),
+Transforming classifier scores into accurate multiclass probability estimates.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from margins.data.types import MatrixLike
+from margins.estimators._typed import BaseEstimator, ClassifierMixin
+from margins.training.one_vs_rest import labels_of_scores, positive_codes
+
+TrainTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+METHODS = ("sigmoid", "isotonic")
+
+
+class _Scores(ClassifierMixin, BaseEstimator):
+    """A classifier whose samples are scores already."""
+
+    def __init__(self, classes: Any = None) -> None:
+        self.classes = classes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: NDArray[np.float64], y: Any, sample_weight: Any = None) -> Self:
+        """Do nothing: it has nothing to learn."""
+        return self
+
+    @property
+    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
+        """The labels: ndarray, shape (n_classes,)."""
+        classes: NDArray[Any] = self.classes
+        return classes
+
+    def decision_function(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores: ndarray of float64, shape (n,) for two classes, else (n, n_classes)."""
+        return X[:, 0] if X.shape[1] == 1 else X
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[Any]:
+        """The class of the largest score: ndarray, shape (n,)."""
+        labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes)
+        return labels
+
+
+def calibrated(
+    method: str, scores: NDArray[np.float64], y: Any, classes: NDArray[Any], sample_weight: Any
+) -> Any:
+    """Calibrators of scores, fitted.
+
+    Parameters
+    ----------
+    method : {"sigmoid", "isotonic"}
+    scores : ndarray of float64, shape (m, 1) for two classes, else (m, n_classes)
+    y : ndarray, shape (m,)
+    classes : ndarray, shape (n_classes,)
+    sample_weight : ndarray of float64, shape (m,), or None
+
+    Returns
+    -------
+    CalibratedClassifierCV
+        Its `predict_proba` takes scores in place of samples.
+    """
+    everything = np.arange(len(y))  # one "fold": nothing is fitted in any case
+    calibrators = CalibratedClassifierCV(
+        _Scores(classes), method=method, cv=[(everything, everything)], ensemble=False
+    )
+    return calibrators.fit(scores, y, sample_weight=sample_weight)
+
+
+def check_folds(folds: TrainTest, n_samples: int, caller: object) -> None:
+    """Raise ValueError if a sample is in no test set of the folds, or in several.
+
+    Parameters
+    ----------
+    folds : list of (ndarray of int64, ndarray of int64)
+        Training and test samples.
+    n_samples : int
+    caller : object
+        Its str is the name of the method.
+    """
+    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n_samples)
+    if (times != 1).any():
+        sample = int(np.flatnonzero(times != 1)[0])
+        raise ValueError(
+            f"calibration of {caller} needs a cv in which every sample is in one test set. "
+            f"Got sample {sample} in {times[sample]}."
+        )
+
+
+def scores_out_of_fold(
+    folds: TrainTest,
+    of_folds: list[NDArray[np.float64]],
+    n_samples: int,
+    n_classes: int,
+    caller: object,
+) -> NDArray[np.float64]:
+    """The scores of every sample by the fold whose test set it is in: ndarray of float64, shape (m, n).
+
+    Parameters
+    ----------
+    folds, n_samples, caller
+        As for `check_folds`.
+    of_folds : list of ndarray of float64, shape (n_test, n_problems)
+    n_classes : int
+
+    Raises
+    ------
+    ValueError
+        If a fold lacks a class.
+    """
+    n_problems = len(positive_codes(n_classes))
+    if any(part.shape[1] != n_problems for part in of_folds):
+        raise ValueError(
+            f"calibration of {caller} needs a cv whose training sets hold all classes. "
+            f"Got one without some of the {n_classes}."
+        )
+    scores = np.empty((n_samples, n_problems))
+    for (_, test), part in zip(folds, of_folds, strict=True):
+        scores[test] = part
+    return scores
+
+
+def _calibrates(self: Any) -> bool:
+    return self.calibration is not None
+
+
+class ProbabilitiesMixin:
+    """`predict_proba` and `predict_log_proba` of a classifier with `calibration`."""
+
+    @available_if(_calibrates)  # type: ignore[untyped-decorator]
+    def predict_proba(self: Any, X: MatrixLike) -> NDArray[np.float64]:
+        """Probabilities of the classes, calibrated on the scores of samples left out of folds.
+
+        The class of the largest score, which `predict` returns, need not be that of the largest
+        probability, as of SVC.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+            Columns in the order of `classes_`; rows sum to 1.
+        """
+        check_is_fitted(self, ("estimator_", "_calibrated"))
+        scores = self.decision_function(X)
+        found: NDArray[np.float64] = self._calibrated.predict_proba(scores.reshape(len(scores), -1))
+        return found
+
+    @available_if(_calibrates)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self: Any, X: MatrixLike) -> NDArray[np.float64]:
+        """Logarithms of the probabilities; -inf where one is 0.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return logarithms

@@ -1,0 +1,104 @@
+"""Probabilities of MarginClassifierCV: those of CalibratedClassifierCV, without its fits."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+import margins
+
+METHODS = ("sigmoid", "isotonic")
+
+
+def sets():
+    for load in (load_breast_cancer, load_iris, load_wine, load_digits):
+        X, y = load(return_X_y=True)
+        yield StandardScaler().fit_transform(X), y
+    for seed in range(6):
+        yield make_classification(
+            400, 8, n_informative=4, n_classes=2 + seed % 3, flip_y=0.1, random_state=seed
+        )
+
+
+@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("method", METHODS)
+def test_probabilities_are_those_of_calibrated_classifier_cv(method, number):
+    X, y = list(sets())[number]
+    names = np.array(["c", "a", "d", "b", "e", "f", "g", "h", "i", "j"])
+    y = names[y]
+    train = np.arange(len(y)) % 3 > 0
+    folds = StratifiedKFold(4)
+    params = {"eps": 1e-4, "random_state": 0}
+    ours = margins.MarginClassifierCV(Cs=[0.1, 1.0], cv=folds, calibration=method, **params)
+    ours.fit(X[train], y[train])
+    single = margins.MarginClassifier(C=ours.C_, **params)
+    theirs = CalibratedClassifierCV(single, method=method, cv=folds, ensemble=False)
+    theirs.fit(X[train], y[train])
+    found, expected = (each.predict_proba(X[~train]) for each in (ours, theirs))
+    assert found.shape == (np.count_nonzero(~train), len(ours.classes_))
+    assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    # Isotonic probabilities may be 0, of which one sample decides the log loss.
+    smoothed = [(each + 1e-3) / (1 + 1e-3 * each.shape[1]) for each in (found, expected)]
+    losses = [log_loss(y[~train], each, labels=ours.classes_) for each in smoothed]
+    if method == "sigmoid":
+        assert_allclose(found, expected, atol=0.01)
+    assert abs(losses[0] - losses[1]) < 0.01
+    assert_allclose(np.exp(ours.predict_log_proba(X[~train])), found, atol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_no_fit_is_made_for_probabilities(kernel, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    fits = []
+    fit = margins.MarginClassifier.fit
+    monkeypatch.setattr(
+        margins.MarginClassifier, "fit", lambda self, *args: (fits.append(self), fit(self, *args))[1]
+    )
+    classifier = margins.MarginClassifierCV(Cs=3, kernel=kernel, calibration="sigmoid").fit(X, y)
+    plain = margins.MarginClassifierCV(Cs=3, kernel=kernel).fit(X, y)
+    assert len(fits) == 2  # to all samples, once each
+    assert_array_equal(classifier.decision_function(X), plain.decision_function(X))
+    assert_array_equal(classifier.scores_, plain.scores_)
+
+
+def test_weights_of_samples_are_those_of_the_calibration():
+    X, y = make_classification(300, 5, flip_y=0.2, random_state=0)
+    weight = np.where(y == 1, 5.0, 1.0)
+    classifier = margins.MarginClassifierCV(Cs=[1.0], calibration="sigmoid")
+    plain = classifier.fit(X, y).predict_proba(X)[:, 1].mean()
+    weighted = classifier.fit(X, y, weight).predict_proba(X)[:, 1].mean()
+    assert plain == pytest.approx(0.5, abs=0.02)
+    assert weighted > 0.7
+
+
+def test_without_calibration_there_are_no_probabilities():
+    X, y = load_iris(return_X_y=True)
+    classifier = margins.MarginClassifierCV(Cs=[1.0]).fit(X, y)
+    assert not hasattr(classifier, "predict_proba")
+    assert not hasattr(classifier, "predict_log_proba")
+    again = clone(classifier).set_params(calibration="isotonic").fit(X, y)
+    copied = pickle.loads(pickle.dumps(again))
+    assert_array_equal(copied.predict_proba(X), again.predict_proba(X))
+    with pytest.raises(ValueError, match="calibration of .* must be .*'isotonic'"):
+        margins.MarginClassifierCV(calibration="platt").fit(X, y)
+
+
+def test_every_sample_must_be_in_one_test_set_whose_fold_has_all_classes():
+    X, y = load_iris(return_X_y=True)
+    trained = []
+    for cv, match in (
+        (ShuffleSplit(3, random_state=0), "every sample is in one test set. Got sample"),
+        (KFold(3), "training sets hold all classes. Got one without some of the 3"),
+    ):
+        classifier = margins.MarginClassifierCV(Cs=[1.0], cv=cv, calibration="sigmoid")
+        with pytest.raises(ValueError, match=match):
+            classifier.fit(X, y)
+        trained.append(hasattr(classifier, "C_"))
+    assert trained[0] is False
