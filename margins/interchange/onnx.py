@@ -16,6 +16,10 @@ from scipy import sparse
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.exportable import check_exportable
 
+# Of skl2onnx, which may be given for a whole model: outputs are arrays in any case.
+OPTIONS = {"zipmap": [False]}
+LARGEST_LABEL = int(np.iinfo(np.int64).max)
+
 
 def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) -> Any:
     """A fitted classifier, or a Pipeline that ends with one, as an ONNX model.
@@ -40,6 +44,8 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         Without skl2onnx: ``pip install 'scikit-margins[onnx]'``.
     TypeError
         If it has no weight vector (voting), or a kernel without a formula in ONNX.
+    ValueError
+        If a label is an integer above 2**63 - 1.
 
     Examples
     --------
@@ -81,6 +87,7 @@ def register_converters(*classes: type[BaseMarginClassifier]) -> None:
             _convert,
             parser=_parse,
             overwrite=True,
+            options=OPTIONS,
         )
 
 
@@ -112,7 +119,17 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     operator.inputs = inputs
     operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
     operator.outputs.append(scope.declare_local_variable("scores", FloatTensorType()))
+    operator.is_output_of_model = True
     return operator.outputs
+
+
+def _has_two_columns(operator: Any) -> bool:
+    """True if scores of two classes are (-s, s): within another estimator, whose converter reads them.
+
+    skl2onnx parses the last step of a model, and declares the estimators within it itself.
+    """
+    is_output = getattr(operator, "is_output_of_model", False)
+    return not is_output and len(operator.raw_operator.classes_) == 2
 
 
 def _set_types(operator: Any) -> None:
@@ -131,7 +148,8 @@ def _set_types(operator: Any) -> None:
     is_double = isinstance(source, data_types.DoubleTensorType)
     score_type = data_types.DoubleTensorType if is_double else data_types.FloatTensorType
     operator.outputs[0].type = label_type([m])
-    operator.outputs[1].type = score_type([m] if n_classes == 2 else [m, n_classes])
+    is_vector = n_classes == 2 and not _has_two_columns(operator)
+    operator.outputs[1].type = score_type([m] if is_vector else [m, n_classes])
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -153,6 +171,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         index = graph.cast(graph.add("Greater", scores, graph.constant(0.0)), "int64")
     else:
         index = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    if _has_two_columns(operator):
+        column = graph.add("Reshape", scores, graph.constant(np.array([-1, 1])))
+        scores = graph.add("Concat", graph.add("Neg", column), column, axis=1)
     graph.add("Gather", graph.constant(_labels(classifier)), index, output=operator.outputs[0].full_name)
     is_double = isinstance(operator.outputs[1].type, DoubleTensorType)
     graph.cast(scores, "double" if is_double else "float", output=operator.outputs[1].full_name)
@@ -183,6 +204,11 @@ def _labels(classifier: Any) -> NDArray[Any]:
     """The labels in a type that ONNX has: int64, double or str."""
     classes: NDArray[Any] = classifier.classes_
     if classes.dtype.kind in "biu":
+        if classes.dtype.kind == "u" and classes.max() > LARGEST_LABEL:
+            raise ValueError(
+                f"classes_ must be at most {LARGEST_LABEL} for ONNX, whose integers are signed. "
+                f"Got {classes.max()}."
+            )
         return classes.astype(np.int64)
     return classes.astype(np.float64) if classes.dtype.kind == "f" else classes.astype(str)
 

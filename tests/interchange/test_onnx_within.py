@@ -1,0 +1,113 @@
+"""Classifiers within meta-estimators, converted by skl2onnx: what scikit-learn computes."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import StackingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import margins
+from margins.interchange import register_converters, to_onnx
+
+skl2onnx = pytest.importorskip("skl2onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+SETS = {"two classes": load_breast_cancer, "three classes": load_iris}
+CLASSIFIERS = {
+    "linear": lambda: margins.MarginClassifier(),
+    "rbf": lambda: margins.MarginClassifier(kernel="rbf"),
+    "pdm": lambda: margins.get("pdm")(random_state=0),
+}
+CALIBRATED = {
+    f"{method}, {'several' if ensemble else 'one'}": (method, ensemble)
+    for method in ("sigmoid", "isotonic")
+    for ensemble in (True, False)
+}
+# What skl2onnx converts rightly of LinearSVC. Of two classes it compares the scores within
+# OneVsRestClassifier with 1/2, and gives StackingClassifier too many columns, whatever is within them.
+OTHERS = {
+    "one-vs-one": (OneVsOneClassifier, SETS),
+    "one-vs-rest": (OneVsRestClassifier, ["three classes"]),
+    "grid": (lambda each: GridSearchCV(each, {"C": [0.1, 1.0]}), SETS),
+    "stacking": (
+        lambda each: StackingClassifier([("a", each), ("b", LogisticRegression())]),
+        ["three classes"],
+    ),
+}
+
+
+def data(name):
+    X, y = SETS[name](return_X_y=True)
+    return StandardScaler().fit_transform(X).astype(np.float32), y
+
+
+def outputs_of(model, X, n_rows):
+    register_converters()
+    exported = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False}, target_opset=17)
+    session = onnxruntime.InferenceSession(exported.SerializeToString())
+    return session.run(None, {session.get_inputs()[0].name: X[:n_rows]})
+
+
+@pytest.mark.parametrize("n_rows", [1, 100])
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+@pytest.mark.parametrize("how", CALIBRATED)
+def test_probabilities_of_calibrated_classifiers(how, classifier, name, n_rows):
+    X, y = data(name)
+    method, ensemble = CALIBRATED[how]
+    model = CalibratedClassifierCV(CLASSIFIERS[classifier](), method=method, ensemble=ensemble, cv=3)
+    model.fit(X, y)
+    labels, probabilities = outputs_of(model, X, n_rows)
+    expected = model.predict_proba(X[:n_rows])
+    assert probabilities.shape == expected.shape
+    if method == "sigmoid":
+        assert_allclose(probabilities, expected, atol=1e-5)
+        assert_array_equal(labels, model.predict(X[:n_rows]))
+    else:  # skl2onnx takes the nearest of the scores that it was fitted to, and does not interpolate
+        assert np.median(np.abs(probabilities - expected)) < 0.01
+        assert np.mean(labels == model.predict(X[:n_rows])) > 0.95
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("how", "name"), [(how, name) for how, (_, names) in OTHERS.items() for name in names]
+)
+def test_labels_of_other_meta_estimators(how, name, classifier):
+    X, y = data(name)
+    if how == "grid" and classifier == "pdm":
+        pytest.skip("one of them is enough")
+    model = OTHERS[how][0](CLASSIFIERS[classifier]()).fit(X, y)
+    for n_rows in (1, len(X)):
+        found = outputs_of(model, X, n_rows)[0]
+        assert_array_equal(np.ravel(found), model.predict(X[:n_rows]))
+
+
+def test_a_pipeline_that_ends_with_a_calibrated_classifier():
+    X, y = data("two classes")
+    model = make_pipeline(StandardScaler(), CalibratedClassifierCV(margins.MarginClassifier()))
+    model.fit(X, y)
+    labels, probabilities = outputs_of(model, X, len(X))
+    assert_allclose(probabilities, model.predict_proba(X), atol=1e-5)
+    assert_array_equal(labels, model.predict(X))
+
+
+def test_scores_of_a_model_of_its_own_stay_those_of_decision_function():
+    X, y = data("two classes")
+    classifier = margins.MarginClassifier().fit(X, y)
+    session = onnxruntime.InferenceSession(to_onnx(classifier).SerializeToString())
+    scores = session.run(["scores"], {"X": X})[0]
+    assert scores.shape == (len(X),)
+    assert_allclose(scores, classifier.decision_function(X), rtol=1e-4, atol=1e-4)
+
+
+def test_labels_beyond_signed_integers_are_refused():
+    y = np.array([0, 2**63], dtype=np.uint64)
+    classifier = margins.MarginClassifier().fit([[0.0], [1.0]], y)
+    with pytest.raises(ValueError, match="classes_ must be at most 9223372036854775807 for ONNX"):
+        to_onnx(classifier)
