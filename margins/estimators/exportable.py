@@ -4,11 +4,20 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from margins.estimators.declared import Declared
 from margins.estimators.names import display_name
 from margins.estimators.predictions import PredictionsMixin
 
 # Of `margins.kernels`, those that libsvm has, and whose formula this package writes in ONNX.
 KERNELS = ("rbf", "poly", "precomputed")
+
+
+def selected(model: Any) -> Any:
+    """The classifier that a selection of C has fitted to all samples; anything else as it is."""
+    if isinstance(model, Declared) and not isinstance(model, PredictionsMixin):
+        check_is_fitted(model, "estimator_")
+        return model.estimator_  # type: ignore[attr-defined]  # of MarginClassifierCV
+    return model
 
 
 def check_exportable(classifier: Any, caller: str) -> None:

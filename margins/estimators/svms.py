@@ -11,7 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC, LinearSVC
 
-from margins.estimators.exportable import check_exportable
+from margins.estimators.exportable import check_exportable, selected
 
 # scikit-learn's have no hard margin.
 LARGEST_C = 1e100
@@ -23,6 +23,7 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier:
     Parameters
     ----------
     classifier : fitted classifier of margins
+        Of MarginClassifierCV, its `estimator_`.
 
     Returns
     -------
@@ -47,6 +48,7 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier:
     >>> bool((to_sklearn(classifier).predict(X) == classifier.predict(X)).all())
     True
     """
+    classifier = selected(classifier)
     check_exportable(classifier, "to_sklearn")
     if hasattr(classifier, "coef_"):
         return _with_features(_linear(classifier), classifier)

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.utils.validation import check_is_fitted
 
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.exportable import check_exportable
+from margins.estimators.exportable import check_exportable, selected
 
 # Of skl2onnx, which may be given for a whole model: outputs are arrays in any case.
 OPTIONS = {"zipmap": [False]}
@@ -26,8 +28,9 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
 
     Parameters
     ----------
-    model : fitted classifier of margins, or scikit-learn Pipeline
-        Its other steps are converted by skl2onnx.
+    model : fitted classifier of margins, CalibratedClassifierCV, or scikit-learn Pipeline
+        Or a Pipeline that ends with one of the others, whose other steps are converted by skl2onnx. Of
+        MarginClassifierCV, its `estimator_`: the scores, without probabilities.
     n_features : int, optional
         Number of columns of the input; None: as many as the model has been fitted with.
     double : bool
@@ -36,7 +39,8 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     Returns
     -------
     onnx.ModelProto
-        With the input `X`, and the outputs `label` and `scores`.
+        With the input `X`, and the outputs `label` and `scores`; of CalibratedClassifierCV `label` and
+        `probabilities`.
 
     Raises
     ------
@@ -57,16 +61,26 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     >>> [output.name for output in exported.graph.output]
     ['label', 'scores']
     """
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    check_exportable(last, "to_onnx")
+    is_pipeline = hasattr(model, "steps")
+    last = selected(model.steps[-1][1] if is_pipeline else model)
+    model = type(model)([*model.steps[:-1], (model.steps[-1][0], last)]) if is_pipeline else last
+    classifiers = [last]
+    if isinstance(last, CalibratedClassifierCV):
+        check_is_fitted(last)
+        classifiers = [each.estimator for each in last.calibrated_classifiers_]
+    for classifier in classifiers:
+        check_exportable(classifier, "to_onnx")
     skl2onnx = _skl2onnx()
-    register_converters(type(last))
+    register_converters(*map(type, classifiers))
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     n_columns = model.n_features_in_ if n_features is None else n_features
     kind = DoubleTensorType if double else FloatTensorType
     return skl2onnx.convert_sklearn(
-        model, initial_types=[("X", kind([None, n_columns]))], target_opset=17
+        model,
+        initial_types=[("X", kind([None, n_columns]))],
+        target_opset=17,
+        options={"zipmap": False},
     )
 
 

@@ -13,21 +13,30 @@ from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
 from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.declared import Declared
 from margins.estimators.votes import VotedModel
 from margins.kernels.kernel import Kernel
 from margins.losses import Loss
+from margins.parameters import check_parameters
 from margins.persistence.checks import check_state
 
 # What a fitted classifier holds, beside arrays.
-KINDS = (BaseMarginClassifier, Kernel, Loss, tuple)
-# Of scikit-learn, what skops does not list in every version: a list of columns in a ColumnTransformer.
-ALSO_TRUSTED = ("sklearn.compose._column_transformer._RemainderColsList",)
+KINDS = (BaseEstimator, Kernel, Loss, tuple)
+# Of scikit-learn, what skops does not list in every version: a list of columns in a ColumnTransformer,
+# and the calibrators of a CalibratedClassifierCV.
+ALSO_TRUSTED = (
+    "sklearn.compose._column_transformer._RemainderColsList",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+)
 
 
-def dump(classifier: BaseMarginClassifier | Pipeline, file: str | os.PathLike[str] | IO[bytes]) -> None:
+def dump(classifier: Any, file: str | os.PathLike[str] | IO[bytes]) -> None:
     """Write a classifier to a file that `load` reads.
 
     Parameters
@@ -35,7 +44,8 @@ def dump(classifier: BaseMarginClassifier | Pipeline, file: str | os.PathLike[st
     classifier : object
         An algorithm of this package or of a plug-in, fitted or not. What it holds of a stream
         (`partial_fit`) between two chunks is left out: a loaded classifier predicts the same, but its
-        stream has ended. Pickles hold that, too. Or a scikit-learn Pipeline that ends with one.
+        stream has ended. Pickles hold that, too. Or MarginClassifierCV, or scikit-learn's
+        CalibratedClassifierCV around a classifier, or a Pipeline that ends with one of these.
     file : str, path or binary file
 
     Raises
@@ -46,26 +56,57 @@ def dump(classifier: BaseMarginClassifier | Pipeline, file: str | os.PathLike[st
     """
     from skops import io
 
-    last = _last_step(classifier)
-    if not isinstance(last, BaseMarginClassifier):
+    io.dump(_copied(classifier, "dump"), file, compression=zipfile.ZIP_DEFLATED)
+
+
+def _copied(model: Any, caller: str) -> Any:
+    """A copy of a model of what skops can write, whatever contains the classifier."""
+    if isinstance(model, BaseMarginClassifier):
+        return _writable(model)
+    copied = copy.copy(model)
+    if isinstance(model, Pipeline):
+        copied.steps = [*model.steps[:-1], (model.steps[-1][0], _copied(model.steps[-1][1], caller))]
+    elif isinstance(model, CalibratedClassifierCV):
+        copied.estimator = _copied(model.estimator, caller)
+        if hasattr(model, "calibrated_classifiers_"):
+            copied.calibrated_classifiers_ = parts = list(map(copy.copy, model.calibrated_classifiers_))
+            for part in parts:
+                part.estimator = _copied(part.estimator, caller)
+    elif isinstance(model, Declared):  # a selection
+        copied = _writable(model)
+        if hasattr(model, "estimator_"):
+            copied.estimator_ = _writable(model.estimator_)
+    else:
         raise TypeError(
-            "classifier of dump must be a classifier of margins, or a Pipeline that ends with one. "
-            f"Got an object of type {type(last).__name__}."
+            f"classifier of {caller} must be a classifier of margins, or a Pipeline or a "
+            f"CalibratedClassifierCV that ends with one. Got an object of type {type(model).__name__}."
         )
-    written = _writable(last)
-    if isinstance(classifier, Pipeline):
-        pipeline = copy.copy(classifier)
-        pipeline.steps = [*classifier.steps[:-1], (classifier.steps[-1][0], written)]
-        written = pipeline
-    io.dump(written, file, compression=zipfile.ZIP_DEFLATED)
+    return copied
 
 
-def _last_step(classifier: Any) -> Any:
-    """The last step of a Pipeline; anything else as it is."""
-    return classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+def _parts_of(model: Any, label: str) -> Iterator[Any]:
+    """The classifiers of this package in a model, whatever contains them; ValueError without one."""
+    with _errors_named(model, label):
+        inner: list[Any] = []
+        if isinstance(model, Pipeline):
+            inner = [model.steps[-1][1]]
+        elif isinstance(model, CalibratedClassifierCV):
+            parts = getattr(model, "calibrated_classifiers_", ())
+            inner = [model.estimator, *(part.estimator for part in parts)]
+        elif isinstance(model, Declared) and hasattr(model, "estimator_"):
+            inner = [model.estimator_]
+    if not inner and not isinstance(model, Declared):
+        raise ValueError(
+            f"{label} must hold a classifier of margins, or a Pipeline or a CalibratedClassifierCV that "
+            f"ends with one. Got an object of type {type(model).__name__}."
+        )
+    if isinstance(model, Declared):
+        yield model
+    for part in inner:
+        yield from _parts_of(part, label)
 
 
-def _writable(classifier: BaseMarginClassifier) -> Any:
+def _writable(classifier: Any) -> Any:
     """A copy of a classifier of what skops can write."""
     written = copy.copy(classifier)
     written.__dict__.pop("_streams", None)
@@ -78,9 +119,7 @@ def _writable(classifier: BaseMarginClassifier) -> Any:
     return written
 
 
-def load(
-    file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = ()
-) -> BaseMarginClassifier | Pipeline:
+def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = ()) -> Any:
     """Read a classifier that `dump`, or skops, has written.
 
     Parameters
@@ -93,7 +132,7 @@ def load(
     Returns
     -------
     object
-        The classifier, or the Pipeline that ends with it.
+        What `dump` was given: a classifier, or a Pipeline or CalibratedClassifierCV of one.
 
     Raises
     ------
@@ -122,23 +161,25 @@ def load(
     else:
         label, contents = "The file", file.read()
     model: Any = _object_of(contents, label, set(trusted))
-    with _errors_named(model, label):
-        classifier = _last_step(model)
-    if not isinstance(classifier, BaseMarginClassifier):
-        raise ValueError(
-            f"{label} must hold a classifier of margins, or a Pipeline that ends with one. "
-            f"Got an object of type {type(classifier).__name__}."
-        )
-    with _errors_named(classifier, label):
-        attributes = vars(classifier)
-        for field in dataclasses.fields(classifier):  # parameters that are newer than the file
-            attributes.setdefault(field.name, field.default)
-        if isinstance(attributes.get("_voted_model"), tuple):
-            attributes["_voted_model"] = _voted_model(*attributes["_voted_model"])
-        elif "support_vectors_" in vars(classifier):
-            classifier.support_vectors_ = _read(classifier.support_vectors_)
-        check_state(classifier)
+    for part in _parts_of(model, label):
+        with _errors_named(part, label):
+            _restore(part)
     return model
+
+
+def _restore(classifier: Any) -> None:
+    """Make the attributes that were read those of a classifier, and check them."""
+    attributes = vars(classifier)
+    for field in dataclasses.fields(classifier):  # parameters that are newer than the file
+        attributes.setdefault(field.name, field.default)
+    if isinstance(attributes.get("_voted_model"), tuple):
+        attributes["_voted_model"] = _voted_model(*attributes["_voted_model"])
+    elif "support_vectors_" in attributes:
+        classifier.support_vectors_ = _read(classifier.support_vectors_)
+    if isinstance(classifier, BaseMarginClassifier):
+        check_state(classifier)
+    else:
+        check_parameters(classifier)
 
 
 def _voted_model(X: Any, indices: Any, codes: Any, *others: Any) -> VotedModel:

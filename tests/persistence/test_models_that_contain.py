@@ -1,0 +1,108 @@
+"""Model files and exports of what contains a classifier: selections, calibrators, pipelines."""
+
+import io
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import margins
+from margins.interchange import to_sklearn
+from margins.persistence import dump, load
+
+pytest.importorskip("skops")
+
+X, Y = load_iris(return_X_y=True)
+MODELS = {
+    "selection": lambda: margins.MarginClassifierCV(Cs=3, random_state=0),
+    "selection of a kernel": lambda: margins.MarginClassifierCV(Cs=3, kernel="rbf"),
+    "selection with probabilities": lambda: margins.MarginClassifierCV(Cs=3, calibration="sigmoid"),
+    "selection without refit": lambda: margins.MarginClassifierCV(Cs=3, refit=False),
+    "calibrated": lambda: CalibratedClassifierCV(margins.MarginClassifier(kernel="rbf"), cv=3),
+    "isotonic": lambda: CalibratedClassifierCV(margins.get("pdm")(), method="isotonic", ensemble=False),
+    "pipeline": lambda: make_pipeline(StandardScaler(), margins.MarginClassifierCV(Cs=3)),
+    "pipeline of a calibrated one": lambda: make_pipeline(
+        StandardScaler(), CalibratedClassifierCV(margins.MarginClassifier())
+    ),
+}
+
+
+def saved(model):
+    file = io.BytesIO()
+    dump(model, file)
+    return load(io.BytesIO(file.getvalue()))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_matrix])
+def test_a_saved_model_is_the_model(name, layout):
+    if layout is not np.asarray and "pipeline" in name:
+        pytest.skip("the scaler takes no sparse data")
+    data = layout(X)
+    model = MODELS[name]().fit(data, Y)
+    again = saved(model)
+    assert type(again) is type(model)
+    if name == "selection without refit":
+        assert again.C_ == model.C_
+        assert not hasattr(again, "estimator_")
+        return
+    for method in ("predict", "predict_proba", "decision_function"):
+        if hasattr(model, method):
+            assert_array_equal(getattr(again, method)(data), getattr(model, method)(data))
+    if hasattr(model, "scores_"):
+        assert_array_equal(again.scores_, model.scores_)
+        assert again.fold_fits_ == model.fold_fits_
+        assert_array_equal(saved(again).predict(data), model.predict(data))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_that_is_not_fitted_stays_so(name):
+    again = saved(MODELS[name]())
+    assert str(again.get_params()) == str(MODELS[name]().get_params())
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), make_pipeline(LogisticRegression())])
+def test_what_contains_no_classifier_of_margins_is_refused(model):
+    with pytest.raises(TypeError, match="must be a classifier of margins, or a Pipeline"):
+        dump(model, io.BytesIO())
+
+
+def test_a_damaged_part_is_refused():
+    model = margins.MarginClassifierCV(Cs=3).fit(X, Y)
+    model.estimator_.coef_ = model.estimator_.coef_[:, :2]
+    file = io.BytesIO()
+    dump(model, file)
+    with pytest.raises(ValueError, match="holds a MarginClassifier that is damaged: coef_ must be"):
+        load(io.BytesIO(file.getvalue()))
+
+
+def test_a_selection_is_exported_as_its_classifier():
+    model = margins.MarginClassifierCV(Cs=3).fit(X, Y)
+    exported = to_sklearn(model)
+    assert_allclose(exported.decision_function(X), model.decision_function(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="estimator_|fitted"):
+        to_sklearn(margins.MarginClassifierCV(Cs=3, refit=False).fit(X, Y))
+
+
+@pytest.mark.parametrize("name", ["selection", "calibrated", "pipeline", "pipeline of a calibrated one"])
+def test_onnx_of_what_contains_a_classifier(name):
+    pytest.importorskip("skl2onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = MODELS[name]().fit(X, Y)
+    exported = margins.interchange.to_onnx(model)
+    session = onnxruntime.InferenceSession(exported.SerializeToString())
+    outputs = [output.name for output in session.get_outputs()]
+    labels, values = session.run(None, {"X": X.astype(np.float32)})
+    assert_array_equal(labels, model.predict(X))
+    if "calibrated" in name:
+        assert outputs == ["label", "probabilities"]
+        assert_allclose(values, model.predict_proba(X), atol=1e-4)
+    else:
+        assert outputs == ["label", "scores"]
+        assert_allclose(values, model.decision_function(X), atol=1e-3)
