@@ -208,6 +208,22 @@ def evaluate(model, data, trusted, read, quiet, as_json):
     return evaluate(read(data), model, trusted=trusted, quiet=quiet, as_json=as_json)
 
 
+@cli.command(short_help="Write a model in ONNX.")
+@MODEL
+@click.argument("output", metavar="OUTPUT")
+@click.option("--double", is_flag=True, help="Inputs and scores of double precision.")
+@trusted
+@quiet
+def export(model, output, double, trusted, quiet):
+    """Write MODEL to OUTPUT in ONNX, for onnxruntime and whatever else reads it.
+
+    Its input is X, its outputs are the label and the scores of each sample.
+    """
+    from margins.cli.models import export
+
+    return export(model, output, double=double, trusted=trusted, quiet=quiet)
+
+
 @cli.command(short_help="Which solvers would run, and why.")
 @DATA
 @options_of_parameters

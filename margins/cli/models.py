@@ -1,6 +1,8 @@
 """Classifiers from options, and model files."""
 
-from margins.cli.errors import CommandError, unreadable
+from margins.cli.errors import DONE, CommandError, unreadable
+from margins.cli.files import check_writable, write_whole
+from margins.cli.output import note
 
 # Words of a shell, and what they mean in Python.
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
@@ -133,6 +135,24 @@ def read_model(path, trusted=()):
     if not hasattr(model, "classes_"):
         raise unreadable(f"{path}: must hold a classifier that is fitted. Got one that is not.")
     return model
+
+
+def export(path, output, *, double=False, trusted=(), quiet=False):
+    """Write a model file in ONNX to the file `output`: the exit code."""
+    check_writable(output)
+    model = read_model(path, trusted)
+    try:
+        from margins.interchange import to_onnx
+
+        contents = to_onnx(model, double=double).SerializeToString()
+    except ImportError as error:
+        raise CommandError(str(error)) from error
+    except (RuntimeError, TypeError, ValueError) as error:  # what it holds has no form in ONNX
+        raise unreadable(f"{path}: cannot be written in ONNX: {error}") from error
+    write_whole(output, contents)
+    if not quiet:
+        note(f"{output}: {len(contents)} bytes, input X of {model.n_features_in_} columns")
+    return DONE
 
 
 def _persistence():
