@@ -104,8 +104,8 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     def check_parameters(self) -> None:
         if self.max_iter == -1:
             raise ValueError(
-                f"max_iter of {self._display_name()} must be an integer in [1, inf). Got -1, which to "
-                "SVC is no limit: leave it out, or give a large number. A fit ends when eps is proven."
+                f"max_iter of {self._display_name()} must be an integer in [1, inf). Got -1. To SVC it "
+                "is no limit: leave it out, or give a large number. A fit ends when eps is proven."
             )
         super().check_parameters()
         if not self.penalize_intercept and self.intercept_scaling != 1:

@@ -43,7 +43,7 @@ def test_wrong_parameter_is_rejected_by_a_sentence_before_any_work(name):
             with pytest.raises(ValueError) as refusal:
                 classifier.fit(None, None)
             expected = f"{field.name} of {shown_name(name)} must be {allowed}. Got {value!r}."
-            assert str(refusal.value) == expected
+            assert str(refusal.value).startswith(expected)  # advice may follow
             assert not [key for key in vars(classifier) if key.endswith("_")]
 
 
