@@ -38,7 +38,7 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     True
     """
 
-    WEIGHTS = "C or updates"
+    WEIGHTS = "updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),

@@ -32,6 +32,8 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     True
     """
 
+    WEIGHTS = "updates"
+
     b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),

@@ -39,7 +39,7 @@ class Norma(StepClassifier):
     1.0
     """
 
-    WEIGHTS = "C or updates"
+    WEIGHTS = "updates"
 
     eta: float = parameter(
         Interval(1e-60, 1),

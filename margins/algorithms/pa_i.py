@@ -32,7 +32,7 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     True
     """
 
-    WEIGHTS = "C or updates"
+    WEIGHTS = "updates"
 
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),

@@ -33,7 +33,7 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     True
     """
 
-    WEIGHTS = "C or updates"
+    WEIGHTS = "updates"
 
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),

@@ -35,7 +35,7 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     True
     """
 
-    WEIGHTS = "C or updates"
+    WEIGHTS = "updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),

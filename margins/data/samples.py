@@ -36,6 +36,8 @@ def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False
             X = X[:, kept]
         if all_classes:
             check_all_classes(name, codes, classes)
+        if (weight == 1).all():
+            weight = 1.0
     return Samples(X, codes, classes, weight, kept, n_samples, n_features, valid.feature_names)
 
 

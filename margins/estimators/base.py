@@ -177,7 +177,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         y : array-like, or array or series of dask, shape (n_samples,)
             Labels of any type, of at least two classes. None only with chunks, which hold them.
         sample_weight : like y, optional
-            Multiplies C of every sample or, where `WEIGHTS` says so, what its updates add. Samples of
+            Multiplies C of every sample and, where `WEIGHTS` says so, what its updates add. Samples of
             weight 0 are left out.
 
         Returns

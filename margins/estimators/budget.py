@@ -101,7 +101,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     A subclass defines the size of the cache, and whether samples are removed at random.
     """
 
-    WEIGHTS = "C or updates"
+    WEIGHTS = "updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),

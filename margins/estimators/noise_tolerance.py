@@ -53,7 +53,7 @@ VOTING = ("voted", "tail")
 class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
     """A perceptron with a fixed number of epochs, and averaging or selection over its iterates."""
 
-    WEIGHTS = "C or updates"
+    WEIGHTS = "updates"
 
     ABOUT_ETA = (
         "Learning rate: the step of an update. Decisions depend only on thresholds in units of it."

@@ -7,6 +7,7 @@ from those of the classifier by the rounding of the input and of the output alon
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     ImportError
         Without skl2onnx: ``pip install 'scikit-margins[onnx]'``.
     TypeError
-        If it has no weight vector (voting), or a kernel without a formula in ONNX.
+        If it has no weight vector (voting), a kernel without a formula in ONNX, or a calibration other
+        than "sigmoid" and "isotonic".
     ValueError
         If a label is an integer above 2**63 - 1.
 
@@ -67,6 +69,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     classifiers = [last]
     if isinstance(last, CalibratedClassifierCV):
         check_is_fitted(last)
+        _check_calibration(last.method)
         classifiers = [each.estimator for each in last.calibrated_classifiers_]
     for classifier in classifiers:
         check_exportable(classifier, "to_onnx")
@@ -82,6 +85,21 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         target_opset=17,
         options={"zipmap": False},
     )
+
+
+def _check_calibration(method: str) -> None:
+    """Raise TypeError for what skl2onnx does not convert, and warn of what it converts roughly."""
+    if method not in ("sigmoid", "isotonic"):
+        raise TypeError(
+            f"method of CalibratedClassifierCV must be 'sigmoid' or 'isotonic' for ONNX. Got {method!r}."
+        )
+    if method == "isotonic":
+        warnings.warn(
+            "Probabilities of method='isotonic' are not interpolated by skl2onnx, which takes that of the "
+            "nearest score of the calibration: they may differ by a tenth.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def register_converters(*classes: type[BaseMarginClassifier]) -> None:

@@ -16,6 +16,8 @@ from margins.linalg.teams import current_team
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
+# Relative to the largest element: a function of users may compute in single precision.
+MAX_ASYMMETRY = 1e-4
 BYTES_OF_WHOLE = 12  # of an element of a matrix in double and in single precision
 # At most so many values are computed between two checks for Ctrl-C, and so many products of two numbers,
 # of dense or of sparse rows: about a tenth of a second.
@@ -62,7 +64,18 @@ class SharedBlocks:
         """The whole kernel matrix in double precision: ndarray of float64, shape (m, m)."""
         with one_thread():
             matrix = self.kernel.training_block(self.X, np.arange(self.X.shape[0]), self._sqnorms)
+        self._check_symmetry(matrix)
         return 0.5 * (matrix + matrix.T)
+
+    def _check_symmetry(self, matrix):
+        """Raise ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision."""
+        difference = np.abs(matrix - matrix.T)
+        i, j = np.unravel_index(np.argmax(difference), matrix.shape)
+        if difference[i, j] > MAX_ASYMMETRY * np.abs(matrix).max():
+            raise ValueError(
+                f"The kernel {self.kernel.label} must be symmetric. Got K(x, z) = {matrix[i, j]:g} of "
+                f"samples {i} and {j}, and K(z, x) = {matrix[j, i]:g}."
+            )
 
     def make(self, densely, most_whole=0):
         """The row blocks: RowBlocks, or MatrixBlocks of at most so many samples.

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -154,7 +155,13 @@ class ProbabilitiesMixin:
         ndarray of float64, shape (n_samples, n_classes)
             Columns in the order of `classes_`; rows sum to 1.
         """
-        check_is_fitted(self, ("estimator_", "_calibrated"))
+        check_is_fitted(self, "classes_")
+        for attribute, needed in (("estimator_", "refit=True"), ("_calibrated", "calibration")):
+            if not hasattr(self, attribute):
+                raise NotFittedError(
+                    f"predict_proba of {type(self).__name__} needs a fit with {needed}. "
+                    "The last one was without."
+                )
         scores = self.decision_function(X)
         found: NDArray[np.float64] = self._calibrated.predict_proba(scores.reshape(len(scores), -1))
         return found

@@ -28,12 +28,14 @@ from margins.persistence.checks import check_state
 # What a fitted classifier holds, beside arrays.
 KINDS = (BaseEstimator, Kernel, Loss, tuple)
 # Of scikit-learn, what skops does not list in every version: a list of columns in a ColumnTransformer,
-# and the calibrators of a CalibratedClassifierCV.
+# the calibrators of a CalibratedClassifierCV, and the splitters of a selection.
 ALSO_TRUSTED = (
     "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
 )
+SPLITTERS = "sklearn.model_selection._split."
 
 
 def dump(classifier: Any, file: str | os.PathLike[str] | IO[bytes]) -> None:
@@ -216,7 +218,9 @@ def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:
             f"{label} is no model file of skops, or is damaged: {_first_line(error)}"
         ) from error
     trusted = trusted.union(ALSO_TRUSTED)
-    unknown = [name for name in names if name not in trusted and not _is_ours(name)]
+    unknown = [
+        name for name in names if not (name in trusted or name.startswith(SPLITTERS) or _is_ours(name))
+    ]
     if unknown:
         raise ValueError(
             f"{label} must hold types of margins, NumPy, SciPy and scikit-learn only. Got "

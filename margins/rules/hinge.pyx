@@ -46,8 +46,7 @@ cdef class PassiveAggressive(Update):
     slack : float in [0, inf), default=0
         Added to N = |y|**2, as a slack term that is used once: 1 / (2 C), with C PA-II's aggressiveness.
 
-    Where the weight of a sample does not multiply the C of the soft margin, it multiplies `most` and divides
-    `slack`.
+    Where the weight of a sample multiplies updates, it multiplies c, as in scikit-learn.
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1.
 
@@ -72,18 +71,17 @@ cdef class PassiveAggressive(Update):
 
     @property
     def weighs(self) -> bool:
-        """True if a step has a limit: without one, a sample gets functional margin 1 whatever its weight."""
-        return self.most < INFINITY or self.slack > 0
+        return True
 
     def __repr__(self):
         return f"PassiveAggressive(most={self.most:g}, slack={self.slack:g})"
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
-        cdef double loss = 1 - sample.product, length = sample.sqnorm + self.slack / sample.weight
+        cdef double loss = 1 - sample.product, length = sample.sqnorm + self.slack
         out.shrink, out.add, out.repetitions = 1, 0, 0
         # Adding a zero row would not change its loss.
         if loss > 0 and length >= MIN_SQNORM:
-            out.add = min(min(self.most * sample.weight, loss / length), sample.upper - sample.dual)
+            out.add = min(sample.weight * min(self.most, loss / length), sample.upper - sample.dual)
             out.repetitions = 1
 
 

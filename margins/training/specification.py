@@ -70,6 +70,8 @@ class Specification(NamedTuple):
     weights : {"C", "C or updates", "updates"}
         What the weight of a sample multiplies: its C, with C=inf nothing; with C=inf what an update
         adds, and its vote; or always both.
+    in_stream : bool
+        True: more samples may follow.
     needs_same_samples : bool
         True: a warm start needs the samples of the last fit.
     report : callable or None
@@ -99,6 +101,7 @@ class Specification(NamedTuple):
     averaging: Callable[[Any], Any] | None = None
     new_weights: Callable[[Any], Any] | None = None
     weights: str = "C"
+    in_stream: bool = False
     needs_same_samples: bool = False
     report: Callable[[str], object] | None = None
 
@@ -114,7 +117,13 @@ class Specification(NamedTuple):
 
     def for_stream(self) -> Specification:
         """Return the specification of chunks, whose samples are accessed once: no dual variables."""
-        return self._replace(keep_dual=False, offset_ratio=0.0, max_dual=math.inf, checks_lengths=False)
+        return self._replace(
+            keep_dual=False,
+            offset_ratio=0.0,
+            max_dual=math.inf,
+            checks_lengths=False,
+            in_stream=True,
+        )
 
     def penalties(self, weight: Any) -> Any:
         """Return C of every sample: a float, or an array if they differ.
@@ -136,12 +145,14 @@ class Specification(NamedTuple):
             with np.errstate(over="ignore"):
                 C = float(self.C) * weight
             smallest, largest = C.min(), C.max()
-            if self.is_hard_margin and not self.weighs_updates and np.ptp(weight) > 0:
+            # In a stream other weights may follow.
+            differ = (weight != 1).any() if self.in_stream else np.ptp(weight) > 0
+            if self.is_hard_margin and not self.weighs_updates and differ:
                 raise ValueError(
                     f"sample_weight and class_weight of {self.name} must leave all samples the same "
-                    "weight with C=inf: a hard margin does not depend on weights. "
-                    f"Got weights from {weight.min():g} to {weight.max():g}. Give a finite C, which "
-                    "they multiply."
+                    f"weight{', 1 in a stream,' if self.in_stream else ''} with C=inf: a hard margin "
+                    f"does not depend on weights. Got weights from {weight.min():g} to "
+                    f"{weight.max():g}. Give a finite C, which they multiply."
                 )
         if not (self.is_hard_margin or (smallest >= SMALLEST_C and largest <= LARGEST_C)):
             raise ValueError(

@@ -1,6 +1,7 @@
 """Weights of samples and of classes."""
 
 import math
+import warnings
 from itertools import product
 
 import exact_optima
@@ -18,6 +19,7 @@ from algorithm_groups import (
 from fitted_clouds import assert_same_fit, clouds, make
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
+from sklearn.linear_model import PassiveAggressiveClassifier
 from sklearn.linear_model import Perceptron as LinearPerceptron
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
@@ -193,7 +195,7 @@ def test_balanced_counts_samples_by_their_weight(name):
 def test_weights_that_a_hard_margin_would_ignore_are_an_error(name):
     X, y = clouds(distance=6)
     weight = np.random.default_rng(2).uniform(0.5, 2, len(y))
-    sentence = rf"class_weight of {name} .* same weight with C=inf: .* Give a finite C"
+    sentence = rf"class_weight of {name} .* same weight.* with C=inf: .* Give a finite C"
     with pytest.raises(ValueError, match=sentence):
         make(name, C=math.inf).fit(X, y, weight)
     with pytest.raises(ValueError, match=sentence):
@@ -201,6 +203,8 @@ def test_weights_that_a_hard_margin_would_ignore_are_an_error(name):
     if hasattr(ALGORITHMS[name](), "partial_fit"):
         with pytest.raises(ValueError, match=sentence):
             make(name, C=math.inf).partial_fit(X, y, [0, 1], weight)
+        with pytest.raises(ValueError, match=sentence):  # others may follow
+            make(name, C=math.inf).partial_fit(X, y, [0, 1], np.full(len(y), 5.0))
 
 
 @quiet
@@ -234,7 +238,7 @@ def perceptron_step(a, y, c, p):
 
 def pa_step(most=math.inf, slack=0.0):
     def step(a, y, c, p):
-        return a + min(most * c, max(1 - p, 0) / (y @ y + slack / c)) * y
+        return a + c * min(most, max(1 - p, 0) / (y @ y + slack)) * y
 
     return step
 
@@ -318,6 +322,49 @@ def test_weights_of_a_stream_multiply_its_updates(name, n_chunks):
         a = oracle(Y, weight)
     found = np.r_[classifier.coef_[0], classifier.intercept_]
     assert_allclose(found / np.linalg.norm(found), a / np.linalg.norm(a), rtol=1e-8, atol=1e-10)
+
+
+# Slack terms, which C multiplies, are of samples that are accessed again.
+@quiet
+@pytest.mark.parametrize("name", [name for name in WEIGHING if name != "pegasos"])
+def test_weights_change_a_stream_and_single_updates_with_a_finite_c(name):
+    X, y = clouds(distance=0.5)
+    weight = np.where(y == 1, 9.0, 1.0)
+    params = {"C": 1.0, **({"radius": 0.1} if name == "ballseptron" else {})}
+    weighted, plain = (
+        make(name, **params).partial_fit(X, y, [0, 1], each) for each in (weight, np.ones(len(y)))
+    )
+    assert np.any(weighted.decision_function(X) != plain.decision_function(X))
+    if name in NOISE_TOLERANT:
+        params = {"C": 1.0, "alpha_bound": 1, "random_state": 0}
+        weighted, plain = (make(name, **params).fit(X, y, each) for each in (weight, None))
+        assert np.any(weighted.decision_function(X) != plain.decision_function(X))
+
+
+@pytest.mark.parametrize(("name", "loss"), [("pa-i", "hinge"), ("pa-ii", "squared_hinge")])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_steps_of_passive_aggressive_algorithms_are_multiplied_as_in_scikit_learn(name, loss, C):
+    X, y = clouds(distance=1.0)
+    params = {"shuffle": False, "max_iter": 1, "fit_intercept": False, "class_weight": {0: 0.5, 1: 3.0}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is deprecated, and has not converged
+        theirs = PassiveAggressiveClassifier(C=C, loss=loss, tol=None, **params).fit(X, y)
+        ours = make(name, aggressiveness=C, radius=1.0, tol=1e-12, **params).fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
+
+
+@quiet
+@pytest.mark.parametrize("name", [name for name in WEIGHING if name in NOISE_TOLERANT])
+def test_weights_of_0_and_1_say_which_samples_there_are(name):
+    X, y = clouds(distance=0.5)
+    weight = (np.arange(len(y)) % 3 > 0).astype(float)
+    for averaging in ("last", "pocket"):
+        params = {"random_state": 0, "max_iter": 10}
+        if name not in VOTING:
+            params["averaging"] = averaging
+        zero = make(name, **params).fit(X, y, weight)
+        left_out = make(name, **params).fit(X[weight > 0], y[weight > 0])
+        assert_array_equal(zero.decision_function(X), left_out.decision_function(X))
 
 
 def test_averages_of_a_stream_add_weights_in_the_order_of_its_samples_whatever_the_chunks():

@@ -111,3 +111,13 @@ def test_labels_beyond_signed_integers_are_refused():
     classifier = margins.MarginClassifier().fit([[0.0], [1.0]], y)
     with pytest.raises(ValueError, match="classes_ must be at most 9223372036854775807 for ONNX"):
         to_onnx(classifier)
+
+
+def test_what_skl2onnx_converts_roughly_warns_and_what_it_does_not_is_refused():
+    X, y = data("two classes")
+    isotonic = CalibratedClassifierCV(margins.MarginClassifier(), method="isotonic").fit(X, y)
+    with pytest.warns(UserWarning, match="Probabilities of method='isotonic' are not interpolated"):
+        to_onnx(isotonic)
+    isotonic.method = "temperature"  # of scikit-learn 1.8
+    with pytest.raises(TypeError, match="must be 'sigmoid' or 'isotonic' for ONNX. Got 'temperature'"):
+        to_onnx(isotonic)

@@ -70,6 +70,12 @@ def test_few_samples_have_their_whole_matrix(name):
     assert_allclose(found, K[indices][:, support] @ coefficients, rtol=1e-12)
 
 
+def test_a_whole_matrix_that_is_not_symmetric_is_refused():
+    skewed = Function(lambda X, Z: (X @ Z.T) * (1 + 0.1 * X[:, :1]))
+    with pytest.raises(ValueError, match=r"kernel .* must be symmetric. Got K\(x, z\) = .* samples"):
+        SharedBlocks(skewed, points(), 100.0, None).make(densely=False, most_whole=60)
+
+
 def test_the_whole_matrix_is_of_few_samples_and_within_the_cache():
     shared = [SharedBlocks(KERNELS["rbf"], points(), size, np.ones(60)) for size in (100.0, 0.04)]
     assert not shared[0].make(densely=False, most_whole=59).is_whole

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -88,6 +89,19 @@ def test_without_calibration_there_are_no_probabilities():
     assert_array_equal(copied.predict_proba(X), again.predict_proba(X))
     with pytest.raises(ValueError, match="calibration of .* must be .*'isotonic'"):
         margins.MarginClassifierCV(calibration="platt").fit(X, y)
+
+
+def test_probabilities_say_which_fit_they_need():
+    X, y = load_iris(return_X_y=True)
+    classifier = margins.MarginClassifierCV(Cs=[1.0], calibration="sigmoid", refit=False)
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        classifier.predict_proba(X)
+    classifier.fit(X, y)
+    with pytest.raises(NotFittedError, match="needs a fit with refit=True"):
+        classifier.predict_proba(X)
+    later = margins.MarginClassifierCV(Cs=[1.0]).fit(X, y).set_params(calibration="sigmoid")
+    with pytest.raises(NotFittedError, match="needs a fit with calibration"):
+        later.predict_proba(X)
 
 
 def test_every_sample_must_be_in_one_test_set_whose_fold_has_all_classes():

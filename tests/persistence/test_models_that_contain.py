@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -24,6 +25,9 @@ MODELS = {
     "selection of a kernel": lambda: margins.MarginClassifierCV(Cs=3, kernel="rbf"),
     "selection with probabilities": lambda: margins.MarginClassifierCV(Cs=3, calibration="sigmoid"),
     "selection without refit": lambda: margins.MarginClassifierCV(Cs=3, refit=False),
+    "selection by a splitter": lambda: margins.MarginClassifierCV(
+        Cs=2, cv=StratifiedKFold(3, shuffle=True, random_state=0)
+    ),
     "calibrated": lambda: CalibratedClassifierCV(margins.MarginClassifier(kernel="rbf"), cv=3),
     "isotonic": lambda: CalibratedClassifierCV(margins.get("pdm")(), method="isotonic", ensemble=False),
     "pipeline": lambda: make_pipeline(StandardScaler(), margins.MarginClassifierCV(Cs=3)),
