@@ -95,8 +95,8 @@ def _check_calibration(method: str) -> None:
         )
     if method == "isotonic":
         warnings.warn(
-            "Probabilities of method='isotonic' are not interpolated by skl2onnx, which takes that of the "
-            "nearest score of the calibration: they may differ by a tenth.",
+            "Probabilities of method='isotonic' are not interpolated by skl2onnx, which takes that of "
+            "the nearest score of the calibration: they may differ by a tenth.",
             UserWarning,
             stacklevel=3,
         )

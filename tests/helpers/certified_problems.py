@@ -92,7 +92,8 @@ class Problem:
         """
         if hasattr(classifier, "mistakes_"):
             mistakes = classifier.support_[classifier.mistakes_[0]]
-            added = classifier.eta * self.data[mistakes].sum(axis=0)
+            weight = np.ones(len(self.y)) if self.weight is None else self.weight
+            added = classifier.eta * weight[mistakes] @ self.data[mistakes]
             if self.rho:
                 added[-1] -= classifier.theta_init_ / self.rho
             return added

@@ -205,12 +205,17 @@ cdef class Cache(SampleLoop):
         cdef Sample sample
         cdef Step step
         cdef Py_ssize_t j, k = self._members[i]
+        cdef bint is_left = False   # twice a member, it still is one
         describe_sample(data, a, k, product(data, a, k), thresholds, &sample)
         step.shrink, step.add, step.repetitions = 1, -sample.weight, 1
         apply_step(data, a, &sample, &step)
         self.n_members -= 1
         for j in range(i, self.n_members):
             self._members[j] = self._members[j + 1]
+        for j in range(self.n_members):
+            is_left = is_left or self._members[j] == k
+        if not is_left:
+            a.beta[k] = 0   # not what sums of weights have been rounded to
 
 
 def _restore(size, generator, members, n_accesses):
