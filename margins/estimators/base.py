@@ -188,7 +188,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         ------
         ValueError
             If a parameter or the data are not allowed, or if weights differ and would change nothing,
-            as with C=inf those of a hard margin; before any training, or, of chunks, when the one
+            as those of a hard margin (C=inf); before any training, or, of chunks, when the one
             that is not allowed is first read.
         RuntimeError
             If the estimator is in use by another thread.

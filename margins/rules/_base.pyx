@@ -206,7 +206,7 @@ cdef class Update:
 
     @property
     def weighs(self) -> bool:
-        """True if what it adds depends on the weight of a sample, where that does not multiply C."""
+        """True if what it adds depends on the weight of a sample, where that multiplies updates."""
         return False
 
     cdef int check(self) except -1:

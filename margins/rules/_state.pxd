@@ -44,7 +44,7 @@ cdef struct Sample:
     double dual         # alpha_k
     double upper        # upper bound of alpha_k
     double threshold    # of the condition, for its label
-    double weight       # by which what an update adds is multiplied; 1 where weights multiply C
+    double weight       # by which what an update adds is multiplied; 1 where weights multiply C alone
 
 
 cdef struct Thresholds:

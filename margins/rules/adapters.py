@@ -63,7 +63,7 @@ def Python(function: _Function, kind: str = "condition", compile: _Compile = Non
         - ``dual``, ``upper``: its dual variable, and the most that may become (inf: unbounded);
         - ``factor``: what the shrink of the same rules returns;
         - ``index``: of the sample, among those of positive weight;
-        - ``weight``: its weight, where that multiplies updates and not C, else 1.
+        - ``weight``: its weight, where that multiplies updates, else 1.
 
         A parameter of another name keeps its default, and must have one.
     kind : "condition", "update" or "shrink"

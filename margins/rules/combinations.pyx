@@ -113,7 +113,7 @@ cdef class Shifting(Update):
 
     The weight vector is a convex combination of samples, in which the weight of the sample of the j-th
     update is about proportional to ``j**(lam - 1)``. lam = 1: the mean of the samples. Where the weight of
-    a sample does not multiply C, it multiplies what is added.
+    a sample multiplies updates, it multiplies what is added.
 
     Source: Cavallanti, Cesa-Bianchi & Gentile (2007), the shifting perceptron algorithm.
 
@@ -151,7 +151,7 @@ cdef class Shifting(Update):
 cdef class BallStep(Update):
     """Add the sample or, if its product is positive, the point of its ball with the smallest product.
 
-    That point is ``y - radius a / |a|``. Where the weight of a sample does not multiply C, it multiplies what
+    That point is ``y - radius a / |a|``. Where the weight of a sample multiplies updates, it multiplies what
     is added.
 
     Source: Shalev-Shwartz & Singer (2005), the Ballseptron.

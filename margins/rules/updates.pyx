@@ -8,7 +8,7 @@ cdef class Additive(Update):
     """Add the sample, in one step as often as in updates by it alone until it is classified correctly.
 
     Unlearning subtracts it accordingly. The dual variable stays in [0, its upper bound]. The weight of a
-    sample, where it does not multiply C, multiplies the learning rate.
+    sample, where it multiplies updates, multiplies the learning rate.
 
     Parameters
     ----------
