@@ -216,7 +216,7 @@ cdef void mini_epoch(
 
     Returns early at the first number of a rule that is not finite: see `tally.failure`.
     """
-    cdef Py_ssize_t i, k, since = begin, rejected_before = tally.n_rejected, rejected
+    cdef Py_ssize_t i, k, since = begin, rejected_before = tally.n_rejected
     cdef double p, compared, factor
     cdef bint is_weighted = averaging is not None and data.weight is not None
     cdef bint positive, member, changed, has_dual = a.beta is not None
@@ -240,7 +240,6 @@ cdef void mini_epoch(
             or (keep.supported and has_dual and a.beta[k] > 0)
         )
         changed = False
-        rejected = tally.n_rejected
         if compared <= thresholds.learn[positive]:
             describe_sample(data, a, k, p, &thresholds, &sample)
             if sample.dual < sample.upper:
@@ -255,7 +254,7 @@ cdef void mini_epoch(
             rules.update.unlearn(rules, &a.state, &sample, &step)
             changed = not step.repetitions <= 0
         if is_weighted:
-            count_weight(averaging, data.weight[k], not changed and tally.n_rejected == rejected)
+            count_weight(averaging, data.weight[k], not (changed or compared <= thresholds.learn[positive]))
         if changed:
             if not check_step(tally, k, &step):
                 break

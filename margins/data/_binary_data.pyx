@@ -92,9 +92,9 @@ cdef class BinaryData:
         return self.labels.shape[0]
 
     @property
-    def weights(self) -> NDArray[np.float64] | None:
-        """By which what an update adds is multiplied, shape (m,); None: 1."""
-        return None if self.weight is None else np.asarray(self.weight)
+    def weights(self) -> NDArray[np.float64]:
+        """By which what an update adds is multiplied, shape (m,)."""
+        return np.ones(len(self)) if self.weight is None else np.asarray(self.weight)
 
     @property
     def ordinary_sqnorms(self) -> NDArray[np.float64]:

@@ -167,7 +167,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             X=samples.X[members],
             signs=data.signs[members].astype(float),
             diag=data.diagonal[members],
-            weight=_weights_of(data)[members],
+            weight=data.weights[members],
             indices=samples.kept[members],
             members_of_fit=members,
         )
@@ -179,7 +179,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             samples.X,
             data.signs,
             data.diagonal,
-            _weights_of(data),
+            data.weights,
             samples.kept,
             data.sqrho,
             segments,
@@ -192,11 +192,6 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             for run in fit.runs
         ]
         return {**super()._model_attributes(fit), "cache_": caches}
-
-
-def _weights_of(data):
-    """By which what an update adds is multiplied: ndarray of float64, shape (m,)."""
-    return np.ones(len(data)) if data.weights is None else data.weights
 
 
 def _generator(seed):

@@ -86,9 +86,8 @@ class Declared:
                 f"Got the class attribute {name}, which has no effect any more."
             )
         dataclass(kw_only=True, repr=False, eq=False)(cls)
-        if "__init__" in vars(cls):
-            names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # it is one now
-            type.__setattr__(cls, "__init__", with_advice(cls.__init__, advice_for(names)))
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # it is one now
+        type.__setattr__(cls, "__init__", with_advice(cls.__init__, advice_for(names)))
         if cls.__doc__ and not cls.__name__.startswith("_"):
             text = inspect.cleandoc(cls.__doc__)
             # numpydoc's order: See Also and Examples follow the attributes.

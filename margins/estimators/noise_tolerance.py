@@ -25,7 +25,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from margins.data.binary_data import array_of_each
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.estimators.votes import OfVotes, VotedModel, count_in_blocks
@@ -255,13 +254,11 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         histories = [run.averaging for run in fit.runs]
         numbers = np.unique(np.concatenate([history.mistakes for history in histories]))
         vectors, support = fit.training_set.support(numbers)
-        samples, is_weighted = fit.training_set.samples, fit.specification.weighs_updates
-        weights = array_of_each(samples.weight if is_weighted else 1.0, len(samples.codes))
         votes = (
             vectors,
             support + (0 if fit.continuation is None else fit.n_seen),
-            samples.codes[numbers],
-            weights[numbers],
+            fit.training_set.samples.codes[numbers],
+            fit.runs[0].data.weights[numbers],
             [np.searchsorted(numbers, history.mistakes).astype(np.int32) for history in histories],
             [history.votes for history in histories],
         )

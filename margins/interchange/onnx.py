@@ -7,6 +7,7 @@ from those of the classifier by the rounding of the input and of the output alon
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -65,7 +66,11 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     """
     is_pipeline = hasattr(model, "steps")
     last = selected(model.steps[-1][1] if is_pipeline else model)
-    model = type(model)([*model.steps[:-1], (model.steps[-1][0], last)]) if is_pipeline else last
+    if is_pipeline:
+        model = copy.copy(model)
+        model.steps = [*model.steps[:-1], (model.steps[-1][0], last)]
+    else:
+        model = last
     classifiers = [last]
     if isinstance(last, CalibratedClassifierCV):
         check_is_fitted(last)

@@ -202,7 +202,7 @@ cdef class Lockstep(ModelColumns):
     cdef int _update_columns(self, Py_ssize_t k) except -1 nogil:
         """Add sample k to the columns that misclassify it and may add it; 1 if there is one, else 0."""
         cdef Py_ssize_t column = 0, i, j, n_changed = 0
-        cdef double label, weight = self.weight_of(k)
+        cdef double label, weight = 1 if self.weight is None else self.weight[k]
         while column < self.n_columns:  # a split appends one
             self.c[column] = 0
             if self.wrong[column]:
@@ -245,7 +245,7 @@ cdef class Lockstep(ModelColumns):
         sample.k, sample.positive = k, self.code[column] == self.codes[k]
         # Not used by averagings.
         sample.product = sample.sqnorm = sample.dual = sample.upper = sample.threshold = 0
-        sample.weight = step.add = self.weight_of(k)
+        sample.weight = step.add = 1 if self.weight is None else self.weight[k]
         step.shrink = step.repetitions = 1
         for j in range(i * self.n_averagings, (i + 1) * self.n_averagings):
             averaging = self.averaging_of[j]

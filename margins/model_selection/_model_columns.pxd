@@ -50,7 +50,6 @@ cdef class ModelColumns(SampleLoop):
     cdef const double* x
     cdef Py_ssize_t n_stored
     cdef WeightVector hypothesis
-    cdef double weight_of(self, Py_ssize_t k) noexcept nogil
     cdef void _count(self, Py_ssize_t i, Averaging averaging, bint processing) noexcept nogil
     cdef void _gather(self, Py_ssize_t column, WeightVector a) noexcept nogil
     cdef void _copy_column(self, Py_ssize_t column, Py_ssize_t to) noexcept nogil

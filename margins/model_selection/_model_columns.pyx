@@ -29,8 +29,6 @@ cdef class ModelColumns(SampleLoop):
         The class of every sample, a whole number.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2.
-    weight : ndarray of float64, shape (m,), or None
-        By which updates and votes are multiplied; None: 1.
     models : sequence
         Each with attributes `parameters` (with `code`, its positive class; `sqrho`, rho^2; `negative`
         and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
@@ -44,9 +42,10 @@ cdef class ModelColumns(SampleLoop):
         Columns in use: models in training, those that share a column counted once.
     """
 
-    def __cinit__(self, Rows rows not None, codes, sqnorms, weight, models):
+    def __cinit__(self, Rows rows not None, codes, sqnorms, models):
         cdef Py_ssize_t i, j, width = padded(len(models)), d = rows.n_features
-        self.rows, self.codes, self.sqnorms, self.weight = rows, codes, sqnorms, weight
+        self.rows, self.codes, self.sqnorms = rows, codes, sqnorms
+        self.weight = (<BinaryData?> models[0].data).weight  # that of all
         self.v = np.zeros((d, width))
         self.label_sum, self.sqrho, self.code, self.gain = np.zeros((4, width))
         self.negative, self.positive = np.full((2, width), -INFINITY)
@@ -102,9 +101,6 @@ cdef class ModelColumns(SampleLoop):
         for j, averaging in enumerate(averagings.values()):
             self.averaging_of[model * self.n_averagings + j] = <void*> <Averaging?> averaging
             self.is_survivor[model * self.n_averagings + j] = isinstance(averaging, LongestSurvivor)
-
-    cdef double weight_of(self, Py_ssize_t k) noexcept nogil:
-        return 1 if self.weight is None else self.weight[k]
 
     cdef void _count(self, Py_ssize_t i, Averaging averaging, bint processing) noexcept nogil:
         """Set in an averaging of model i how many samples its current hypothesis has processed.
@@ -191,7 +187,7 @@ cdef class ModelColumns(SampleLoop):
             if self.weight is None:
                 averaging.n_accesses += n_epochs_left * m
                 averaging.n_right += n_epochs_left * (m - rejected)
-            elif n_epochs_left > 0:
+            else:
                 averaging.n_accesses += n_epochs_left * (self.seen[model] - self.seen_before[model])
                 averaging.n_right += n_epochs_left * (self.right[model] - self.right_before[model])
         if column != last:

@@ -328,8 +328,7 @@ def _score_batch(batch, X_test):
 def _train_models(models, training_set, seed, shuffle):
     """Train models on the samples that each would process alone, in the same order."""
     codes = training_set.samples.codes.astype(np.float64)
-    weight = models[0].data.weights
-    lockstep = Lockstep(training_set.rows, codes, training_set.sqnorms, weight, models)
+    lockstep = Lockstep(training_set.rows, codes, training_set.sqnorms, models)
     orders = Orders(training_set.rows.n_rows, seed, proven=False, shuffle=shuffle)
     n_epochs = 0
     while lockstep.n_columns:

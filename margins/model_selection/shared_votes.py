@@ -4,7 +4,6 @@ from itertools import chain
 
 import numpy as np
 
-from margins.data.binary_data import array_of_each
 from margins.estimators.votes import count_in_blocks
 from margins.kernels import LINEAR
 
@@ -31,7 +30,7 @@ def votes_of_all(fits, samples, X_test):
         places[run.averaging.mistakes] = 0
     support = np.flatnonzero(places == 0)
     places[support] = np.arange(len(support))
-    weight = array_of_each(samples.weight, len(samples.codes))[support]
+    weight = runs[0].data.weights[support]
     labels = {
         code: np.where(samples.codes[support] == code, weight, -weight)
         for code in {run.model.parameters.code for run in runs}

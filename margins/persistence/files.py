@@ -58,29 +58,29 @@ def dump(classifier: Any, file: str | os.PathLike[str] | IO[bytes]) -> None:
     """
     from skops import io
 
-    io.dump(_copied(classifier, "dump"), file, compression=zipfile.ZIP_DEFLATED)
+    io.dump(_copied(classifier), file, compression=zipfile.ZIP_DEFLATED)
 
 
-def _copied(model: Any, caller: str) -> Any:
+def _copied(model: Any) -> Any:
     """A copy of a model of what skops can write, whatever contains the classifier."""
     if isinstance(model, BaseMarginClassifier):
         return _writable(model)
     copied = copy.copy(model)
     if isinstance(model, Pipeline):
-        copied.steps = [*model.steps[:-1], (model.steps[-1][0], _copied(model.steps[-1][1], caller))]
+        copied.steps = [*model.steps[:-1], (model.steps[-1][0], _copied(model.steps[-1][1]))]
     elif isinstance(model, CalibratedClassifierCV):
-        copied.estimator = _copied(model.estimator, caller)
+        copied.estimator = _copied(model.estimator)
         if hasattr(model, "calibrated_classifiers_"):
             copied.calibrated_classifiers_ = parts = list(map(copy.copy, model.calibrated_classifiers_))
             for part in parts:
-                part.estimator = _copied(part.estimator, caller)
+                part.estimator = _copied(part.estimator)
     elif isinstance(model, Declared):  # a selection
         copied = _writable(model)
         if hasattr(model, "estimator_"):
             copied.estimator_ = _writable(model.estimator_)
     else:
         raise TypeError(
-            f"classifier of {caller} must be a classifier of margins, or a Pipeline or a "
+            "classifier of dump must be a classifier of margins, or a Pipeline or a "
             f"CalibratedClassifierCV that ends with one. Got an object of type {type(model).__name__}."
         )
     return copied

@@ -204,11 +204,6 @@ cdef class Update:
         """True if it reads dual variables, which not every run keeps."""
         return False
 
-    @property
-    def weighs(self) -> bool:
-        """True if what it adds depends on the weight of a sample, where that multiplies updates."""
-        return False
-
     cdef int check(self) except -1:
         """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
         return 0

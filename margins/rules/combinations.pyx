@@ -133,10 +133,6 @@ cdef class Shifting(Update):
             raise ValueError(f"lam of Shifting must be in (0, inf). Got {lam}.")
         self.lam = lam
 
-    @property
-    def weighs(self) -> bool:
-        return True
-
     def __repr__(self):
         return f"Shifting(lam={self.lam:g})"
 
@@ -171,10 +167,6 @@ cdef class BallStep(Update):
         if not 0 <= radius < INFINITY:
             raise ValueError(f"radius of BallStep must be in [0, inf). Got {radius}.")
         self.radius = radius
-
-    @property
-    def weighs(self) -> bool:
-        return True
 
     def __repr__(self):
         return f"BallStep(radius={self.radius:g})"

@@ -69,10 +69,6 @@ cdef class PassiveAggressive(Update):
         self.most = most
         self.slack = slack
 
-    @property
-    def weighs(self) -> bool:
-        return True
-
     def __repr__(self):
         return f"PassiveAggressive(most={self.most:g}, slack={self.slack:g})"
 
@@ -118,10 +114,6 @@ cdef class SubgradientStep(Update):
         self.lam = lam
         self.project = project
         self.weight = None if weight is None else np.asarray(weight, dtype=np.float64)
-
-    @property
-    def weighs(self) -> bool:
-        return True
 
     def __repr__(self):
         return f"SubgradientStep(lam={self.lam:g}, project={self.project})"

@@ -192,11 +192,6 @@ cdef class PythonUpdate(Update):
         """True if the function names ``dual``."""
         return "dual" in self.call.names
 
-    @property
-    def weighs(self) -> bool:
-        """True if the function names ``weight``."""
-        return "weight" in self.call.names
-
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double values[MOST_NAMES]
         cdef double factor = rules.shrink.factor(state)

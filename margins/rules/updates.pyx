@@ -39,10 +39,6 @@ cdef class Additive(Update):
         self.eta = eta
         self.most = most
 
-    @property
-    def weighs(self) -> bool:
-        return True
-
     def __repr__(self):
         return f"Additive(eta={self.eta:g}, most={self.most:g})"
 

@@ -66,6 +66,11 @@ def other_algorithms():
     ]
 
 
+def _is_expected(warning):
+    """True of a fit without a proof, and of a C that is not the one of a paper."""
+    return issubclass(warning.category, ConvergenceWarning) or "C=" in str(warning.message)
+
+
 class Attempt:
     """One fit of a problem: a classifier, or why there is none."""
 
@@ -95,9 +100,7 @@ class Attempt:
             self.refusal = "a rule left the range of a double"
         except ValueError as error:
             self.refusal = str(error)
-        # The other one says what C of pa-i is not.
-        expected = [issubclass(w.category, ConvergenceWarning) or "C=" in str(w.message) for w in caught]
-        self.warnings = [w for w, is_expected in zip(caught, expected, strict=True) if not is_expected]
+        self.warnings = [w for w in caught if not _is_expected(w)]
 
     @property
     def sets_length(self):
