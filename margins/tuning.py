@@ -183,7 +183,9 @@ class DecompositionTuning:
     kept_share: float = 0.5  # at most this share of them are from the last one
     # the expected gain of a sample whose row is cached is multiplied by this in the choice
     cached_gain: float = 3.0
-    # at most so many rows are computed for a working set where another class has computed some before
+    # at most rows of this share of the samples are computed for a working set ...
+    new_share: float = 0.0625
+    # ... and at most so many where another class has computed some before
     new_rows: int = 64
     # a subproblem ends when no step decreases its objective by more than this share of the first one
     inner_reduction: float = 1e-3

@@ -18,8 +18,8 @@ class EarlyStopping:
     """Ends the fit of a binary problem when its score on validation data has ceased to rise.
 
     After each full epoch the model is scored as it would be if the fit ended there. With several
-    classes each binary problem is one class against the rest, and ends for itself. The model is that of
-    the last epoch; `converged_` is False, and the certificate is true.
+    classes each binary problem, one class against the rest or a pair of classes, ends for itself. The
+    model is that of the last epoch; `converged_` is False, and the certificate is true.
 
     Each score costs a pass over the training samples, and a prediction of the validation samples.
 
@@ -37,8 +37,8 @@ class EarlyStopping:
     Attributes
     ----------
     scores_ : dict of list of float
-        After a fit: for the label of each binary problem, with two classes the second one, the scores
-        after each epoch.
+        After a fit: for the label of each binary problem, with two classes the second one, of a pair of
+        several classes both, the scores after each epoch.
 
     See Also
     --------
@@ -92,7 +92,7 @@ class EarlyStopping:
         model = task.model()
         scorer = check_scoring(model, scoring=self.scoring)
         scores = self.scores_.setdefault(task.label, [])
-        scores.append(float(scorer(model, self.X, self.y == task.label)))
+        scores.append(float(scorer(model, *task.samples(self.X, self.y))))
         best, last_rise = -math.inf, 0
         for number, score in enumerate(scores):
             if score > best + (self.min_delta if number else 0):

@@ -80,9 +80,11 @@ def messages_of(show, *models):
 
 def report_of(name, parameters, classifier, shape, seconds):
     """What `train` prints: dict."""
+    from margins.training.schemes import fitted_scheme
+
     classes = classifier.classes_.tolist()
     certificates = getattr(classifier, "certificates_", [])
-    named = [classes[1]] if len(classes) == 2 else classes
+    named = fitted_scheme(classifier).labels(classifier.classes_)
     return {
         "algorithm": name,
         "parameters": parameters,

@@ -10,11 +10,14 @@ them. Active sets inherit the order.
 """
 
 import functools
+from numbers import Integral
 
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence, SeedSequence
+from sklearn.utils import check_random_state
 
 from margins.data._permutations import permute
+from margins.linalg.threads import one_thread
 from margins.tuning import TUNING
 
 PERMUTATION = TUNING.permutation
@@ -159,3 +162,32 @@ def in_blocks(generator, n, rows_per_chunk, size=None):
     order[:n_full] = np.take(blocks, generator.permutation(block), axis=1).ravel()
     mix(generator, order[n_full:])
     return order
+
+
+def seeds_of(random_state, n_problems):
+    """A seed for each binary problem, drawn in advance, so that results do not depend on threads.
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.RandomState or None
+        As scikit-learn's.
+    n_problems : int
+
+    Returns
+    -------
+    list of int
+    """
+    if type(random_state) is int or isinstance(random_state, Integral):
+        return list(_seeds_of_integer(int(random_state), n_problems))
+    return _draw(check_random_state(random_state), n_problems)
+
+
+@functools.lru_cache
+def _seeds_of_integer(seed, n_problems):
+    # Creating a generator takes longer than an epoch of a small fit.
+    return tuple(_draw(check_random_state(seed), n_problems))
+
+
+def _draw(generator, n_problems):
+    with one_thread.no_fork():  # NumPy's global generator has a lock
+        return generator.randint(np.iinfo(np.int32).max, size=n_problems).tolist()

@@ -43,7 +43,7 @@ from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
 from margins.linalg import memory
-from margins.linalg.teams import team_of
+from margins.linalg.teams import n_threads_of, team_of
 from margins.parameters import (
     BOOLEAN,
     MAPPING,
@@ -62,7 +62,7 @@ from margins.rules.errors import RuleError
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
 from margins.training.fit import Fit, Training
-from margins.training.one_vs_rest import n_threads_of, positive_codes
+from margins.training.schemes import scheme_of
 from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
@@ -132,7 +132,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         default=0,
     )
 
-    loss = "squared_hinge"
+    loss, multi_class = "squared_hinge", "ovr"
     support_ = SupportOfLinearModel()
     # What the weight of a sample multiplies: see `Specification.weights`.
     WEIGHTS: ClassVar[Literal["C", "C or updates", "updates"]] = "C"
@@ -261,12 +261,14 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         """Return samples that are validated and weighted, with the rows that solvers read."""
         X = samples.X
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
-        n_problems = len(positive_codes(len(samples.classes)))
+        n_problems = scheme_of(self.multi_class, len(samples.classes)).n_problems
         if kernel == LINEAR and n_problems * samples.n_features >= memory.NEGLIGIBLE:
             memory.check_model_fits(Caller(self, "fit"), n_problems, samples.n_features)
         if isinstance(X, StreamedMatrix):
-            return TrainingSet(samples, kernel, X.rows, is_in_parts=True)
-        return TrainingSet(samples, kernel, lambda: self._rows(X, kernel))
+            return TrainingSet(samples, kernel, StreamedMatrix.rows, is_in_parts=True)
+        return TrainingSet(
+            samples, kernel, lambda X: self._rows(X, kernel), multi_class=self.multi_class
+        )
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
         """The samples of positive weight, of all classes if these are all samples."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from margins._update import WeightVector
 from margins.data.binary_data import make_binary_data, rows_of, stack_rows
+from margins.data.permutations import seeds_of
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.estimators.partitioned import IN_MEMORY
@@ -16,7 +17,6 @@ from margins.parameters import Interval, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import EpochSolver, Phase
 from margins.solvers.custom._budget import Cache
-from margins.training.one_vs_rest import seeds_of
 
 
 @dataclass

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from margins.solvers.history import Epoch
 from margins.training.fit import Fit
@@ -47,21 +48,43 @@ class EpochTask:
     index : int
         Of the binary problem.
     label : object
-        Of its positive class.
+        Of its positive class; of a pair of classes both, the positive one first.
     which : str
         The binary problem in messages: empty with two classes.
     record : Epoch or None
         At its end: the record of the epoch.
     model : callable or None
         At its end: ``model()`` is a classifier of False and True, of the positive class against the
-        rest, as if the fit had stopped there.
+        rest or the other class, as if the fit had stopped there.
+    is_pair : bool
+        True: the problem is of a pair of classes.
     """
 
     index: int
     label: Any
     which: str
+    is_pair: bool = False
     record: Epoch | None = None
     model: Callable[[], Any] | None = None
+
+    def samples(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """The samples of the problem among others, and which of them are positive.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n, n_features)
+        y : ndarray, shape (n,)
+
+        Returns
+        -------
+        X : of the same type
+        is_positive : ndarray of bool
+        """
+        if not self.is_pair:
+            return X, y == self.label
+        positive, negative = self.label
+        chosen = np.flatnonzero((y == positive) | (y == negative))
+        return _safe_indexing(X, chosen), y[chosen] == positive
 
 
 class Watch:
@@ -78,7 +101,7 @@ class Watch:
         ``fitted(run)`` returns the attributes that the estimator would have if the fit stopped now.
         None: the task is one of several classes; it ends with its run, and provides no estimator.
     task : tuple
-        Index, label and name of the binary problem, as `EpochTask` has them.
+        The binary problem, as the first arguments of `EpochTask`.
     model : callable
         ``model(run)`` is the classifier of the binary problem alone.
     """
@@ -132,9 +155,11 @@ class FitTask:
     def __init__(self, estimator, X, y, sample_weight, training_set, specification, continuation):
         self._estimator, self._continuation = estimator, continuation
         self._training_set, self._specification = training_set, specification
-        n_classes = len(training_set.classes)
+        self._scheme, classes = training_set.scheme, training_set.classes
+        self._labels, self._names = self._scheme.labels(classes), self._scheme.names(classes)
+        n_problems = self._scheme.n_problems
         self._context = estimator._init_callback_context(
-            max_subtasks=None if n_classes == 2 else n_classes, sequential_subtasks=n_classes == 2
+            max_subtasks=None if n_problems == 1 else n_problems, sequential_subtasks=n_problems == 1
         )
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._data = {"X": X, "y": y, "metadata": metadata}
@@ -142,29 +167,17 @@ class FitTask:
 
     def watch(self, index):
         """The observer of binary problem `index`: Watch."""
-        classes = self._training_set.classes.tolist()
-        if len(classes) == 2:
-            task = (0, classes[1], "")
-            return Watch(
-                self._estimator,
-                self._context,
-                self._data,
-                self._fitted,
-                task,
-                lambda run: self._binary_model(run, 1),
-            )
-        context = self._context.subcontext(
-            task_name=f"class {classes[index]!r}",
-            task_id=index,
-            max_subtasks=None,
-        )
-        context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-        task = (index, classes[index], f", class {classes[index]!r}")
+        name, context, fitted = self._names[index], self._context, self._fitted
+        if name:
+            context = context.subcontext(task_name=name, task_id=index, max_subtasks=None)
+            context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            fitted = None
+        task = (index, self._labels[index], f", {name}" if name else "", self._scheme.has_pairs)
         return Watch(
             self._estimator,
             context,
             self._data,
-            None,
+            fitted,
             task,
             lambda run: self._binary_model(run, index),
         )
@@ -178,8 +191,9 @@ class FitTask:
     def _fitted(self, run):
         return vars(self._model(run, self._training_set))
 
-    def _binary_model(self, run, code):
-        return self._model(run, self._training_set.binary(code, np.array([False, True])))
+    def _binary_model(self, run, index):
+        of_problem, positive = self._scheme.binary(self._training_set, index)
+        return self._model(run, of_problem.binary(positive, np.array([False, True])))
 
     def _model(self, run, training_set):
         """The estimator as if the fit had stopped, of one binary problem."""

@@ -83,15 +83,18 @@ class DualContinuation:
 
     Parameters
     ----------
-    dual : ndarray of float64, shape (n_problems, n_samples)
+    dual : ndarray of float64, shape (n_dual_rows, n_samples)
     classes : ndarray
     n_features : int
+    has_pairs : bool
+        True: the problems of the last fit were of pairs of classes.
     """
 
     n_seen = 0
 
-    def __init__(self, dual, classes, n_features):
-        self._dual, self._classes, self._n_features, self._kept = dual, classes, n_features, None
+    def __init__(self, dual, classes, n_features, has_pairs):
+        self._dual, self._classes, self._n_features = dual, classes, n_features
+        self._has_pairs, self._training_set = has_pairs, None
 
     def check(self, name, training_set, specification):
         """Raise ValueError unless there is a dual variable for every sample."""
@@ -107,11 +110,18 @@ class DualContinuation:
                 f"X and y of {name} must have the samples, features and classes of the last fit, with "
                 f"warm_start=True: {expected}. Got {got}. A clone, or warm_start=False, begins at zero."
             )
-        self._kept = samples.kept
+        if training_set.scheme.has_pairs != self._has_pairs:
+            raise ValueError(
+                f"multi_class of {name} must be that of the last fit, with warm_start=True: its dual "
+                f"variables are those of other problems. Got {training_set.multi_class!r}."
+            )
+        self._training_set = training_set
 
     def begin(self, run, index):
         """Make a run begin from the dual variables of its samples."""
-        run.start_from(self._dual[index][self._kept])
+        samples, scheme = self._training_set.samples, self._training_set.scheme
+        dual = scheme.of_problem(self._dual[:, samples.kept], samples.codes, index)
+        run.start_from(np.ascontiguousarray(dual))
 
 
 def digest_of(samples):

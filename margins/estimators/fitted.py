@@ -1,12 +1,14 @@
 """The fitted attributes of classifiers, made of a fit that has ended."""
 
 import numpy as np
+from scipy import sparse
 
 from margins.data.binary_data import array_of_each
 from margins.kernels import LINEAR
 from margins.solvers.balance import balanced
 from margins.solvers.base import solver_path
 from margins.training.fit import KernelModel, LinearModel, model_of
+from margins.training.schemes import fitted_scheme
 
 # Attributes that some fits set and others do not.
 FITTED = (
@@ -16,6 +18,7 @@ FITTED = (
     "support_",
     "support_vectors_",
     "n_support_",
+    "pairs_",
     "mistakes_",
     "votes_",
     "feature_names_in_",
@@ -55,6 +58,9 @@ def sample_attributes(fit):
         "kernel_": fit.training_set.kernel,
         **fit.specification.units,
     }
+    scheme = fit.training_set.scheme
+    if scheme.has_pairs:
+        attributes["pairs_"] = samples.classes[np.array(scheme.pairs)]
     if samples.feature_names is not None:
         attributes["feature_names_in_"] = samples.feature_names
     return attributes
@@ -75,8 +81,9 @@ def model_attributes(fit):
         return attributes
     attributes["coef_"] = model.coef
     if fit.specification.keep_dual:
-        dual = np.array([_dual_of(run) for run in fit.runs])
-        attributes["dual_coef_"] = _of_all_samples(dual, fit.training_set.samples)
+        samples = fit.training_set.samples
+        dual = fit.training_set.scheme.gathered([_dual_of(run) for run in fit.runs], samples.codes)
+        attributes["dual_coef_"] = _of_all_samples(dual, samples)
     return attributes
 
 
@@ -96,13 +103,24 @@ def fitted_model(classifier):
     """The model of a fitted classifier: LinearModel or KernelModel."""
     if classifier.kernel_ == LINEAR:
         return LinearModel(classifier.coef_, classifier.intercept_)
+    scheme, codes = fitted_scheme(classifier), None
+    if scheme.has_pairs:
+        codes = np.repeat(np.arange(scheme.n_classes), classifier.n_support_)
     return KernelModel(
         classifier.kernel_,
         classifier.support_vectors_,
         classifier.support_,
+        codes,
         classifier.dual_coef_,
         classifier.intercept_,
+        scheme,
     )
+
+
+def dense_coef(classifier):
+    """`coef_` of a linear classifier, also after `sparsify`: ndarray of float64."""
+    coef = classifier.coef_
+    return coef.toarray() if sparse.issparse(coef) else coef
 
 
 def _dual_of(run):

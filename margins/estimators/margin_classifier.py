@@ -36,6 +36,12 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     and in its margin. With `penalize_intercept=False` it is free, as that of `SVC`, and with `C=inf` the
     maximum margin is the distance of the closest sample from the hyperplane.
 
+    More than two classes are one problem for each class against the rest, as by `LinearSVC`; with
+    ``multi_class="ovo"`` one for each pair of classes, as by `SVC`. Pairs vote, `decision_function` has
+    SVC's values, and certificates and rows of `coef_` are in the order of the attribute `pairs_`, whose
+    first class is the positive one. `dual_coef_` then has `n_classes` - 1 rows, as SVC's: row r of a
+    sample is that of its pair with the r-th of the other classes.
+
     After Newton steps `coef_` and `dual_coef_` are a primal and a dual solution of their own, each at
     the optimum: half of the squared distance of `coef_` from the sum of alpha_k y_k is at most the
     difference of their objectives.
@@ -101,6 +107,14 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         default=True,
     )
 
+    multi_class: Literal["ovr", "ovo"] = parameter(
+        OneOf("ovr", "ovo"),
+        "More than two classes: 'ovr', one problem for each class against all others, as LinearSVC; "
+        "'ovo', one for each pair of classes, which vote, as SVC. Pairs are smaller problems, and more "
+        "of them; with a linear kernel they often classify more samples correctly.",
+        default="ovr",
+    )
+
     def check_parameters(self) -> None:
         if self.max_iter == -1:
             raise ValueError(
@@ -119,6 +133,8 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
             return "C", "finite", self.C
         if self.solver not in ("auto", "newton"):
             return "solver", "'auto' or 'newton'", self.solver
+        if self.multi_class != "ovr":
+            return "multi_class", "'ovr'", self.multi_class
         return super().why_not_in_partitions()
 
     def specification(self, sqnorms, continues=False):
@@ -206,8 +222,8 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
             )
         training_set = self.training_set(X, y, sample_weight)
         specification = self.specification(training_set.sqnorms)
-        codes = training_set.positive_codes
-        problem = training_set.problem(codes[0], specification)
+        of_problem, positive = training_set.scheme.binary(training_set, 0)
+        problem = of_problem.problem(positive, specification)
         plan = self.plan(problem, specification, self._is_warm)
         kernel = self.kernel if isinstance(self.kernel, str) else repr(self.kernel)
-        return explanation_of(training_set, problem, specification, plan, kernel)
+        return explanation_of(training_set, of_problem, problem, specification, plan, kernel)

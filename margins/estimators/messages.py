@@ -40,25 +40,24 @@ def not_converged(estimator, fit):
     estimator : estimator instance
     fit : margins.training.fit.Fit
     """
-    labels = fit.training_set.classes.tolist()
-    for index, run in enumerate(fit.runs):
+    problems = fit.training_set.scheme.names(fit.training_set.classes)
+    for problem, run in zip(problems, fit.runs, strict=True):
         if not run.converged:
-            suffix = "" if len(fit.runs) == 1 else f" for class {labels[index]!r}"
-            yield run_not_converged(estimator, run, suffix)
+            yield run_not_converged(estimator, run, problem)
 
 
-def run_not_converged(estimator, run, suffix=""):
+def run_not_converged(estimator, run, problem=""):
     """The warning that a run has not converged: str.
 
     Parameters
     ----------
     estimator : estimator instance
     run : margins.solvers.driver.Run
-    suffix : str
-        Which of several runs it is.
+    problem : str
+        What the binary problem is called, if there are several.
     """
-    certificate = run.certificate
-    text = f"{display_name(estimator)} did not converge{suffix}: {run.message}. "
+    certificate, which = run.certificate, f" for {problem}" if problem else ""
+    text = f"{display_name(estimator)} did not converge{which}: {run.message}. "
     text += estimator.describe(run)
     if math.isinf(certificate.primal) and not run.loss.is_finite:
         text += " This hyperplane does not separate the classes. " + _what_separates(estimator, run)

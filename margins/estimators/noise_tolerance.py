@@ -25,6 +25,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from margins.data.permutations import seeds_of
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.estimators.votes import OfVotes, VotedModel, count_in_blocks
@@ -42,7 +43,7 @@ from margins.rules import (
 from margins.rules._voting import tail_errors
 from margins.solvers.base import Phase
 from margins.solvers.one_pass import train_in_one_pass
-from margins.training.one_vs_rest import positive_codes, seeds_of
+from margins.training.schemes import positive_codes
 
 AveragingName = Literal["last", "longest", "voted", "averaged", "pocket", "tail"]
 AVERAGINGS = get_args(AveragingName)
@@ -224,7 +225,7 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
 
     def _train(self, training):
         """Train all binary problems in one order; with one thread, all in each pass over the data."""
-        n_problems = len(training.positive_codes)
+        n_problems = training.n_problems
         seeds = seeds_of(self.random_state, 1) * n_problems
         is_in_parts = training.training_set.is_in_parts
         if is_in_parts or n_problems == 1 or effective_n_jobs(self.n_jobs) > 1:
@@ -285,7 +286,7 @@ class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
         # Rows and columns of a precomputed X are selected.
         support = np.searchsorted(samples.kept, model.support)
         lists = model.arguments(
-            fit.training_set.positive_codes, fit.specification.theta, fit.specification.sqrho
+            fit.training_set.scheme.positive, fit.specification.theta, fit.specification.sqrho
         )
         for index, run in enumerate(fit.runs):
             held_out = run.orders.held_out

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from margins.estimators.messages import short_name
+from margins.training.schemes import fitted_scheme
 
 # Binary problems beyond which only the worst ones are listed.
 MOST_ROWS = 10
@@ -42,8 +43,7 @@ def _which_margin(estimator):
 def _rows(estimator):
     """The cells of each binary problem; of very many, those of the largest gaps."""
     certificates = estimator.certificates_
-    classes = estimator.classes_.tolist()
-    labels = classes[1:] if len(classes) == 2 else classes
+    labels = [_text_of(label) for label in fitted_scheme(estimator).labels(estimator.classes_)]
     gaps = [certificate.gap for certificate in certificates]
     shown = range(len(gaps))
     if len(gaps) > MOST_ROWS:
@@ -51,7 +51,7 @@ def _rows(estimator):
     for index in shown:
         certificate = certificates[index]
         yield (
-            str(labels[index]),
+            labels[index],
             "∞" if math.isinf(certificate.gap) else f"{certificate.gap:.3g}",
             f"{certificate.fraction:.6g}",
             f"{certificate.margin:.6g}",
@@ -59,6 +59,11 @@ def _rows(estimator):
         )
     if len(gaps) > MOST_ROWS:
         yield (f"and {len(gaps) - MOST_ROWS} with smaller gaps", "", "", "", "")
+
+
+def _text_of(label):
+    """A label, or the two of a pair: str."""
+    return " or ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def _row(cells, tag="td"):

@@ -153,12 +153,13 @@ class OnlineMixin(Declared):
         samples = self._weighted(valid, sample_weight, all_classes=False)
         if len(samples.kept) == 0:
             raise ValueError("X of partial_fit must have a sample of positive weight. Got none.")
-        training_set = TrainingSet(samples, LINEAR, lambda: rows_of(samples.X))
+        training_set = TrainingSet(samples, LINEAR, rows_of)
+        scheme = training_set.scheme
         if is_first:
-            check_model_fits(name, len(training_set.positive_codes), samples.n_features)
+            check_model_fits(name, scheme.n_problems, samples.n_features)
         # No chunk decides the units.
         specification = self.specification(np.ones(1), continues=not is_first).for_stream()
-        problems = [training_set.problem(code, specification) for code in training_set.positive_codes]
+        problems = [training_set.problem(code, specification) for code in scheme.positive]
         n_seen, sqradius = (0, 0.0) if is_first else (self._n_seen, self._sqradius)
         if is_first:
             streams = [self._new_stream(specification, samples.n_features) for _ in problems]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from joblib import effective_n_jobs
 
 from margins.data.chunks import Chunks, check_in_memory, is_in_parts
+from margins.data.permutations import seeds_of
 from margins.data.samples import Samples, weighted_samples
 from margins.data.validation import ValidSamples
 from margins.estimators.callbacks import has_callbacks
@@ -21,7 +22,7 @@ from margins.partitions.fit import FitSettings, fit_partitions
 from margins.partitions.sources import executor_of, is_large_map
 from margins.partitions.streamed import scan
 from margins.training.fit import Fit
-from margins.training.one_vs_rest import seeds_of
+from margins.training.schemes import scheme_of
 
 # The reason of algorithms that need rows of all samples at any time.
 IN_MEMORY = ("X", "in memory", None)
@@ -37,6 +38,10 @@ class SamplesElsewhere(NamedTuple):
     @property
     def classes(self):
         return self.samples.classes
+
+    @property
+    def scheme(self):
+        return scheme_of("ovr", len(self.classes))
 
 
 def why_not_streamed(estimator):

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from margins.certificate import Certificate
 from margins.data.types import MatrixLike
+from margins.estimators.fitted import dense_coef
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.linalg.memory import check_model_fits
 from margins.losses import Loss
@@ -63,9 +64,9 @@ class SVMPath:
     def coefs(self) -> NDArray[np.float64]:
         """The weights: ndarray of float64, shape (n_cs, n_problems, n_features). Linear kernel only.
 
-        Two classes are one problem, more are one for each class.
+        Two classes are one problem, more are one for each class or, one-vs-one, for each pair.
         """
-        return np.array([classifier.coef_ for classifier in self.classifiers])
+        return np.array([dense_coef(classifier) for classifier in self.classifiers])
 
     @property
     def intercepts(self) -> NDArray[np.float64]:
@@ -118,7 +119,8 @@ def svm_path(
 
     As many fits of `MarginClassifier`, to the same accuracy, but faster: samples are read and validated
     once, and each fit begins from the primal and dual solution for the next smaller C, scaled to be
-    feasible. More than two classes are one-vs-rest.
+    feasible. More than two classes are one-vs-rest, or, with
+    ``multi_class="ovo"``, one-vs-one.
 
     Parameters
     ----------
@@ -134,8 +136,9 @@ def svm_path(
     sample_weight : array-like of float, shape (n_samples,), optional
         Multiplies C of every sample. Samples of weight 0 are left out.
     n_jobs : int, optional
-        Threads for one-vs-rest, as joblib counts them. Results do not depend on it. With a kernel the
-        classes take turns, since they share one cache of rows, and the threads share the work of each.
+        Threads for binary problems, as joblib counts them. Results do not depend on it. With a kernel
+        the problems take turns, since they share one cache of rows, and the threads share the work of
+        each.
     **params
         Other parameters of MarginClassifier but `C`, `warm_start` and `max_time`, such as `kernel`,
         `class_weight`, `solver` or `random_state`.
@@ -180,7 +183,7 @@ def svm_path(
     estimator.check_parameters()
     training_set = estimator.training_set(X, y, sample_weight)
     if not training_set.is_kernel:
-        n_problems, n_features = len(training_set.positive_codes), training_set.samples.n_features
+        n_problems, n_features = training_set.scheme.n_problems, training_set.samples.n_features
         check_model_fits("svm_path", n_problems * len(Cs), n_features)
     specification = estimator.specification(training_set.sqnorms)
     order = np.argsort(Cs, kind="stable")

@@ -1,10 +1,11 @@
 """Predictions of classifiers, also of samples that are not in memory: dask collections and chunks."""
 
 import math
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
@@ -12,10 +13,10 @@ from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import check_labels, codes_of, validate_points
 from margins.estimators._typed import ClassifierMixin
 from margins.estimators.declared import Declared
-from margins.estimators.fitted import fitted_model
+from margins.estimators.fitted import dense_coef, fitted_model
 from margins.partitions.samples import n_rows_of, named, read_labels
 from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
-from margins.training.one_vs_rest import labels_of_scores, positive_codes
+from margins.training.schemes import fitted_scheme
 
 
 def by_blocks(X, function, dtype, n_columns=None):
@@ -99,6 +100,9 @@ class PredictionsMixin(ClassifierMixin, Declared):
     def decision_function(self, X: Any) -> Any:
         """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
 
+        With ``multi_class="ovo"`` of `MarginClassifier`: the votes for each class, and, as less than
+        half a vote, the sum of its scores in all pairs, as of SVC.
+
         Parameters
         ----------
         X : array-like, sparse matrix, or array or data frame of dask, shape (n_samples, n_features)
@@ -112,11 +116,10 @@ class PredictionsMixin(ClassifierMixin, Declared):
         check_is_fitted(self)
         if is_dask(X):
             check_dimensions(self._display_name("decision_function"), X, self.n_features_in_)
-            n_columns = len(positive_codes(len(self.classes_)))
-            columns = n_columns if n_columns > 1 else None
+            n_classes = len(self.classes_)
+            columns = n_classes if n_classes > 2 else None
             return by_blocks(X, self.decision_function, np.float64, columns)
-        scores = self._scores(validate_points(self, X))
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return fitted_scheme(self).decision(self._scores(validate_points(self, X)))
 
     def _scores(self, X):
         """The scores of validated X: ndarray of float64, shape (n_samples, n_problems)."""
@@ -129,6 +132,9 @@ class PredictionsMixin(ClassifierMixin, Declared):
     def predict(self, X: Any) -> Any:
         """The class with the largest score; for two classes, the second if its score is positive.
 
+        With ``multi_class="ovo"`` of `MarginClassifier`: that of the most votes, of equals the first
+        one.
+
         Parameters
         ----------
         X : array-like, sparse matrix, or array or data frame of dask, shape (n_samples, n_features)
@@ -138,12 +144,50 @@ class PredictionsMixin(ClassifierMixin, Declared):
         ndarray, shape (n_samples,)
             Of a dask collection an array of dask, not computed yet.
         """
+        check_is_fitted(self)
         if is_dask(X):
-            check_is_fitted(self)
             check_dimensions(self._display_name("predict"), X, self.n_features_in_)
             return by_blocks(X, self.predict, self.classes_.dtype)
-        labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes_)
+        scores = self._scores(validate_points(self, X))
+        labels: NDArray[Any] = fitted_scheme(self).predict(scores, self.classes_)
         return labels
+
+    def sparsify(self) -> Self:
+        """Store `coef_` as a CSR matrix, without its zeros.
+
+        The weight of a feature is 0 if no support vector has it. Unless more than half of the weights
+        are 0, a CSR matrix takes more memory than an array. A fit stores an array again.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        AttributeError
+            If the classifier has no `coef_`.
+        """
+        self.coef_: Any = sparse.csr_matrix(self._own_coef("sparsify"))  # as scikit-learn's
+        return self
+
+    def densify(self) -> Self:
+        """Store `coef_` as an array again.
+
+        Returns
+        -------
+        self
+        """
+        self._own_coef("densify")
+        self.coef_ = dense_coef(self)
+        return self
+
+    def _own_coef(self, method):
+        """`coef_`; AttributeError if there is none."""
+        check_is_fitted(self)
+        if not hasattr(self, "coef_"):
+            name = self._display_name(method)
+            raise AttributeError(f"{name} needs a linear classifier, which has coef_.")
+        return self.coef_
 
     def geometric_margin(self, X: MatrixLike, y: ArrayLike) -> NDArray[np.float64]:
         """Return the distance of the closest sample from the hyperplane of each binary problem.
@@ -161,7 +205,8 @@ class PredictionsMixin(ClassifierMixin, Declared):
         Returns
         -------
         ndarray of float64, shape (n_problems,)
-            In the units of X; negative if the closest sample is on the wrong side, 0 if `coef_` is 0.
+            In the units of X; negative if the closest sample is on the wrong side, 0 if `coef_` is 0,
+            inf if X has no sample of a pair of classes.
 
         Raises
         ------
@@ -179,16 +224,14 @@ class PredictionsMixin(ClassifierMixin, Declared):
         >>> round(setosa.certificates_[0].margin, 3), setosa.geometric_margin(X, y == 0).round(3)
         (0.749, array([0.755]))
         """
-        check_is_fitted(self)
+        self._own_coef("geometric_margin")
         name = self._display_name("geometric_margin")
-        if not hasattr(self, "coef_"):
-            raise AttributeError(f"{name} needs a linear classifier, which has coef_.")
         scores = self._scores(validate_points(self, X))
         labels = read_labels(len(scores), y, None, name)
         codes = codes_of(labels.classes, self.classes_, name, "fit")[labels.codes]
-        is_positive = codes[:, None] == positive_codes(len(self.classes_))
-        signed = np.where(is_positive, scores, -scores)
-        lengths = np.linalg.norm(self.coef_, axis=1)
+        signs = fitted_scheme(self).signs(codes)
+        signed = np.where(signs == 0, np.inf, signs * scores)
+        lengths = np.linalg.norm(dense_coef(self), axis=1)
         margins = np.zeros(len(lengths))
         return np.divide(signed.min(axis=0), lengths, out=margins, where=lengths > 0)
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC, LinearSVC
 
 from margins.estimators.exportable import check_exportable, selected
+from margins.estimators.fitted import dense_coef
+from margins.training.schemes import fitted_scheme
 
 # scikit-learn's have no hard margin.
 LARGEST_C = 1e100
 
 
-def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier:
+def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier | OneVsOneClassifier:
     """A fitted classifier as scikit-learn's LinearSVC or SVC, with the same scores.
 
     Parameters
@@ -27,10 +30,12 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier:
 
     Returns
     -------
-    LinearSVC, SVC or OneVsRestClassifier
+    LinearSVC, SVC, OneVsRestClassifier or OneVsOneClassifier
         Fitted: with the linear kernel a LinearSVC, with others an SVC, of several classes one for each.
-        Its parameters are those that both have. Fitted again, it solves scikit-learn's problem:
-        LinearSVC penalises the intercept, SVC does not.
+        With ``multi_class="ovo"`` one SVC, or with the linear kernel a LinearSVC for each pair, whose
+        votes OneVsOneClassifier counts, which breaks ties by the scores. Its parameters are those that
+        both have. Fitted again, it solves scikit-learn's problem: LinearSVC penalises the intercept, SVC
+        does not.
 
     Raises
     ------
@@ -50,8 +55,12 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier:
     """
     classifier = selected(classifier)
     check_exportable(classifier, "to_sklearn")
+    scheme = fitted_scheme(classifier)
     if hasattr(classifier, "coef_"):
-        return _with_features(_linear(classifier), classifier)
+        make = _linear_pairs if scheme.has_pairs else _linear
+        return _with_features(make(classifier), classifier)
+    if scheme.has_pairs:
+        return _with_features(_kernel_pairs(classifier), classifier)
     if len(classifier.classes_) == 2:
         return _with_features(_kernel(classifier, 0, classifier.classes_), classifier)
     return _with_features(_one_vs_rest(classifier), classifier)
@@ -83,9 +92,23 @@ def _linear(classifier: Any) -> LinearSVC:
         intercept_scaling=classifier.intercept_scaling or 1,
     )
     model.classes_ = classifier.classes_.copy()
-    model.coef_, model.intercept_ = classifier.coef_.copy(), classifier.intercept_.copy()
+    model.coef_, model.intercept_ = dense_coef(classifier).copy(), classifier.intercept_.copy()
     model.n_iter_ = classifier.n_iter_
     return model
+
+
+def _linear_pairs(classifier: Any) -> OneVsOneClassifier:
+    """A LinearSVC for each pair of classes, in which the second class is positive."""
+    template, models = _linear(classifier), []
+    for weights, intercept in zip(template.coef_, classifier.intercept_, strict=True):
+        model = copy.copy(template)
+        model.classes_, model.n_features_in_ = np.array([0, 1]), classifier.n_features_in_
+        model.coef_, model.intercept_ = -weights[None, :], np.array([-intercept])
+        models.append(model)
+    combined = OneVsOneClassifier(LinearSVC(**template.get_params()))
+    combined.estimators_, combined.classes_ = models, classifier.classes_.copy()
+    combined.pairwise_indices_ = None
+    return combined
 
 
 def _kernel(classifier: Any, index: int, classes: np.ndarray) -> SVC:
@@ -93,15 +116,36 @@ def _kernel(classifier: Any, index: int, classes: np.ndarray) -> SVC:
 
     In libsvm the support vectors of the first class come first, and its scores have the other sign.
     """
+    coefficients = classifier.dual_coef_[index]
+    used = np.flatnonzero(coefficients)
+    order = used[np.argsort(coefficients[used] > 0, kind="stable")]
+    coefficients = coefficients[order][None, :]
+    negative = int((coefficients < 0).sum())
+    model = _svc(classifier, order, classes, coefficients, classifier.intercept_[[index]])
+    model._dual_coef_, model._intercept_ = -model.dual_coef_, -model.intercept_
+    model._n_support = np.array([negative, len(order) - negative], dtype=np.int32)
+    return model
+
+
+def _kernel_pairs(classifier: Any) -> SVC:
+    """An SVC of several classes, whose pairs and dual variables are those of `OneVsOne`."""
+    order, dual_coef = np.arange(len(classifier.support_)), classifier.dual_coef_.copy()
+    intercept = classifier.intercept_.copy()
+    model = _svc(classifier, order, classifier.classes_, dual_coef, intercept)
+    model._dual_coef_, model._intercept_ = model.dual_coef_, model.intercept_
+    model._n_support = classifier.n_support_.astype(np.int32)
+    return model
+
+
+def _svc(
+    classifier: Any, order: np.ndarray, classes: np.ndarray, dual_coef: np.ndarray, intercept: np.ndarray
+) -> SVC:
+    """An SVC of these support vectors, without what is particular to its number of classes."""
     kernel = classifier.kernel_
     parameters = {
         name: getattr(kernel, name) for name in ("gamma", "degree", "coef0") if hasattr(kernel, name)
     }
     model = SVC(**_common(classifier), kernel=kernel.name, **parameters)
-    coefficients = classifier.dual_coef_[index]
-    used = np.flatnonzero(coefficients)
-    order = used[np.argsort(coefficients[used] > 0, kind="stable")]
-    coefficients = coefficients[order][None, :]
     vectors = classifier.support_vectors_
     if kernel.name != "precomputed":
         vectors = vectors[order]
@@ -113,24 +157,29 @@ def _kernel(classifier: Any, index: int, classes: np.ndarray) -> SVC:
         vectors.indptr = vectors.indptr.astype(np.int32)
     else:
         vectors = np.ascontiguousarray(vectors, dtype=np.float64)
-    negative = int((coefficients < 0).sum())
     model.classes_ = classes.copy()
     model.class_weight_ = np.ones(len(classes))
     model.support_ = classifier.support_[order].astype(np.int32)
     model.support_vectors_ = vectors
-    model.intercept_ = classifier.intercept_[[index]].copy()
-    model.dual_coef_ = sparse.csr_array(coefficients) if is_sparse else coefficients
+    model.intercept_ = intercept
+    model.dual_coef_ = _stored(dual_coef) if is_sparse else dual_coef
     model.shape_fit_ = (classifier.n_features_in_,) * 2  # of a precomputed kernel, both are samples
     model.n_iter_ = np.array([classifier.n_iter_], dtype=np.int32)
     model.n_features_in_ = classifier.n_features_in_
     model.fit_status_ = 0
-    model._dual_coef_, model._intercept_ = -model.dual_coef_, -model.intercept_
-    model._n_support = np.array([negative, len(order) - negative], dtype=np.int32)
     model._probA = model._probB = np.empty(0)
     model._gamma = float(getattr(kernel, "gamma", 0.0))
     model._sparse = is_sparse
     model._effective_probability = False
     return model
+
+
+def _stored(array: np.ndarray) -> sparse.csr_array:
+    """An array as CSR, zeros included: libsvm reads its elements one after the other."""
+    n_rows, n_columns = array.shape
+    columns = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
+    starts = np.arange(n_rows + 1, dtype=np.int32) * n_columns
+    return sparse.csr_array((array.ravel(), columns, starts.astype(np.int32)), shape=array.shape)
 
 
 def _one_vs_rest(classifier: Any) -> OneVsRestClassifier:

@@ -6,6 +6,7 @@ from margins.estimators.continuation import DualContinuation
 from margins.estimators.declared import Declared
 from margins.kernels import LINEAR
 from margins.parameters import BOOLEAN, parameter
+from margins.training.schemes import fitted_scheme
 
 
 class DualWarmStartMixin(Declared):
@@ -26,7 +27,9 @@ class DualWarmStartMixin(Declared):
     def _continuation(self):
         if not self._is_warm:
             return None
-        return DualContinuation(self._last_dual(), self.classes_, self.n_features_in_)
+        return DualContinuation(
+            self._last_dual(), self.classes_, self.n_features_in_, fitted_scheme(self).has_pairs
+        )
 
     def _last_dual(self):
         """The dual variables of the last fit, of all samples: ndarray of float64."""

@@ -15,10 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.exportable import check_exportable, selected
+from margins.estimators.fitted import dense_coef
+from margins.training.schemes import fitted_scheme
 
 # Of skl2onnx, which may be given for a whole model: outputs are arrays in any case.
 OPTIONS = {"zipmap": [False]}
@@ -52,7 +56,8 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         If it has no weight vector (voting), a kernel without a formula in ONNX, or a calibration other
         than "sigmoid" and "isotonic".
     ValueError
-        If a label is an integer above 2**63 - 1.
+        If a label is an integer above 2**63 - 1, or a Pipeline begins with text or with columns that are
+        selected by name: it has inputs other than one matrix of numbers.
 
     Examples
     --------
@@ -82,6 +87,8 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     register_converters(*map(type, classifiers))
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
+    if is_pipeline:
+        _check_first(model.steps[0][1])
     n_columns = model.n_features_in_ if n_features is None else n_features
     kind = DoubleTensorType if double else FloatTensorType
     return skl2onnx.convert_sklearn(
@@ -90,6 +97,23 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         target_opset=17,
         options={"zipmap": False},
     )
+
+
+def _check_first(step: Any) -> None:
+    """Raise ValueError if the first step of a Pipeline takes text, or columns by name."""
+    takes = "" if get_tags(step).input_tags.two_d_array else "text or dicts"
+    if isinstance(step, ColumnTransformer):
+        chosen = [
+            name for _, _, names in step.transformers for name in np.ravel(np.array(names, object))
+        ]
+        if any(isinstance(name, str) or callable(name) for name in chosen):
+            takes = "columns by name"
+    if takes:
+        raise ValueError(
+            f"model of to_onnx must take a matrix of numbers. Got a Pipeline whose first step, "
+            f"{type(step).__name__}, takes {takes}: call margins.interchange.register_converters() and "
+            "then skl2onnx.to_onnx(model, initial_types=[...]), with a name and a type for each input."
+        )
 
 
 def _check_calibration(method: str) -> None:
@@ -196,16 +220,21 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     classifier = operator.raw_operator
     graph = _Graph(scope, container)
     X = graph.cast(operator.inputs[0].full_name, "double")
+    scheme = fitted_scheme(classifier)
     if hasattr(classifier, "coef_"):
-        products = graph.add("MatMul", X, graph.constant(classifier.coef_.T))
+        products = graph.add("MatMul", X, graph.constant(dense_coef(classifier).T))
     else:
-        products = graph.add(
-            "MatMul", _kernel_values(graph, classifier, X), graph.constant(classifier.dual_coef_.T)
-        )
+        dual = classifier.dual_coef_
+        if scheme.has_pairs:
+            codes = np.repeat(np.arange(scheme.n_classes), classifier.n_support_)
+            dual = scheme.sums(np.eye(len(codes)), dual, codes).T
+        products = graph.add("MatMul", _kernel_values(graph, classifier, X), graph.constant(dual.T))
     scores = graph.add("Add", products, graph.constant(classifier.intercept_))
     if len(classifier.classes_) == 2:
         scores = graph.add("Reshape", scores, graph.constant(np.array([-1])))
         index = graph.cast(graph.add("Greater", scores, graph.constant(0.0)), "int64")
+    elif scheme.has_pairs:
+        scores, index = _decided_by_pairs(graph, scheme, scores)
     else:
         index = graph.add("ArgMax", scores, axis=1, keepdims=0)
     if _has_two_columns(operator):
@@ -214,6 +243,21 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     graph.add("Gather", graph.constant(_labels(classifier)), index, output=operator.outputs[0].full_name)
     is_double = isinstance(operator.outputs[1].type, DoubleTensorType)
     graph.cast(scores, "double" if is_double else "float", output=operator.outputs[1].full_name)
+
+
+def _decided_by_pairs(graph: _Graph, scheme: Any, scores: str) -> tuple[str, str]:
+    """What the scores of pairs decide, as `OneVsOne.decision` and `predict`: scores and index."""
+    signs = scheme.signs(np.arange(scheme.n_classes)).T.astype(np.float64)
+    wins = graph.cast(graph.add("Greater", scores, graph.constant(0.0)), "double")
+    # A pair that its first class does not win is a vote for the second one.
+    won = graph.add("MatMul", wins, graph.constant(signs))
+    lost = (signs < 0).sum(axis=0).astype(np.float64)
+    votes = graph.add("Add", won, graph.constant(lost))
+    sums = graph.add("MatMul", scores, graph.constant(signs))
+    scale = graph.add("Add", graph.add("Abs", sums), graph.constant(1.0))
+    share = graph.add("Div", sums, graph.add("Mul", scale, graph.constant(3.0)))
+    index = graph.add("ArgMax", votes, axis=1, keepdims=0)
+    return graph.add("Add", votes, share), index
 
 
 def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:

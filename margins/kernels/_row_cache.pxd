@@ -10,7 +10,7 @@ from margins.kernels._transform cimport Transform
 
 
 cdef class RowCache(Rows):
-    cdef public object blocks         # the same rows by blocks: margins.kernels.row_blocks.SharedBlocks
+    cdef public object blocks         # the same rows by blocks: margins.kernels.shared_blocks.SharedBlocks
     cdef const double[::1] diagonal
     cdef Slots slots                  # the cached rows
     cdef readonly Py_ssize_t n_computed

@@ -15,7 +15,8 @@ from margins.kernels._columns import inner_products
 from margins.kernels._distances import squared_distances
 from margins.kernels._row_cache import FunctionRows, ProductRows
 from margins.kernels._transform import ArrayTransform
-from margins.kernels.row_blocks import FormulaBlocks, RowBlocks, SharedBlocks
+from margins.kernels.row_blocks import FormulaBlocks, RowBlocks
+from margins.kernels.shared_blocks import SharedBlocks
 from margins.parameters import check
 
 # Memory for a block of kernel values of a prediction.
@@ -197,7 +198,7 @@ class Kernel:
         Parameters
         ----------
         X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
-        indices : ndarray of int, shape (i,)
+        indices : ndarray of int, shape (i,), or slice
         sqnorms : ndarray of float64, shape (m,), optional
             |x_k|^2 of all rows of X, for callers that have them.
 

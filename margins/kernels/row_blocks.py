@@ -5,7 +5,6 @@ and cached. They give a solver its directions; what a certificate states is comp
 precision, and from a bound on the rounding of single precision where that suffices.
 """
 
-import functools
 import math
 
 import numpy as np
@@ -16,9 +15,6 @@ from margins.linalg.teams import current_team
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
-# Relative to the largest element: a function of users may compute in single precision.
-MAX_ASYMMETRY = 1e-4
-BYTES_OF_WHOLE = 12  # of an element of a matrix in double and in single precision
 # At most so many values are computed between two checks for Ctrl-C, and so many products of two numbers,
 # of dense or of sparse rows: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
@@ -37,58 +33,6 @@ UNIT, UNIT_OF_DOUBLE = 2.0**-24, 2.0**-53
 # What a formula in single precision may round off (`Transform.single_block`): of products, relative to
 # the largest squared norm, and of values, in this unit.
 FORMULA_PRODUCTS, FORMULA_VALUES = 5, 4
-
-
-class SharedBlocks:
-    """The row blocks of a training set: made on demand, and once for all classes that a thread trains.
-
-    Parameters
-    ----------
-    kernel, X, cache_size
-        As of `RowBlocks`.
-    sqnorms : ndarray of float64, shape (m,), or None
-        |x_k|^2; None if rows are not computed from inner products.
-    """
-
-    def __init__(self, kernel, X, cache_size, sqnorms):
-        self.kernel, self.X, self.cache_size = kernel, X, cache_size
-        self._sqnorms, self._made = sqnorms, None
-
-    @functools.cached_property
-    def max_sqnorm(self):
-        """The largest squared norm of a row of X; 0 if no inner products are computed."""
-        return 0.0 if self._sqnorms is None else float(self._sqnorms.max())
-
-    @functools.cached_property
-    def matrix(self):
-        """The whole kernel matrix in double precision: ndarray of float64, shape (m, m)."""
-        with one_thread():
-            matrix = self.kernel.training_block(self.X, np.arange(self.X.shape[0]), self._sqnorms)
-        self._check_symmetry(matrix)
-        return 0.5 * (matrix + matrix.T)
-
-    def _check_symmetry(self, matrix):
-        """Raise ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision."""
-        difference = np.abs(matrix - matrix.T)
-        i, j = np.unravel_index(np.argmax(difference), matrix.shape)
-        if difference[i, j] > MAX_ASYMMETRY * np.abs(matrix).max():
-            raise ValueError(
-                f"The kernel {self.kernel.label} must be symmetric. Got K(x, z) = {matrix[i, j]:g} of "
-                f"samples {i} and {j}, and K(z, x) = {matrix[j, i]:g}."
-            )
-
-    def make(self, densely, most_whole=0):
-        """The row blocks: RowBlocks, or MatrixBlocks of at most so many samples.
-
-        The arguments count the first time.
-        """
-        if self._made is None:
-            m = self.X.shape[0]
-            if m <= most_whole and BYTES_OF_WHOLE * m * m <= self.cache_size * BYTES_PER_MEGABYTE:
-                self._made = MatrixBlocks(self.matrix)
-            else:
-                self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
-        return self._made
 
 
 class RowBlocks:
@@ -203,7 +147,7 @@ class RowBlocks:
         """
         length = max(1, self._block_values // len(self._slot_of))
         sums = [
-            _times(self.kernel.training_block(self.X, indices[rows])[:, support], coefficients)
+            times(self.kernel.training_block(self.X, indices[rows])[:, support], coefficients)
             for rows in _batches(len(indices), length)
         ]
         return np.concatenate(sums) if sums else np.zeros(0)
@@ -211,35 +155,6 @@ class RowBlocks:
     def rounding(self):
         """A bound on the error of every element in single precision; inf: not known."""
         return math.inf
-
-
-class MatrixBlocks:
-    """The whole kernel matrix of few samples. Methods and attributes as of `RowBlocks`.
-
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (m, m)
-        Symmetric.
-    """
-
-    is_whole = True
-
-    def __init__(self, matrix):
-        self._matrix, self.slots, self.n_computed = matrix, matrix.astype(np.float32), len(matrix)
-
-    def slots_of(self, indices, kept):
-        return indices
-
-    def are_cached(self):
-        return np.ones(len(self.slots), bool)
-
-    def sums(self, indices, support, coefficients):
-        of_all = np.zeros(len(self._matrix))
-        of_all[support] = coefficients
-        return _times(self._matrix, of_all)[indices]
-
-    def rounding(self):
-        return UNIT * float(np.abs(self._matrix).max())
 
 
 class FormulaBlocks(RowBlocks):
@@ -341,7 +256,7 @@ class FormulaBlocks(RowBlocks):
         def sums_of(pair):
             rows, columns = pair
             block = self._block(support[rows], support[columns])
-            return _times(block, coefficients[columns]), _times(block.T, coefficients[rows])
+            return times(block, coefficients[columns]), times(block.T, coefficients[rows])
 
         result = np.zeros(len(support))
         for (rows, columns), (sums, mirrored) in zip(
@@ -360,7 +275,7 @@ class FormulaBlocks(RowBlocks):
             sums = np.zeros(rows.stop - rows.start)
             for columns in columns_of_tiles:
                 block = self._block(indices[rows], support[columns])
-                sums += _times(block, coefficients[columns])
+                sums += times(block, coefficients[columns])
             return sums
 
         return np.concatenate(current_team().map(sums_of, self._tiles(indices)))
@@ -394,6 +309,7 @@ def _batches(n, length):
     return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
 
 
-def _times(block, coefficients):
+def times(block, coefficients):
+    """A product by BLAS, in the calling thread."""
     with one_thread():
         return block @ coefficients

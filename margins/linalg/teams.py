@@ -1,4 +1,4 @@
-"""Several threads that work on one thing: parts of arrays, or blocks of a sum.
+"""Several threads that work on one thing: parts of arrays, blocks of a sum, or one problem each.
 
 Compiled loops and BLAS release the GIL. Threads are kept between calls, of which a fit makes hundreds;
 they end with the team.
@@ -12,6 +12,10 @@ import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+
+from joblib.parallel import get_active_backend
+
+from margins.linalg.time_limits import Cancellation
 
 # Elements of a block, at least: they take about ten times as long as it takes to wake up a thread.
 MIN_ELEMENTS = 1 << 20
@@ -171,3 +175,93 @@ def sum_in_order(sums):
     for other in sums[1:]:
         total += other
     return total
+
+
+def run_tasks(train, seeds, n_jobs, in_turn=False):
+    """Train several problems, each in one of the threads.
+
+    Parameters
+    ----------
+    train : callable
+        ``train(index, seed)`` trains the problem of this index.
+    seeds : list of int
+        One for each problem.
+    n_jobs : int or None
+        The number of threads, in joblib's convention: the kernels release the GIL and share the matrix.
+        Those that are more than there are problems share the sums of a problem.
+    in_turn : bool
+        True: one problem after the other, all of whose sums are shared by all threads.
+
+    Returns
+    -------
+    list
+        The values that `train` returned, in the order of the problems.
+    """
+    n_all = n_threads_of(n_jobs)
+    n_threads = 1 if in_turn else min(n_all, len(seeds))
+
+    def train_by_team(index, seed):
+        with team_of(n_all // n_threads):
+            return train(index, seed)
+
+    if n_threads == 1:
+        return [train_by_team(index, seed) for index, seed in enumerate(seeds)]
+    return _in_threads(train_by_team, seeds, n_threads)
+
+
+def n_threads_of(n_jobs, n_problems=None):
+    """The number of threads that train so many problems: int.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        In joblib's convention.
+    n_problems : int, optional
+        None: any number.
+    """
+    if n_problems == 1:
+        return 1
+    # Shared memory is required, not preferred: processes would copy X.
+    backend, of_context = get_active_backend(require="sharedmem")
+    n_threads = backend.effective_n_jobs(of_context if n_jobs is None else n_jobs)
+    return n_threads if n_problems is None else min(n_threads, n_problems)
+
+
+def _in_threads(train, seeds, n_threads):
+    """Train in threads, the calling one among them; each takes the next problem when one is finished.
+
+    joblib.Parallel is not used: it polls at intervals that are longer than a small fit.
+    """
+    remaining, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
+    cancellation = Cancellation()
+
+    def train_remaining(caught=Exception):
+        while True:
+            try:
+                index, seed = remaining.popleft()
+            except IndexError:
+                return
+            try:
+                results[index] = train(index, seed)
+            except caught as error:
+                errors[index] = error
+                remaining.clear()
+
+    def train_in_background():
+        with cancellation.of_this_thread():
+            train_remaining(BaseException)
+
+    others = [threading.Thread(target=train_in_background, daemon=True) for _ in range(n_threads - 1)]
+    try:
+        for thread in others:
+            thread.start()
+        train_remaining()
+        for thread in others:
+            thread.join()
+    finally:
+        # After Ctrl-C no problem is started, and threads that still train stop at their next check.
+        remaining.clear()
+        cancellation.is_set = True
+    if errors:
+        raise errors[min(errors)]
+    return results

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margins.data.types import MatrixLike
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
-from margins.training.one_vs_rest import labels_of_scores, positive_codes
+from margins.training.schemes import labels_of_scores, positive_codes
 
 TrainTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 METHODS = ("sigmoid", "isotonic")

@@ -35,7 +35,7 @@ from margins.model_selection.fold_paths import FoldFit, score_folds
 from margins.model_selection.folds import folds_of, listed
 from margins.model_selection.scoring import Scoring
 from margins.parameters import BOOLEAN, OneOf, check_parameters, parameter
-from margins.training.one_vs_rest import labels_of_scores
+from margins.training.schemes import fitted_scheme
 
 
 class _Said:
@@ -141,7 +141,8 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         OneOf(None, *METHODS),
         "Probabilities from the scores that the folds have given to samples of their test sets, by "
         "Platt's sigmoid or by isotonic regression, as CalibratedClassifierCV with ``ensemble=False``; "
-        "they take no fit more. Several classes are calibrated one-vs-rest and normalised. None: none.",
+        "they take no fit more. Several classes are calibrated one-vs-rest and normalised, "
+        "whatever `multi_class` is. None: none.",
         default=None,
     )
     loss: str | type[Loss] = _same("loss")
@@ -153,6 +154,7 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
     intercept_scaling: float = _same("intercept_scaling")
     penalize_intercept: bool = _same("penalize_intercept")
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = _same("class_weight")
+    multi_class: Literal["ovr", "ovo"] = _same("multi_class")
     kernel: str | Kernel | Callable[[Any, Any], Any] = _same("kernel")
     degree: int = _same("degree")
     gamma: float | Literal["scale", "auto"] = _same("gamma")
@@ -236,7 +238,7 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         if self.calibration is not None:
             check_folds(folds, len(codes), caller)
         order = np.argsort(Cs, kind="stable")
-        scores, fits, of_folds = score_folds(
+        scores, fits, paths = score_folds(
             estimator,
             training_set,
             X,
@@ -262,7 +264,7 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         best = int(np.nanargmax(means))
         self.C_ = float(Cs[best])
         if self.calibration is not None:
-            of_best = [part[places[best]] for part in of_folds]
+            of_best = [path.decision(places[best]) for path in paths]
             out_of_fold = scores_out_of_fold(folds, of_best, len(codes), len(valid.classes), caller)
             self._calibrated = calibrated(self.calibration, out_of_fold, y, valid.classes, sample_weight)
         if self.refit:
@@ -326,12 +328,20 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         -------
         ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
+        scores = self._scores(X)
+        decision: NDArray[np.float64] = fitted_scheme(self.estimator_).decision(scores)
+        return decision
+
+    def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
+        """The scores of each binary problem: ndarray, shape (n_samples, n_problems)."""
         check_is_fitted(self, "estimator_")
         scores: NDArray[np.float64] = fitted_model(self.estimator_).scores(validate_points(self, X))
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return scores
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:
         """The class with the largest score; for two classes, the second if its score is positive.
+
+        With ``multi_class="ovo"`` the class of the most votes, of equals the first one.
 
         Parameters
         ----------
@@ -341,7 +351,8 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         -------
         ndarray, shape (n_samples,)
         """
-        labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes_)
+        scores = self._scores(X)
+        labels: NDArray[Any] = fitted_scheme(self.estimator_).predict(scores, self.classes_)
         return labels
 
     def __sklearn_tags__(self) -> Any:

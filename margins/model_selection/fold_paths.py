@@ -8,13 +8,14 @@ from sklearn.utils import _safe_indexing
 
 from margins.certificate import Certificate
 from margins.data.binary_data import rows_of
+from margins.data.permutations import seeds_of
 from margins.data.samples import check_all_classes, sample_weights
 from margins.estimators.names import Caller
 from margins.kernels._columns import inner_products
+from margins.linalg.teams import run_tasks
 from margins.model_selection.scoring import Decided
 from margins.training.along_c import AlongC, moments_of, shares_moments
 from margins.training.fit import Fit, model_of, scale_of
-from margins.training.one_vs_rest import one_vs_rest, seeds_of
 
 
 class FoldFit(NamedTuple):
@@ -26,16 +27,17 @@ class FoldFit(NamedTuple):
     solver: str
 
 
-class _FoldPath:
+class FoldPath:
     """The fits of one fold along C, and the scores of its test set."""
 
     def __init__(self, estimator, paths, test, Cs, keeps_models):
         self.estimator, self.paths, self.test, self.Cs = estimator, paths, test, Cs
         self.training_set = paths.training_set
-        self.codes = self.training_set.positive_codes
-        self.scores = np.empty((len(Cs), len(test), len(self.codes)))
-        self.fits = [[None] * len(self.codes) for _ in Cs]
-        self.runs = [[None] * len(self.codes) for _ in Cs] if keeps_models else None
+        self.scheme = self.training_set.scheme
+        self.n_problems = self.scheme.n_problems
+        self.scores = np.empty((len(Cs), len(test), self.n_problems))
+        self.fits = [[None] * self.n_problems for _ in Cs]
+        self.runs = [[None] * self.n_problems for _ in Cs] if keeps_models else None
 
     def train(self, problem, seed, test_rows):
         """Train one binary problem along C, and compute its scores of the test set."""
@@ -56,9 +58,14 @@ class _FoldPath:
             if self.runs is not None:
                 self.runs[i][problem] = run
 
-        self.paths.train(self.codes[problem], seed, self.Cs, visit)
+        # Of a kernel, training knows the products with samples that a problem does not have.
+        self.paths.train(problem, seed, self.Cs, visit, same_rows=is_kernel)
         if not is_kernel:  # one pass for all values of C
             self.scores[:, :, problem] += inner_products(test_rows, rows_of(coefs)).T
+
+    def decision(self, i):
+        """The scores of the test set with the i-th C: ndarray of float64, shape (n_test, n_columns)."""
+        return self.scheme.decision(self.scores[i]).reshape(len(self.test), -1)
 
     def metrics(self, scoring, X, y):
         """The metric of the test set for every C: ndarray of float64, shape (n_cs,)."""
@@ -66,8 +73,9 @@ class _FoldPath:
         y_test, values = y[self.test], np.empty(len(self.Cs))
         for i, C in enumerate(self.Cs):
             if self.runs is None:
-                scores = self.scores[i, :, 0] if len(self.codes) == 1 else self.scores[i]
-                model = Decided(scores, self.training_set.classes)
+                classes, scores = self.training_set.classes, self.scores[i]
+                labels = self.scheme.predict(scores, classes)
+                model = Decided(self.scheme.decision(scores), classes, labels)
             else:
                 model = copy.copy(self.estimator)
                 model.C = float(C)
@@ -102,24 +110,22 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
     scores : ndarray of float64, shape (n_folds, n_cs)
     fits : list of list of list of FoldFit
         For each fold, C and binary problem.
-    of_test_sets : list of ndarray of float64, shape (n_cs, n_test, n_problems)
-        What each fold has scored its test set.
+    paths : list of FoldPath
+        For each fold, `decision(i)` returns what it has scored its test set with the i-th C.
     """
     keeps_models = scoring.reason_against_lockstep is not None
     specification = estimator.specification(training_set.sqnorms)
     parts = [_part(estimator, training_set, rows, sample_weight) for rows, _ in folds]
     moments = _moments_of_folds(training_set, parts, specification, estimator.solver)
     paths = [
-        _FoldPath(
-            estimator, AlongC(part, specification, estimator.plan, of_part), test, Cs, keeps_models
-        )
+        FoldPath(estimator, AlongC(part, specification, estimator.plan, of_part), test, Cs, keeps_models)
         for part, of_part, (_, test) in zip(parts, moments, folds, strict=True)
     ]
     for path in paths:
         path.paths.check_penalties(Cs)
     features = training_set.rows if training_set.features is None else training_set.features
     test_rows = [None if training_set.is_kernel else features.part(test) for _, test in folds]
-    tasks = [(f, problem) for f, path in enumerate(paths) for problem in range(len(path.codes))]
+    tasks = [(f, problem) for f, path in enumerate(paths) for problem in range(path.n_problems)]
 
     def train(index, seed):
         f, problem = tasks[index]
@@ -127,14 +133,14 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
 
     random_state = estimator.random_state
     if isinstance(random_state, np.random.RandomState):
-        seeds = [seeds_of(random_state, len(path.codes)) for path in paths]
+        seeds = [seeds_of(random_state, path.n_problems) for path in paths]
     else:
-        drawn = seeds_of(random_state, max(len(path.codes) for path in paths))
+        drawn = seeds_of(random_state, max(path.n_problems for path in paths))
         seeds = [drawn] * len(paths)
     # Threads would share the cache of a kernel's rows.
-    one_vs_rest(train, [0] * len(tasks), n_jobs, in_turn=training_set.is_kernel)
+    run_tasks(train, [0] * len(tasks), n_jobs, in_turn=training_set.is_kernel)
     scores = np.array([path.metrics(scoring, X, y) for path in paths])
-    return scores, [path.fits for path in paths], [path.scores for path in paths]
+    return scores, [path.fits for path in paths], paths
 
 
 def _part(estimator, training_set, train, sample_weight):

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from margins._update import Averaging, BinaryData, WeightVector
-from margins.data.permutations import Orders
+from margins.data.permutations import Orders, seeds_of
 from margins.estimators.callbacks import has_callbacks
 from margins.estimators.names import display_name
 from margins.estimators.noise_tolerance import VOTING, AveragingClassifier
@@ -25,7 +25,6 @@ from margins.model_selection._lockstep import Lockstep
 from margins.model_selection.shared_votes import votes_of_all
 from margins.model_selection.training_sets import StudyData
 from margins.training.fit import model_of
-from margins.training.one_vs_rest import seeds_of
 
 # The weight matrix should stay in the second-level cache (bytes), but a traversal of a row should serve
 # at least MIN_COLUMNS models.
@@ -238,7 +237,7 @@ class _Candidate:
                 float(specification.offset_ratio),
                 int(specification.max_iter),
             )
-            for code in training_set.positive_codes
+            for code in training_set.scheme.positive
         ]
         # An epoch adds a sample at most once.
         bound, max_iter = specification.max_dual, specification.max_iter

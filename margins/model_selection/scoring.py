@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring, get_scorer, make_scorer
 
-from margins.training.one_vs_rest import labels_of_scores
+from margins.training.schemes import labels_of_scores
 
 NAMELESS = "score"  # the metric that a callable without a name stands for
 
@@ -149,12 +149,15 @@ class Decided(ClassifierMixin, BaseEstimator):
     scores : ndarray of float64, shape (n_samples,) or (n_samples, n_classes)
         Of the samples to be scored.
     classes : ndarray, shape (n_classes,)
+    labels : ndarray, shape (n_samples,), optional
+        What is predicted, if not the class of the largest score.
     """
 
-    def __init__(self, scores, classes):
+    def __init__(self, scores, classes, labels=None):
         self.scores = scores
         self.classes = classes
         self.classes_ = classes
+        self.labels = labels
 
     def fit(self, X, y):
         return self
@@ -163,7 +166,7 @@ class Decided(ClassifierMixin, BaseEstimator):
         return self.scores
 
     def predict(self, X):
-        return labels_of_scores(self.scores, self.classes)
+        return labels_of_scores(self.scores, self.classes) if self.labels is None else self.labels
 
 
 class _HasMethod(Exception):

@@ -45,6 +45,8 @@ def reason_against(estimator, searches):
         return "callbacks are set"
     if estimator.warm_start:
         return "warm_start=True"
+    if estimator.multi_class == "ovo":
+        return "multi_class='ovo'"
     for settings in searches:
         reason = _reason_against(estimator, settings)
         if reason is not None:
@@ -102,9 +104,8 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
 
     def keep(index, run):
         if not run.converged:
-            label = training_set.classes.tolist()[index]
-            suffix = "" if len(training_set.positive_codes) == 1 else f" for class {label!r}"
-            warnings.warn(run_not_converged(estimator, run, suffix), ConvergenceWarning, stacklevel=2)
+            problem = training_set.scheme.names(training_set.classes)[index]
+            warnings.warn(run_not_converged(estimator, run, problem), ConvergenceWarning, stacklevel=2)
         scores = model_of([run], run.specification, training_set).scores(X_test).ravel()
         return scores, run.n_epochs, run.certificate.n_updates
 

@@ -16,7 +16,7 @@ from margins.partitions.samples import Sizes, codes_of, merged_classes
 from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
-from margins.training.one_vs_rest import positive_codes
+from margins.training.schemes import positive_codes
 from margins.training.specification import Specification
 from margins.tuning import TUNING
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
-from margins.training.one_vs_rest import positive_codes
+from margins.training.schemes import fitted_scheme
 
 
 def check_state(classifier: Any) -> None:
@@ -40,19 +40,25 @@ def _problems_of(classifier: Any) -> Iterator[str]:
     if not isinstance(classifier.kernel_, Kernel):
         yield f"kernel_ must be a kernel. Got {classifier.kernel_!r}"
         return
-    n_problems = len(positive_codes(len(classes)))
+    scheme = fitted_scheme(classifier)
+    n_problems = scheme.n_problems
+    if scheme.has_pairs:
+        yield from _wrong_array(classifier.pairs_, "pairs_", (n_problems, 2), classes.dtype.kind)
     has_votes = hasattr(classifier, "votes_")
     if not has_votes:
         yield from _wrong_array(classifier.intercept_, "intercept_", (n_problems,))
     if classifier.kernel_ == LINEAR and not has_votes:
-        yield from _wrong_array(classifier.coef_, "coef_", (n_problems, d))
+        if sparse.issparse(classifier.coef_):
+            yield from _wrong_csr(classifier.coef_, "coef_", (n_problems, d))
+        else:
+            yield from _wrong_array(classifier.coef_, "coef_", (n_problems, d))
     else:
         yield from _wrong_support(classifier, d)
         n_support = len(classifier.support_)
         if has_votes:
             yield from _wrong_votes(classifier, n_problems, n_support)
         else:
-            yield from _wrong_array(classifier.dual_coef_, "dual_coef_", (n_problems, n_support))
+            yield from _wrong_array(classifier.dual_coef_, "dual_coef_", (scheme.n_dual_rows, n_support))
 
 
 def _wrong_array(values: Any, name: str, shape: tuple[int, ...], kinds: str = "f") -> Iterator[str]:
@@ -65,6 +71,13 @@ def _wrong_array(values: Any, name: str, shape: tuple[int, ...], kinds: str = "f
         yield f"{name} must be an array of numbers of shape {shape}. Got {found}"
 
 
+def _wrong_csr(matrix: Any, name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    if matrix.shape != shape or matrix.format != "csr" or matrix.data.dtype.kind != "f":
+        yield f"{name} must be CSR of floats of shape {shape}. Got {matrix!r}"
+    else:
+        matrix.check_format(full_check=True)  # ValueError
+
+
 def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
     """Support vectors are read by compiled loops, which check no index."""
     n_support = len(classifier.support_)
@@ -72,13 +85,8 @@ def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
     vectors = classifier.support_vectors_
     if classifier.kernel_.name == "precomputed":
         return
-    if vectors.shape != (n_support, d):
-        yield f"support_vectors_ must have shape {(n_support, d)}. Got {vectors.shape}"
-    elif sparse.issparse(vectors):
-        if vectors.format != "csr" or vectors.data.dtype.kind != "f":
-            yield f"support_vectors_ must be CSR of floats. Got {vectors!r}"
-        else:
-            vectors.check_format(full_check=True)  # ValueError
+    if sparse.issparse(vectors):
+        yield from _wrong_csr(vectors, "support_vectors_", (n_support, d))
     else:
         yield from _wrong_array(vectors, "support_vectors_", (n_support, d))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from margins.estimators.names import display_name
 from margins.parameters import OneOf, check
 from margins.plotting.style import GRID, Display, legend, look, scale_for, with_defaults
+from margins.training.schemes import fitted_scheme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,10 +152,19 @@ def named_curves(
                 f"Got {estimator!r}."
             )
         problems = estimator.learning_curve_
-        for label, curve in zip(estimator.classes_.tolist(), problems, strict=False):
-            several = f"{name}, class {label}" if len(estimators) > 1 else f"class {label}"
+        for which, curve in zip(_problems(estimator), problems, strict=True):
+            several = f"{name}, {which}" if len(estimators) > 1 else which
             curves[name if len(problems) == 1 else several] = curve
     return curves
+
+
+def _problems(estimator: Fitted) -> list[str]:
+    """What the binary problems are called."""
+    labels = fitted_scheme(estimator).labels(estimator.classes_)
+    return [
+        f"classes {label[0]} and {label[1]}" if isinstance(label, tuple) else f"class {label}"
+        for label in labels
+    ]
 
 
 def _names(estimators: Sequence[object]) -> list[str]:

@@ -72,16 +72,16 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explanation_of(training_set, problem, specification, plan, kernel):
-    """The explanation of a plan for the problem of the first class; `kernel` is as it was given."""
+def explanation_of(training_set, of_problem, problem, specification, plan, kernel):
+    """The explanation of a plan for the first problem; `kernel` is as it was given."""
     X, loss = training_set.samples.X, problem.loss
-    is_gram = training_set.features is not None
+    is_gram = of_problem.features is not None
     n_stored = X.shape[0] * X.shape[1] if training_set.is_kernel else int(rows_of(X).n_stored)
     return Explanation(
         n_samples=X.shape[0],
         n_features=X.shape[1],
         n_nonzeros=n_stored,
-        n_problems=len(training_set.positive_codes),
+        n_problems=training_set.scheme.n_problems,
         loss=loss.name if loss.is_finite else "hard margin",
         kernel=kernel,
         rows="Gram matrix" if is_gram else "kernel" if training_set.is_kernel else "X",

@@ -133,8 +133,7 @@ class RunState(HasEnding):
         self.n_epochs = self.n_accesses = 0
         self.end_of_time = math.inf
         self._report: EpochReport | None = None  # of the epoch, as far as it has run
-        self._checks_gap = True  # at the end of the last epoch
-        self.clean = self.is_warm = False
+        self._checks_gap, self.clean, self.is_warm = True, False, False  # at the end of the last epoch
         self.standstill: str | None = None
         self._stop: Ending | None = None  # why the last epoch ends the run, if it does
         self._why_infeasible: str | None = None
@@ -272,8 +271,9 @@ class RunState(HasEnding):
         self.is_warm = self.weights.dual_sum > 0
 
     def release(self):
-        """Release what only a run that starts from this one reads."""
+        """Release what only a run that starts from this one reads, rows with their cache included."""
         self.solver = self.products = self._phase = None
+        self.data = self.data.over(Rows(None, 0, 0))
 
     def set_threshold(self, theta):
         """Make theta the threshold of the score, which is then ``a.x - theta``."""

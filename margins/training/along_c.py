@@ -14,6 +14,8 @@ certificate of a fit is about its own problem, wherever it started.
 import numpy as np
 
 from margins.data.binary_data import array_of_each
+from margins.data.permutations import seeds_of
+from margins.linalg.teams import run_tasks
 from margins.losses import SquaredHinge
 from margins.solvers.auto import starts_from_moments
 from margins.solvers.costs import Costs
@@ -21,7 +23,6 @@ from margins.solvers.driver import Run
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.successive import start_from
-from margins.training.one_vs_rest import one_vs_rest, seeds_of
 
 
 class AlongC:
@@ -49,25 +50,29 @@ class AlongC:
         for C in (min(Cs), max(Cs)):
             self.training_set.penalties(self.specification._replace(C=float(C)))
 
-    def train(self, code, seed, Cs, visit):
-        """Train the binary problem of one class along C.
+    def train(self, index, seed, Cs, visit, same_rows=False):
+        """Train a binary problem along C.
 
         Parameters
         ----------
-        code : int
-            Of the positive class.
+        index : int
+            Of the problem.
         seed : int
         Cs : sequence of float
             Ascending.
         visit : callable
             ``visit(i, run)`` is called after every fit, before the next one starts.
+        same_rows : bool
+            True: the problem is over the rows of the training set, whatever samples it has.
         """
-        previous = None
+        scheme = self.training_set.scheme
+        make = scheme.binary_with_same_rows if same_rows else scheme.binary
+        (of_problem, positive), previous = make(self.training_set, index), None
         for i, C in enumerate(Cs):
             specification = self.specification._replace(C=float(C))
-            problem = self.training_set.problem(code, specification)
-            run = Run(problem, seed, specification, features=self.training_set.features)
-            run.train(self._phases(run, previous))
+            problem = of_problem.problem(positive, specification)
+            run = Run(problem, seed, specification, features=of_problem.features)
+            run.train(self._phases(run, previous, of_problem.has_left_out))
             visit(i, run)
             if previous is not None:
                 previous.release()
@@ -92,17 +97,17 @@ class AlongC:
         list of list
             For each C and each problem what is kept.
         """
-        codes = self.training_set.positive_codes
 
         def train(index, seed):
             kept = []
-            self.train(codes[index], seed, Cs, lambda i, run: kept.append(keep(index, run)))
+            self.train(index, seed, Cs, lambda i, run: kept.append(keep(index, run)))
             return kept
 
-        seeds, in_turn = seeds_of(random_state, len(codes)), self.training_set.is_kernel
-        return list(zip(*one_vs_rest(train, seeds, n_jobs, in_turn), strict=True))
+        n_problems, in_turn = self.training_set.scheme.n_problems, self.training_set.is_kernel
+        seeds = seeds_of(random_state, n_problems)
+        return list(zip(*run_tasks(train, seeds, n_jobs, in_turn), strict=True))
 
-    def _phases(self, run, previous):
+    def _phases(self, run, previous, has_left_out):
         """The phases of a run, which starts from the previous one: yields Phase."""
         start = None
         if previous is None:
@@ -111,7 +116,7 @@ class AlongC:
         else:
             start = start_from(run, previous)
         plan = self._plan(run.problem, run.specification, run.is_warm, start)
-        if not self.training_set.has_left_out:
+        if not has_left_out:
             return plan.phases_of(run)
         # All other solvers of kernel problems access every sample.
         return plan.phases[0].phases(run)
@@ -144,7 +149,7 @@ def paths_of(training_set, specification, planner, Cs):
     ValueError
         If a value of C, times the weight of a sample, is not allowed.
     """
-    moments, has_several = None, len(training_set.positive_codes) > 1
+    moments, has_several = None, training_set.scheme.n_problems > 1
     if has_several and shares_moments(training_set, specification, planner.solver):
         moments = moments_of(training_set, specification)
     paths = AlongC(training_set, specification, planner.plan, moments)
@@ -153,7 +158,8 @@ def paths_of(training_set, specification, planner, Cs):
 
 
 def shares_moments(training_set, specification, solver):
-    """True if Newton steps may start from moments: few features, and a smooth loss of equal penalties.
+    """True if Newton steps may start from moments: of all samples in each problem, few features, and a
+    smooth loss of equal penalties.
 
     Parameters
     ----------
@@ -162,9 +168,9 @@ def shares_moments(training_set, specification, solver):
     solver : str
         As for `margins.solvers.auto.plan`.
     """
-    if training_set.rows.is_kernel or isinstance(training_set.samples.weight, np.ndarray):
+    if training_set.scheme.has_pairs or training_set.rows.is_kernel:
         return False
-    if specification.loss != "squared_hinge":
+    if isinstance(training_set.samples.weight, np.ndarray) or specification.loss != "squared_hinge":
         return False
     problem = training_set.problem(None, specification, SquaredHinge(1.0))
     return starts_from_moments(problem, solver)

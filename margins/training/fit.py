@@ -3,11 +3,14 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
+from margins.data.permutations import seeds_of
 from margins.kernels.kernel import Kernel
+from margins.linalg.teams import n_threads_of, run_tasks
 from margins.linalg.time_limits import TimeBudget
 from margins.solvers.driver import Run
-from margins.training.one_vs_rest import n_threads_of, one_vs_rest, seeds_of
+from margins.training.schemes import Scheme
 from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
@@ -59,29 +62,29 @@ class Training:
     ):
         self.training_set, self.specification, self.n_jobs = training_set, specification, n_jobs
         self._run_type, self._watch, self._continuation = run_type, watch, continuation
-        self.positive_codes = training_set.positive_codes
-        n_problems = len(self.positive_codes)
-        self.budget = None
+        self._scheme = training_set.scheme
+        self.n_problems, self.budget = self._scheme.n_problems, None
         if specification.max_time is not None:
-            n_threads = n_threads_of(n_jobs, n_problems)
-            self.budget = TimeBudget(specification.max_time, n_problems, n_threads)
+            n_threads = n_threads_of(n_jobs, self.n_problems)
+            self.budget = TimeBudget(specification.max_time, self.n_problems, n_threads)
 
     def make_run(self, index, seed):
         """The run of a binary problem, made in the thread that trains it: Run."""
-        training_set, specification = self.training_set, self._specification_of(index)
-        problem = training_set.problem(self.positive_codes[index], specification)
+        specification = self._specification_of(index)
+        of_problem, positive = self._scheme.binary(self.training_set, index)
+        problem = of_problem.problem(positive, specification)
         watch = None if self._watch is None else self._watch(index)
-        run = self._run_type(problem, seed, specification, watch, training_set.features)
+        run = self._run_type(problem, seed, specification, watch, of_problem.features)
         if self._continuation is not None:
             self._continuation.begin(run, index)
         return run
 
     def _specification_of(self, index):
-        """The specification, whose lines of progress name the class if there are several problems."""
+        """The specification, whose lines of progress name the problem if there are several."""
         report = self.specification.report
-        if report is None or len(self.positive_codes) == 1:
+        if report is None or self.n_problems == 1:
             return self.specification
-        prefix = f"class {self.training_set.classes.tolist()[index]!r}: "
+        prefix = f"{self._scheme.names(self.training_set.classes)[index]}: "
         return self.specification._replace(report=lambda line: report(prefix + line))
 
     def train(self, phases, random_state):
@@ -97,7 +100,7 @@ class Training:
         -------
         list of Run
         """
-        return self.train_with_seeds(phases, seeds_of(random_state, len(self.positive_codes)))
+        return self.train_with_seeds(phases, seeds_of(random_state, self.n_problems))
 
     def train_with_seeds(self, phases, seeds):
         """The same, given a seed for each binary problem: list of Run."""
@@ -107,9 +110,11 @@ class Training:
             if self.budget is not None:
                 run.limit_time(self.budget.end_of_next())
             run.train(phases(run))
+            if self._scheme.has_pairs and self.training_set.is_kernel:
+                run.release()
             return run
 
-        return one_vs_rest(train, seeds, self.n_jobs)
+        return run_tasks(train, seeds, self.n_jobs)
 
 
 class LinearModel(NamedTuple):
@@ -117,16 +122,17 @@ class LinearModel(NamedTuple):
 
     Attributes
     ----------
-    coef : ndarray of float64, shape (n_problems, n_features)
+    coef : ndarray or CSR matrix of float64, shape (n_problems, n_features)
     intercept : ndarray of float64, shape (n_problems,)
     """
 
-    coef: np.ndarray
+    coef: Any
     intercept: np.ndarray
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the scores of validated samples: ndarray of float64, shape (n, n_problems)."""
-        return X @ self.coef.T + self.intercept
+        scores = X @ self.coef.T
+        return (scores.toarray() if sparse.issparse(scores) else scores) + self.intercept
 
 
 class KernelModel(NamedTuple):
@@ -139,22 +145,27 @@ class KernelModel(NamedTuple):
         Empty if the kernel is precomputed.
     support : ndarray of int, shape (n_support,)
         Their indices among the samples, by class.
+    codes : ndarray of int, shape (n_support,), or None
+        Their classes, if problems are of pairs.
     dual_coef : ndarray of float64, shape (n_problems, n_support)
-        Dual variables, signed by the labels and scaled.
+        Dual variables, signed by the labels and scaled; of pairs as `OneVsOne` keeps them.
     intercept : ndarray of float64, shape (n_problems,)
+    scheme : OneVsRest or OneVsOne
     """
 
     kernel: Kernel
     support_vectors: Any
     support: np.ndarray
+    codes: np.ndarray | None
     dual_coef: np.ndarray
     intercept: np.ndarray
+    scheme: Scheme
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the scores of validated samples: ndarray of float64, shape (n, n_problems)."""
         scores = np.empty((X.shape[0], len(self.intercept)))
         for batch, products in self.kernel.blocks(X, self.support_vectors, self.support):
-            scores[batch] = products.T @ self.dual_coef.T + self.intercept
+            scores[batch] = self.scheme.sums(products, self.dual_coef, self.codes) + self.intercept
         return scores
 
 
@@ -199,12 +210,15 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
             np.multiply(model.weights, scale, out=row)
         _check_finite(specification, coef, intercept)
         return LinearModel(coef, intercept)
-    signed = np.stack([scale * run.data.signs * model.dual for run, model, scale in models])
-    _check_finite(specification, signed, intercept)
-    support = np.flatnonzero(signed.any(axis=0))
-    support = support[np.argsort(training_set.samples.codes[support], kind="stable")]
+    codes, scheme = training_set.samples.codes, training_set.scheme
+    signed = [scale * run.data.signs * model.dual for run, model, scale in models]
+    dual_coef = scheme.gathered(signed, codes)
+    _check_finite(specification, dual_coef, intercept)
+    support = np.flatnonzero(dual_coef.any(axis=0))
+    support = support[np.argsort(codes[support], kind="stable")]
     vectors, indices = training_set.support(support)
-    return KernelModel(training_set.kernel, vectors, indices, signed[:, support], intercept)
+    dual_coef, codes = dual_coef[:, support], codes[support]
+    return KernelModel(training_set.kernel, vectors, indices, codes, dual_coef, intercept, scheme)
 
 
 def _check_finite(specification, coefficients, intercept):

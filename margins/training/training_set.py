@@ -1,6 +1,6 @@
 """The training set: samples and what is computed of them once, for all fits and all classes.
 
-    samples -> TrainingSet -> problem(code, specification) -> Run
+    samples -> TrainingSet -> scheme.binary -> problem(code, specification) -> Run
 
 It is the only maker of the binary problems of fits in memory. Nothing in it changes after it was made,
 but it keeps what several problems need: squared norms, and the last loss.
@@ -15,7 +15,7 @@ from margins.data.binary_data import augmented_sqnorms, make_binary_data, requir
 from margins.data.samples import Samples
 from margins.kernels import LINEAR, Precomputed
 from margins.solvers.base import Problem
-from margins.training.one_vs_rest import positive_codes
+from margins.training.schemes import scheme_of
 
 
 class TrainingSet:
@@ -26,13 +26,15 @@ class TrainingSet:
     samples : margins.data.samples.Samples
     kernel : margins.kernels.Kernel
     make_rows : callable
-        ``make_rows()`` makes the rows that a solver reads: of X, of its Gram matrix, or of a kernel.
+        ``make_rows(X)`` makes the rows that a solver reads: of X, of its Gram matrix, or of a kernel.
     is_in_parts : bool
         True: X is in partitions, of which one at a time is in memory.
+    multi_class : {"ovr", "ovo"}
+        How several classes become binary problems.
 
     Attributes
     ----------
-    samples, kernel, is_in_parts
+    samples, kernel, is_in_parts, multi_class
         As given.
     sqnorms : ndarray of float64, shape (m,)
         K(x_k, x_k).
@@ -40,11 +42,14 @@ class TrainingSet:
         X, if the rows are those of its Gram matrix.
     """
 
-    def __init__(self, samples, kernel, make_rows, is_in_parts=False):
+    def __init__(self, samples, kernel, make_rows, *, is_in_parts=False, multi_class="ovr"):
         self.samples, self.kernel, self.is_in_parts = samples, kernel, is_in_parts
-        rows = make_rows()
+        self.multi_class, self._make_rows = multi_class, make_rows
+        rows = make_rows(samples.X)
         is_shared = kernel == LINEAR and not is_in_parts
-        self._row_source = SharedRows(rows) if is_shared else RowsOfThread(rows, make_rows)
+        self._row_source = (
+            SharedRows(rows) if is_shared else RowsOfThread(rows, lambda: make_rows(samples.X))
+        )
         self.sqnorms = rows.sqnorms()
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(samples.X) if is_gram else None
@@ -66,9 +71,9 @@ class TrainingSet:
         return self.kernel != LINEAR
 
     @property
-    def positive_codes(self):
-        """The positive class of each binary problem; two classes make one problem: list of int."""
-        return positive_codes(len(self.classes))
+    def scheme(self):
+        """How its classes become binary problems: OneVsRest or OneVsOne."""
+        return scheme_of(self.multi_class, len(self.classes))
 
     @property
     def has_left_out(self):
@@ -86,7 +91,7 @@ class TrainingSet:
         return penalties
 
     def problem(self, code, specification, loss=None):
-        """The binary problem of one class against the others.
+        """The binary problem of one class against all others.
 
         Parameters
         ----------
@@ -200,6 +205,34 @@ class TrainingSet:
         other.sqnorms, other._augmented = self.sqnorms[indices], {}
         return other
 
+    def of_classes(self, codes, same_rows=False):
+        """The training set of the samples of some classes.
+
+        Parameters
+        ----------
+        codes : sequence of int
+            Of the classes, ascending.
+        same_rows : bool
+            True: over the rows of this one, as a `part`. False: of a kernel, rows of its own, which are
+            as short as there are samples.
+
+        Returns
+        -------
+        TrainingSet
+        """
+        whole = self.samples
+        indices = np.flatnonzero(np.isin(whole.codes, codes))
+        weight = whole.weight[indices] if isinstance(whole.weight, np.ndarray) else whole.weight
+        classes, of_part = self.classes[list(codes)], np.searchsorted(codes, whole.codes[indices])
+        if same_rows or not self.is_kernel:
+            return self.part(indices, weight, classes, of_part)
+        X = whole.X[indices]
+        if isinstance(self.kernel, Precomputed):
+            X = X[:, indices]
+        kept = whole.kept[indices]
+        samples = whole._replace(X=X, codes=of_part, classes=classes, weight=weight, kept=kept)
+        return TrainingSet(samples, self.kernel, self._make_rows)
+
     def binary(self, code, classes):
         """The training set of one class against the others, as two classes of these names."""
         codes = (self.samples.codes == code).astype(np.intp)
@@ -224,7 +257,7 @@ def binary_problem(X, positive, specification, loss=None):
     """
     codes, classes = positive.astype(np.intp), np.array([False, True])
     samples = Samples(X, codes, classes, 1.0, np.arange(len(codes)), *X.shape)
-    return TrainingSet(samples, LINEAR, lambda: rows_of(X)).problem(1, specification, loss)
+    return TrainingSet(samples, LINEAR, rows_of).problem(1, specification, loss)
 
 
 class SharedRows:

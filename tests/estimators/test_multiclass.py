@@ -8,7 +8,7 @@ import time
 import joblib
 import pytest
 
-from margins.training.one_vs_rest import one_vs_rest
+from margins.linalg.teams import run_tasks
 
 PATIENCE = 30  # seconds, for what should take none
 
@@ -21,7 +21,7 @@ def test_every_problem_is_trained_once_with_its_own_seed(n_jobs):
         calls.append(index)
         return index, seed
 
-    assert one_vs_rest(train, [5, 3, 8, 1, 1, 0, 9], n_jobs) == list(enumerate([5, 3, 8, 1, 1, 0, 9]))
+    assert run_tasks(train, [5, 3, 8, 1, 1, 0, 9], n_jobs) == list(enumerate([5, 3, 8, 1, 1, 0, 9]))
     assert sorted(calls) == list(range(7))
 
 
@@ -33,7 +33,7 @@ def threads_of(n_jobs, n_problems=4):
         seen.add(threading.get_ident())
         time.sleep(0.03)
 
-    one_vs_rest(train, [0] * n_problems, n_jobs)
+    run_tasks(train, [0] * n_problems, n_jobs)
     return len(seen)
 
 
@@ -61,7 +61,7 @@ def test_the_first_problems_error_is_raised_and_no_further_problem_begun(n_jobs)
         raise ValueError(f"of problem {index}")
 
     with pytest.raises(ValueError, match="of problem 0"):
-        one_vs_rest(train, [0] * 5, n_jobs)
+        run_tasks(train, [0] * 5, n_jobs)
     assert sorted(begun) == list(range(n_jobs))
 
 
@@ -77,7 +77,7 @@ def test_ctrl_c_waits_for_no_problem():
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        one_vs_rest(train, [0] * 5, n_jobs=2)
+        run_tasks(train, [0] * 5, n_jobs=2)
     assert time.monotonic() - start < PATIENCE / 2
     before = threading.active_count()
     end.set()

@@ -226,7 +226,7 @@ def test_runs_of_a_path_release_their_solvers():
         estimator = margins.MarginClassifier(random_state=0, **params)
         training_set = estimator.training_set(X, y)
         paths = paths_of(training_set, estimator.specification(training_set.sqnorms), estimator, CS)
-        paths.train(1, 0, CS, visit)
+        paths.train(0, 0, CS, visit)
     gc.collect()
     assert len(solvers) == len(CS) * len(SETTINGS)
     assert [(params, solver()) for params, solver in solvers if solver() is not None] == []

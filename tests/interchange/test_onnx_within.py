@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import StackingClassifier
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import margins
 from margins.interchange import register_converters, to_onnx
@@ -121,3 +123,30 @@ def test_what_skl2onnx_converts_roughly_warns_and_what_it_does_not_is_refused():
     isotonic.method = "temperature"  # of scikit-learn 1.8
     with pytest.raises(TypeError, match="must be 'sigmoid' or 'isotonic' for ONNX. Got 'temperature'"):
         to_onnx(isotonic)
+
+
+def test_pipelines_of_named_columns_are_converted_with_the_types_of_their_inputs():
+    pandas = pytest.importorskip("pandas")
+    types = pytest.importorskip("skl2onnx.common.data_types")
+    ages, cities = np.arange(40.0), np.array(["x", "y"] * 20, object)
+    frame = pandas.DataFrame({"age": ages, "city": cities})
+    columns = ColumnTransformer([("a", StandardScaler(), ["age"]), ("c", OneHotEncoder(), ["city"])])
+    model = make_pipeline(columns, margins.MarginClassifier()).fit(frame, (ages > 25) ^ (cities == "x"))
+    with pytest.raises(ValueError, match="ColumnTransformer, takes columns by name: call "):
+        to_onnx(model)
+    register_converters()
+    inputs = [("age", types.FloatTensorType([None, 1])), ("city", types.StringTensorType([None, 1]))]
+    exported = skl2onnx.to_onnx(model, initial_types=inputs, options={"zipmap": False})
+    session = onnxruntime.InferenceSession(exported.SerializeToString())
+    given = {"age": ages[:, None].astype(np.float32), "city": cities[:, None]}
+    labels, scores = session.run(["label", "scores"], given)
+    assert_array_equal(labels.astype(bool), model.predict(frame))
+    assert_allclose(scores, model.decision_function(frame), atol=1e-5)
+
+
+def test_pipelines_of_text_name_the_way_out():
+    texts = ["good film", "bad film", "good book", "bad book"]
+    for vectorizer in (TfidfVectorizer(), HashingVectorizer(n_features=16)):
+        model = make_pipeline(vectorizer, margins.MarginClassifier()).fit(texts, [1, 0, 1, 0])
+        with pytest.raises(ValueError, match="Vectorizer, takes text or dicts: call .*initial_types"):
+            to_onnx(model)

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
-from margins.kernels.row_blocks import RowBlocks, SharedBlocks
+from margins.kernels.row_blocks import RowBlocks
+from margins.kernels.shared_blocks import SharedBlocks
 from margins.linalg.teams import team_of
 
 KERNELS = {

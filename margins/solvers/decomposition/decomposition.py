@@ -102,8 +102,9 @@ class DecompositionSolver(Solver):
         self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
         self._working_set = self._places = np.empty(0, np.int32)
-        is_first = self._blocks.n_computed == 0
-        self._max_new_rows = self._size if is_first else self._tuning.new_rows
+        self._max_new_rows = self._tuning.new_rows
+        if self._blocks.n_computed == 0:  # no other class has computed some
+            self._max_new_rows = max(self._max_new_rows, int(self._tuning.new_share * m))
         self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
         # By how much the dual variables have been moved in all, and that when each product was exact.
         # Those of a warm start are counted: it is not known how their products were summed.
@@ -203,8 +204,8 @@ class DecompositionSolver(Solver):
     def _next_working_set(self, state):
         """Half of the last working set, then the samples that violate optimality most.
 
-        Where another class has computed rows, few are computed for a set: many of its samples would end
-        at 0 as soon as their neighbours have moved.
+        Of few samples, and where another class has computed rows, few are computed for a set: many of
+        its samples would end at 0 as soon as their neighbours have moved.
         """
         violation, last = self._violations(state), self._working_set
         self._places = np.sort(_largest(violation[last], int(self._tuning.kept_share * self._size)))

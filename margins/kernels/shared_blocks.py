@@ -1,0 +1,100 @@
+"""The rows of one kernel matrix for all classes: by blocks, or, of few samples, the whole matrix."""
+
+import functools
+
+import numpy as np
+
+from margins.kernels.row_blocks import BYTES_PER_MEGABYTE, UNIT, times
+from margins.linalg.threads import one_thread
+
+# Relative to the largest element: a function of users may compute in single precision.
+MAX_ASYMMETRY = 1e-4
+BYTES_OF_WHOLE = 12  # of an element of a matrix in double and in single precision
+
+
+class SharedBlocks:
+    """The row blocks of a training set: made on demand, and once for all classes that a thread trains.
+
+    Parameters
+    ----------
+    kernel, X, cache_size
+        As of `RowBlocks`.
+    sqnorms : ndarray of float64, shape (m,), or None
+        |x_k|^2; None if rows are not computed from inner products.
+    """
+
+    def __init__(self, kernel, X, cache_size, sqnorms):
+        self.kernel, self.X, self.cache_size = kernel, X, cache_size
+        self._sqnorms, self._made = sqnorms, None
+
+    @functools.cached_property
+    def max_sqnorm(self):
+        """The largest squared norm of a row of X; 0 if no inner products are computed."""
+        return 0.0 if self._sqnorms is None else float(self._sqnorms.max())
+
+    @functools.cached_property
+    def matrix(self):
+        """The whole kernel matrix in double precision: ndarray of float64, shape (m, m)."""
+        with one_thread():
+            # Of a view of X, NumPy computes each product of two rows once.
+            matrix = self.kernel.training_block(self.X, slice(None), self._sqnorms)
+        if np.array_equal(matrix, matrix.T):
+            return matrix
+        self._check_symmetry(matrix)
+        return 0.5 * (matrix + matrix.T)
+
+    def _check_symmetry(self, matrix):
+        """Raise ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision."""
+        difference = np.abs(matrix - matrix.T)
+        i, j = np.unravel_index(np.argmax(difference), matrix.shape)
+        if difference[i, j] > MAX_ASYMMETRY * np.abs(matrix).max():
+            raise ValueError(
+                f"The kernel {self.kernel.label} must be symmetric. Got K(x, z) = {matrix[i, j]:g} of "
+                f"samples {i} and {j}, and K(z, x) = {matrix[j, i]:g}."
+            )
+
+    def make(self, densely, most_whole=0):
+        """The row blocks: RowBlocks, or MatrixBlocks of at most so many samples.
+
+        The arguments count the first time.
+        """
+        if self._made is None:
+            m = self.X.shape[0]
+            if m <= most_whole and BYTES_OF_WHOLE * m * m <= self.cache_size * BYTES_PER_MEGABYTE:
+                self._made = MatrixBlocks(self.matrix)
+            else:
+                self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
+        return self._made
+
+
+class MatrixBlocks:
+    """The whole kernel matrix of few samples. Methods and attributes as of `RowBlocks`.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (m, m)
+        Symmetric.
+    """
+
+    is_whole = True
+
+    def __init__(self, matrix):
+        self._matrix, self.slots, self.n_computed = (
+            matrix,
+            matrix.astype(np.float32, order="C"),
+            len(matrix),
+        )
+
+    def slots_of(self, indices, kept):
+        return indices
+
+    def are_cached(self):
+        return np.ones(len(self.slots), bool)
+
+    def sums(self, indices, support, coefficients):
+        of_all = np.zeros(len(self._matrix))
+        of_all[support] = coefficients
+        return times(self._matrix, of_all)[indices]
+
+    def rounding(self):
+        return UNIT * float(np.abs(self._matrix).max())
