@@ -167,7 +167,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
         AttributeError
             If the classifier has no `coef_`.
         """
-        self.coef_: Any = sparse.csr_matrix(self._own_coef("sparsify"))  # as scikit-learn's
+        self.coef_: Any = sparse.csr_array(self._own_coef("sparsify"))
         return self
 
     def densify(self) -> Self:

@@ -36,6 +36,8 @@ ALSO_TRUSTED = (
     "sklearn.calibration._TemperatureScaling",
 )
 SPLITTERS = "sklearn.model_selection._split."
+# Attributes that may be CSR.
+MATRICES = ("support_vectors_", "coef_")
 
 
 def dump(classifier: Any, file: str | os.PathLike[str] | IO[bytes]) -> None:
@@ -116,8 +118,10 @@ def _writable(classifier: Any) -> Any:
     if attributes.get("_voted_model") is not None:
         X, *others = attributes["_voted_model"].parts
         attributes["_voted_model"] = (_written(X), *others)
-    elif hasattr(written, "support_vectors_"):
-        written.support_vectors_ = _written(written.support_vectors_)
+        return written
+    for name in MATRICES:
+        if name in attributes:
+            attributes[name] = _written(attributes[name])
     return written
 
 
@@ -176,8 +180,9 @@ def _restore(classifier: Any) -> None:
         attributes.setdefault(field.name, field.default)
     if isinstance(attributes.get("_voted_model"), tuple):
         attributes["_voted_model"] = _voted_model(*attributes["_voted_model"])
-    elif "support_vectors_" in attributes:
-        classifier.support_vectors_ = _read(classifier.support_vectors_)
+    for name in MATRICES:
+        if name in attributes:
+            attributes[name] = _read(attributes[name])
     if isinstance(classifier, BaseMarginClassifier):
         check_state(classifier)
     else:
