@@ -14,8 +14,8 @@ class PassiveAggressiveClassifier(StepClassifier):
     ``c = loss / |y|**2``, where the loss is ``1 - a.y``.
 
     On data of maximum margin gamma the squared losses of all processed samples sum to at most ``(R /
-    gamma)**2``. **Guarantee**: on separable data a fit ends after at most ``(R / (gamma tol))**2``
-    updates, with at least ``(1 - tol) / 2`` of gamma, because a never leaves the ball of radius 1 /
+    gamma)**2``. **Guarantee**: on separable data a fit ends after at most ``(R / (gamma min_loss))**2``
+    updates, with at least ``(1 - min_loss) / 2`` of gamma, because a never leaves the ball of radius 1 /
     gamma around the weight vector of maximum margin. There is no guarantee for other data.
 
     **Take it for** clean streams. **Rather not for** noisy labels: `pa-i` limits its steps.
@@ -35,7 +35,7 @@ class PassiveAggressiveClassifier(StepClassifier):
     True
     """
 
-    tol: float = parameter(
+    min_loss: float = parameter(
         Interval(0, 1, "left"),
         "Losses up to it make no update. 0: as in the paper, but then the losses of repeated epochs "
         "tend to 0 on separable data without reaching it, and a fit does not converge.",
@@ -49,7 +49,7 @@ class PassiveAggressiveClassifier(StepClassifier):
     )
 
     def online_rules(self, sqradius):
-        return Rules(MarginError(1 - self.tol), self.update_rule(sqradius), NoShrink())
+        return Rules(MarginError(1 - self.min_loss), self.update_rule(sqradius), NoShrink())
 
     def online_averaging(self, weights):
         return Average(weights, "accesses") if self.averaging == "averaged" else None

@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from margins.data.permutations import seeds_of
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
+from margins.estimators.patience import PatienceMixin
+from margins.estimators.predictions import VOTING
 from margins.estimators.votes import OfVotes, VotedModel, count_in_blocks
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
 from margins.rules import (
@@ -47,13 +49,13 @@ from margins.training.schemes import positive_codes
 
 AveragingName = Literal["last", "longest", "voted", "averaged", "pocket", "tail"]
 AVERAGINGS = get_args(AveragingName)
-VOTING = ("voted", "tail")
 
 
-class AveragingClassifier(OnlineMixin, BaseMarginClassifier):
+class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     """A perceptron with a fixed number of epochs, and averaging or selection over its iterates."""
 
     WEIGHTS = "updates"
+    LOSS_MARGIN = 0.0  # the loss of the perceptron
 
     ABOUT_ETA = (
         "Learning rate: the step of an update. Decisions depend only on thresholds in units of it."

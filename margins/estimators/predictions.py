@@ -11,12 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
 from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import check_labels, codes_of, validate_points
-from margins.estimators._typed import ClassifierMixin
+from margins.estimators._typed import ClassifierMixin, available_if
 from margins.estimators.declared import Declared
 from margins.estimators.fitted import dense_coef, fitted_model
 from margins.partitions.samples import n_rows_of, named, read_labels
 from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
 from margins.training.schemes import fitted_scheme
+
+# Of `averaging`: the model is no weight vector.
+VOTING = ("voted", "tail")
 
 
 def by_blocks(X, function, dtype, n_columns=None):
@@ -90,6 +93,11 @@ def _right(estimator, chunk, X, y, weight):
     return float(weight @ is_right), float(weight.sum())
 
 
+def _has_weights(classifier):
+    """True if a fit sets `coef_`: with the linear kernel, unless hypotheses vote."""
+    return classifier._is_linear and getattr(classifier, "averaging", None) not in VOTING
+
+
 class PredictionsMixin(ClassifierMixin, Declared):
     """Scores, classes and accuracies of a fitted classifier."""
 
@@ -152,6 +160,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
         labels: NDArray[Any] = fitted_scheme(self).predict(scores, self.classes_)
         return labels
 
+    @available_if(_has_weights)
     def sparsify(self) -> Self:
         """Store `coef_` as a CSR matrix, without its zeros.
 
@@ -170,6 +179,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
         self.coef_: Any = sparse.csr_array(self._own_coef("sparsify"))
         return self
 
+    @available_if(_has_weights)
     def densify(self) -> Self:
         """Store `coef_` as an array again.
 

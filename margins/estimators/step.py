@@ -10,6 +10,7 @@ import warnings
 from margins.data._binary_data import SMALLEST_SQNORM
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
+from margins.estimators.patience import PatienceMixin
 from margins.parameters import BOOLEAN, Interval, optional, parameter
 from margins.solvers.base import Phase
 
@@ -23,8 +24,10 @@ ABOUT_SHUFFLE = (
 RADII = optional(Interval(1e-60, 1e60))
 
 
-class StepClassifier(OnlineMixin, BaseMarginClassifier):
+class StepClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     """An online algorithm that runs a fixed number of epochs; `coef_` is its weight vector."""
+
+    LOSS_MARGIN = 1.0  # the hinge loss
 
     C: float = parameter(
         Interval(0, math.inf, "right"),

@@ -20,7 +20,8 @@ from margins._update import Averaging, BinaryData, WeightVector
 from margins.data.permutations import Orders, seeds_of
 from margins.estimators.callbacks import has_callbacks
 from margins.estimators.names import display_name
-from margins.estimators.noise_tolerance import VOTING, AveragingClassifier
+from margins.estimators.noise_tolerance import AveragingClassifier
+from margins.estimators.predictions import VOTING
 from margins.model_selection._lockstep import Lockstep
 from margins.model_selection.shared_votes import votes_of_all
 from margins.model_selection.training_sets import StudyData
@@ -96,6 +97,8 @@ def reason_for_single_fits(params):
     """Why parameters are about one fit, so that several are not trained together: str or None."""
     if params["max_time"] is not None:
         return f"max_time={params['max_time']!r} is of one fit"
+    if params.get("tol") is not None:
+        return f"tol={params['tol']!r} ends each fit for itself"
     if params["verbose"]:
         return f"verbose={params['verbose']!r} prints lines for every fit"
     return None

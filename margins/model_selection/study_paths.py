@@ -45,8 +45,6 @@ def reason_against(estimator, searches):
         return "callbacks are set"
     if estimator.warm_start:
         return "warm_start=True"
-    if estimator.multi_class == "ovo":
-        return "multi_class='ovo'"
     for settings in searches:
         reason = _reason_against(estimator, settings)
         if reason is not None:
@@ -69,6 +67,8 @@ def _reason_against(estimator, settings):
         if not isinstance(C, Real) or isinstance(C, bool) or not 0 < float(C) < math.inf:
             return f"C={C!r} has no neighbours"
     params |= settings[0]
+    if params["multi_class"] == "ovo":
+        return "multi_class='ovo'"
     return reason_for_single_fits(params)
 
 

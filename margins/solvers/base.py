@@ -266,7 +266,7 @@ class Phase(NamedTuple):
 
 
 class Ending(Enum):
-    """How a run ended. It has converged if it is PROVEN or UNCHANGED.
+    """How a run ended. It has converged if it is PROVEN, UNCHANGED or NO_PROGRESS.
 
     Examples
     --------
@@ -278,6 +278,7 @@ class Ending(Enum):
 
     PROVEN = auto()  # the certificate proves the accuracy
     UNCHANGED = auto()  # without an accuracy to prove: a full epoch changed nothing
+    NO_PROGRESS = auto()  # the loss has ceased to fall, by the `tol` of the algorithm
     STANDSTILL = auto()  # nothing changes any more, though the accuracy is not proven
     EXHAUSTED = auto()  # the algorithm has no further phase
     MAX_ITER = auto()
@@ -288,7 +289,7 @@ class Ending(Enum):
     @property
     def has_converged(self):
         """True if the run reached what it was to reach: bool."""
-        return self in (Ending.PROVEN, Ending.UNCHANGED)
+        return self in (Ending.PROVEN, Ending.UNCHANGED, Ending.NO_PROGRESS)
 
     def describe(self, *, max_iter=None, max_time=None, detail=None):
         """Return the sentence about a run that has not converged: str.

@@ -156,6 +156,8 @@ class Run(RunState):
             return self._converged_ending
         if is_stopped:
             return Ending.CALLBACK
+        if self._progress is not None and self._progress.has_ended(self):
+            return Ending.NO_PROGRESS
         if report.is_cut:
             return Ending.MAX_TIME
         # Where every access shrinks the weights, an epoch without updates is no convergence.
@@ -209,7 +211,7 @@ class Run(RunState):
         self.certify_as_returned()
         if is_late:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
-        was_stopped = self._stop is not None and not self._stop.has_converged
+        was_stopped = self._stop not in (None, self._converged_ending)
         if self.finished and (is_late or not was_stopped):
             self.ending = self._converged_ending
         elif was_stopped:

@@ -32,6 +32,7 @@ from margins.solvers.certification import (
 )
 from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch
+from margins.solvers.progress import Progress
 from margins.solvers.rounding import Rounding
 from margins.training.specification import Specification
 
@@ -117,13 +118,11 @@ class RunState(HasEnding):
             self.weights = WeightVector(data.rows.n_features, m if self.keep_dual else 0)
         else:
             self.weights = specification.new_weights(data)
-        make_averaging = specification.averaging
-        self._averaging = None if make_averaging is None else make_averaging(self.weights)
-        self.averaging = self._averaging
+        averaging = specification.averaging
+        self.averaging = self._averaging = None if averaging is None else averaging(self.weights)
         self._primal = None  # the model, if the solver of the last epoch has reported one
         self._rounding: Rounding | None = None  # None: no solver requires its correction
-        self.certificate = self.products = None
-        self.primal_scale = self.dual_scale = 1.0
+        self.certificate, self.products, self.primal_scale, self.dual_scale = None, None, 1.0, 1.0
         self._best_dual = 0.0
         self._is_certified = False  # the hypothesis as it is
         self._is_as_returned = False  # the certificate is of coefficients as they are rounded
@@ -132,6 +131,7 @@ class RunState(HasEnding):
         self.solver: Solver | None = None
         self.n_epochs = self.n_accesses = 0
         self.end_of_time = math.inf
+        self._progress = Progress(specification.patience) if specification.patience else None
         self._report: EpochReport | None = None  # of the epoch, as far as it has run
         self._checks_gap, self.clean, self.is_warm = True, False, False  # at the end of the last epoch
         self.standstill: str | None = None

@@ -15,6 +15,24 @@ SMALLEST_C = 1e-100
 LARGEST_C = 1e100
 
 
+class Patience(NamedTuple):
+    """How long a fit goes on whose loss does not fall, without an accuracy to prove.
+
+    Attributes
+    ----------
+    tol : float
+        The least by which the mean loss of the samples must fall below the least one so far.
+    n_iter_no_change : int
+        After so many epochs in a row whose loss does not, the fit ends.
+    margin : float
+        The loss of a sample is ``max(0, margin - l (score))``: 0 the perceptron's, 1 the hinge loss.
+    """
+
+    tol: float
+    n_iter_no_change: int
+    margin: float
+
+
 class Specification(NamedTuple):
     """What a fit solves, when it ends, and what it keeps.
 
@@ -72,6 +90,8 @@ class Specification(NamedTuple):
         adds, and its vote; or always both.
     in_stream : bool
         True: more samples may follow.
+    patience : Patience or None
+        When a fit without progress ends; None: it does not.
     needs_same_samples : bool
         True: a warm start needs the samples of the last fit.
     report : callable or None
@@ -102,6 +122,7 @@ class Specification(NamedTuple):
     new_weights: Callable[[Any], Any] | None = None
     weights: str = "C"
     in_stream: bool = False
+    patience: Patience | None = None
     needs_same_samples: bool = False
     report: Callable[[str], object] | None = None
 

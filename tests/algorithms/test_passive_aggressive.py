@@ -91,7 +91,7 @@ def test_run_by_hand():
     # (2, 0)+: loss 1, c = 1/4, w = (1/2, 0). Again: p = 1, a tie, nothing. (1, 1)-: reflected (-1, -1),
     # p = -1/2, loss 3/2, c = 3/4, w = (-1/4, -3/4).
     X, y = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([1, -1])
-    classifier = margins.get("pa")(fit_intercept=False, tol=0.0)
+    classifier = margins.get("pa")(fit_intercept=False, min_loss=0.0)
     classifier.partial_fit(X[:1], y[:1], classes=[-1, 1])
     assert_array_equal(classifier.coef_, [[0.5, 0.0]])
     assert classifier.n_updates_ == 1
@@ -172,7 +172,7 @@ def test_separable_data_converge_within_the_bound(tol, seed):
     gamma, R = exact_optima.maximum_margin(data), np.linalg.norm(data, axis=1).max()
     if len(set(y)) < 2 or gamma < 0.05:
         return
-    model = margins.get("pa")(tol=tol, max_iter=10**6, random_state=0).fit(X, y)
+    model = margins.get("pa")(min_loss=tol, max_iter=10**6, random_state=0).fit(X, y)
     assert model.converged_
     assert model.n_updates_ <= (R / (gamma * tol)) ** 2 * (1 + 1e-9)
     w = np.append(model.coef_, model.intercept_)

@@ -21,6 +21,7 @@ import margins
 from margins.callbacks import EarlyStopping
 from margins.data.chunks import Chunks
 from margins.interchange import to_sklearn
+from margins.model_selection import parameter_search
 from margins.persistence import dump, load
 from margins.training.schemes import OneVsOne, OneVsRest, scheme_of
 
@@ -273,7 +274,7 @@ def test_studies_and_paths_fit_pairs():
     for C, classifier in zip((0.1, 1.0), path.classifiers, strict=True):
         single = margins.MarginClassifier(C=C, multi_class="ovo", loss="hinge", eps=1e-5).fit(X, y)
         assert_allclose(classifier.decision_function(X), single.decision_function(X), atol=0.02)
-    search = margins.model_selection.parameter_search(
+    search = parameter_search(
         margins.MarginClassifier(multi_class="ovo"), {"C": [1e-5, 0.1]}, X, y, cv=3
     )
     grid = GridSearchCV(margins.MarginClassifier(multi_class="ovo"), {"C": [1e-5, 0.1]}, cv=3).fit(X, y)

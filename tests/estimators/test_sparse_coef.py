@@ -43,5 +43,9 @@ def test_scores_are_the_same_wherever_coef_is_read(fitted, storage, tmp_path):
 def test_a_kernel_model_has_no_coef_to_sparsify():
     classifier = margins.MarginClassifier(kernel="rbf").fit([[0.0], [1.0]], [0, 1])
     for method in ("sparsify", "densify"):
+        assert not hasattr(classifier, method)
+        assert not hasattr(margins.get("voted-perceptron")(), method)
+        classifier.set_params(kernel="linear")  # the model is that of the kernel
         with pytest.raises(AttributeError, match=f"{method}. needs a linear classifier"):
             getattr(classifier, method)()
+        classifier.set_params(kernel="rbf")

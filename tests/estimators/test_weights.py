@@ -291,8 +291,8 @@ def budget_of_ten(Y, weight):
 
 STEPS = {
     "perceptron": ({}, lambda: perceptron_step),
-    "pa-i": ({"aggressiveness": 0.05, "radius": 1.0, "tol": 0.0}, lambda: pa_step(most=0.05)),
-    "pa-ii": ({"aggressiveness": 0.05, "radius": 1.0, "tol": 0.0}, lambda: pa_step(slack=10.0)),
+    "pa-i": ({"aggressiveness": 0.05, "radius": 1.0, "min_loss": 0.0}, lambda: pa_step(most=0.05)),
+    "pa-ii": ({"aggressiveness": 0.05, "radius": 1.0, "min_loss": 0.0}, lambda: pa_step(slack=10.0)),
     "norma": ({"eta": 0.1, "lam": 0.1, "radius": 1.0}, lambda: norma_step),
     "ballseptron": ({"radius": 0.5}, lambda: ball_step),
     "spa": ({"lam": 2.0}, shifting_steps),

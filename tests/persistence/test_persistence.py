@@ -347,3 +347,20 @@ def test_a_stored_model_predicts_as_it_did(path):
     np.testing.assert_allclose(classifier.decision_function(X), expected["scores"], rtol=1e-12)
     assert [certificate.primal for certificate in classifier.certificates_] == expected["primal"]
     classifier.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        margins.MarginClassifier(kernel="rbf", multi_class="ovo"),
+        margins.MarginClassifierCV(Cs=2, cv=2, calibration="sigmoid"),
+        margins.get("averaged-perceptron")(max_iter=3),
+        margins.get("voted-perceptron")(max_iter=3),
+    ],
+    ids=lambda classifier: type(classifier).__name__,
+)
+def test_skops_itself_reads_what_it_writes_if_the_types_are_named(classifier):
+    X, y = samples(n_classes=3)
+    contents = skops_io.dumps(classifier.fit(X, y))
+    types = skops_io.get_untrusted_types(data=contents)
+    assert_array_equal(skops_io.loads(contents, trusted=types).predict(X), classifier.predict(X))

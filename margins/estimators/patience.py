@@ -1,0 +1,41 @@
+"""`tol` and `n_iter_no_change`, as scikit-learn's, of algorithms without an accuracy to prove."""
+
+import math
+from typing import ClassVar
+
+from margins.estimators.declared import Declared
+from margins.parameters import Interval, optional, parameter
+from margins.training.specification import Patience
+
+
+class PatienceMixin(Declared):
+    """A fit that ends when its loss has ceased to fall."""
+
+    tol: float | None = parameter(
+        optional(Interval(0, math.inf, "left")),
+        "A problem ends after `n_iter_no_change` epochs in a row whose loss is not below the least one "
+        "so far by at least `tol`; `converged_` is then True. The loss is the mean of the training "
+        "samples after an epoch, which takes a pass over them. Streams have no epochs. None: no loss "
+        "is computed.",
+        default=None,
+    )
+    n_iter_no_change: int = parameter(
+        Interval(1, math.inf, "left", integer=True),
+        "So many epochs without progress end a fit, with `tol`.",
+        default=5,
+    )
+
+    # The loss of a sample is max(0, LOSS_MARGIN - l (score)).
+    LOSS_MARGIN: ClassVar[float]
+
+    def specification(self, sqnorms, continues=False):
+        specification = super().specification(sqnorms, continues)
+        if self.tol is None:
+            return specification
+        patience = Patience(float(self.tol), self.n_iter_no_change, self.LOSS_MARGIN)
+        return specification._replace(patience=patience)
+
+    def why_not_in_partitions(self):
+        if self.tol is not None:
+            return "tol", "None", self.tol
+        return super().why_not_in_partitions()

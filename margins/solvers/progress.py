@@ -1,0 +1,36 @@
+"""The losses of epochs, by which a fit with `tol` ends: `margins.training.specification.Patience`."""
+
+import math
+
+import numpy as np
+
+
+class Progress:
+    """The mean losses after the epochs of a run.
+
+    Parameters
+    ----------
+    patience : margins.training.specification.Patience
+
+    Attributes
+    ----------
+    losses : list of float
+    """
+
+    def __init__(self, patience):
+        self._patience, self.losses, self._least, self._n_without = patience, [], math.inf, 0
+
+    def has_ended(self, run):
+        """Measure the loss after an epoch of a run: True if the run is to end."""
+        self.losses.append(self._loss_of(run))
+        is_slow = self.losses[-1] > self._least - self._patience.tol
+        self._n_without = self._n_without + 1 if is_slow else 0
+        self._least = min(self._least, self.losses[-1])
+        return self._n_without >= self._patience.n_iter_no_change
+
+    def _loss_of(self, run):
+        """The mean loss of the samples at the last iterate, not at an average: float."""
+        scores = run.weights.products(run.data) - run.theta * run.data.signs
+        scale = run.specification.model_scale
+        losses = np.maximum(self._patience.margin - (1.0 if scale is None else scale) * scores, 0)
+        return float(np.average(losses, weights=run.data.weights))
