@@ -3,8 +3,10 @@
 A fit reads all chunks several times, one or a few at a time, and keeps none of them.
 """
 
+import glob
 import mmap
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -76,7 +78,7 @@ class Chunks(Sequence[Any]):
 
         Parameters
         ----------
-        X : array-like or CSR matrix, shape (n_samples, n_features)
+        X : array-like, CSR matrix or data frame, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
         n_rows : int, optional
@@ -98,8 +100,9 @@ class Chunks(Sequence[Any]):
                 f"n_rows of Chunks.of_rows must be None or an integer in [1, inf). Got {n_rows!r}."
             )
         is_sparse = hasattr(X, "format") and hasattr(X, "nnz")
-        X = X if is_sparse or isinstance(X, np.ndarray) else np.asarray(X)
-        if X.ndim != 2 or (is_sparse and X.format != "csr"):
+        is_frame = hasattr(X, "columns") and hasattr(X, "shape")
+        X = X if is_sparse or is_frame or isinstance(X, np.ndarray) else np.asarray(X)
+        if len(X.shape) != 2 or (is_sparse and X.format != "csr"):
             got = f"a sparse matrix of format {X.format!r}" if is_sparse else f"shape {X.shape}"
             raise ValueError(
                 f"X of Chunks.of_rows must be an array-like or CSR matrix of 2 dimensions. Got {got}."
@@ -112,9 +115,149 @@ class Chunks(Sequence[Any]):
                     f"{name} of Chunks.of_rows must have a number for each of the {X.shape[0]} rows "
                     f"of X. Got shape {array.shape}."
                 )
-        size = int(n_rows or 0) or max(CHUNK_BYTES // max(X.shape[1] * X.dtype.itemsize, 1), 1)
+        itemsize = 8 if is_frame else X.dtype.itemsize
+        size = int(n_rows or 0) or max(CHUNK_BYTES // max(X.shape[1] * itemsize, 1), 1)
         begins = range(0, X.shape[0], size)
         return cls([RowsReader(X, y, weight, begin, begin + size) for begin in begins])
+
+    @classmethod
+    def from_parquet(
+        cls,
+        paths: Any,
+        target: str,
+        *,
+        columns: Sequence[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+        sample_weight: str | None = None,
+    ) -> "Chunks":
+        """Files of Parquet, one row group at a time.
+
+        Parameters
+        ----------
+        paths : str, path, or sequence of them
+            In this order. A str may be a pattern, such as "big/*.parquet", of files in sorted order.
+        target : str
+            The column of the labels.
+        columns : sequence of str, optional
+            The columns of X; None: all others.
+        categories : mapping of str to sequence, optional
+            The columns of categories, each with all its values: for each of them a column of 0 and 1, in
+            this order, named ``column=value``. All other columns must be finite numbers or booleans.
+        sample_weight : str, optional
+            The column of weights.
+
+        Returns
+        -------
+        Chunks
+            Of data frames, so that models know the names of columns.
+
+        Raises
+        ------
+        ImportError
+            Without pyarrow and pandas: ``pip install 'scikit-margins[parquet]'``.
+        ValueError
+            If there is no file, or not the columns; when a row group is read, if a value is not allowed.
+        """
+        from margins.data.chunk_files import parquet_parts
+
+        files = _files_of(paths, "Chunks.from_parquet")
+        return cls(parquet_parts(files, target, columns, categories, sample_weight))
+
+    @classmethod
+    def from_csv(
+        cls,
+        paths: Any,
+        target: str,
+        *,
+        columns: Sequence[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
+        sample_weight: str | None = None,
+    ) -> "Chunks":
+        """Files of CSV with a header, not compressed, about 32 megabytes of lines at a time.
+
+        Parameters
+        ----------
+        paths, target, columns, categories, sample_weight
+            As for `from_parquet`.
+
+        Returns
+        -------
+        Chunks
+
+        Raises
+        ------
+        ImportError
+            Without pandas: ``pip install 'scikit-margins[frame]'``.
+        ValueError
+            As for `from_parquet`.
+        """
+        from margins.data.chunk_files import csv_parts
+
+        files = _files_of(paths, "Chunks.from_csv")
+        return cls(csv_parts(files, target, columns, categories, sample_weight))
+
+    @classmethod
+    def from_svmlight(
+        cls, paths: Any, *, n_features: int | None = None, zero_based: bool = False
+    ) -> "Chunks":
+        """Files in the format of svmlight, not compressed, about 32 megabytes of lines at a time.
+
+        Parameters
+        ----------
+        paths
+            As for `from_parquet`.
+        n_features : int, optional
+            None: the largest index of all files, which are read for it.
+        zero_based : bool
+            True: indices begin at 0, else at 1.
+
+        Returns
+        -------
+        Chunks
+            Of CSR matrices.
+
+        Raises
+        ------
+        ValueError
+            If there is no file; when lines are read, if one is malformed, with its place.
+        """
+        from margins.data.chunk_files import svmlight_parts
+
+        return cls(svmlight_parts(_files_of(paths, "Chunks.from_svmlight"), n_features, zero_based))
+
+    def map(self, transform: Callable[[Any], Any]) -> "Chunks":
+        """The same samples, each X transformed whenever it is read.
+
+        Parameters
+        ----------
+        transform : callable
+            ``transform(X)`` returns as many rows, such as the `transform` of a scaler fitted by its
+            `partial_fit`.
+
+        Returns
+        -------
+        Chunks
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from margins.data.chunks import Chunks
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> chunks = Chunks.of_rows(np.arange(20.0).reshape(10, 2), np.arange(10) % 2, n_rows=4)
+        >>> scaler = StandardScaler()
+        >>> for X, y in chunks:
+        ...     _ = scaler.partial_fit(X)
+        >>> scaled = chunks.map(scaler.transform)
+        >>> float(round(np.vstack([X for X, y in scaled]).std(), 6))
+        1.0
+        """
+        return Chunks([Transformed(self, index, transform) for index in range(len(self))])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError(
+            "Chunks are no array: their samples are not in memory together. Fit a transformer by its "
+            "partial_fit, chunk by chunk, and give chunks.map(transformer.transform)."
+        )
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -126,8 +269,30 @@ class Chunks(Sequence[Any]):
     def release(self, index: int) -> None:
         """Free the memory of a chunk that has been read, if it is part of a memory map."""
         part = self.parts[index]
-        if isinstance(part, RowsReader):
+        if isinstance(part, RowsReader | Transformed):
             part.release()
+
+
+class Transformed:
+    """Reads a chunk and transforms its X.
+
+    Parameters
+    ----------
+    chunks : Chunks
+    index : int
+    transform : callable
+    """
+
+    def __init__(self, chunks, index, transform):
+        self._chunks, self._index, self._transform = chunks, index, transform
+
+    def __call__(self):
+        X, *others = self._chunks[self._index]
+        return (self._transform(X), *others)
+
+    def release(self):
+        """See `Chunks.release`."""
+        self._chunks.release(self._index)
 
 
 class RowsReader:
@@ -145,7 +310,8 @@ class RowsReader:
         self._X, self._y, self._weight, self._rows = X, y, weight, slice(begin, end)
 
     def __call__(self):
-        X, y = self._X[self._rows], self._y[self._rows]
+        X = self._X.iloc[self._rows] if hasattr(self._X, "iloc") else self._X[self._rows]
+        y = self._y[self._rows]
         return (X, y) if self._weight is None else (X, y, self._weight[self._rows])
 
     def release(self):
@@ -162,6 +328,20 @@ class RowsReader:
         begin = part.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data
         first = begin // mmap.PAGESIZE * mmap.PAGESIZE
         X._mmap.madvise(mmap.MADV_DONTNEED, first, begin + part.nbytes - first)
+
+
+def _files_of(paths, name):
+    """The files that `paths` stands for: list of str."""
+    if isinstance(paths, str | os.PathLike):
+        text = os.fspath(paths)
+        found = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
+    else:
+        found = [os.fspath(path) for path in paths]
+    missing = [path for path in found if not os.path.isfile(path)]
+    if missing or not found:
+        got = repr(missing[0]) if missing else f"no file for {paths!r}"
+        raise ValueError(f"paths of {name} must be files. Got {got}.")
+    return found
 
 
 def read_chunk(chunks, index, name):

@@ -57,6 +57,21 @@ def by_blocks(X, function, dtype, n_columns=None):
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
+def by_chunks(chunks, function, name):
+    """A function of rows, applied to one chunk after the other: ndarray."""
+    parts = []
+    for index in range(len(chunks)):
+        X, _, _ = read_chunk(chunks, index, name)
+        with named(f"chunk {index} of {name}"):
+            if n_rows_of(X) > 0:
+                parts.append(function(X))
+        del X
+        chunks.release(index)
+    if not parts:
+        raise ValueError(f"X of {name} must hold samples. Got only empty chunks.")
+    return np.concatenate(parts)
+
+
 def accuracy_of(estimator, X, y, sample_weight):
     """The accuracy on a dask collection or on chunks: float."""
     name = estimator._display_name("score")
@@ -113,8 +128,9 @@ class PredictionsMixin(ClassifierMixin, Declared):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, or array or data frame of dask, shape (n_samples, n_features)
-            With ``kernel="precomputed"``: K(x, training sample), shape (n_samples, n_training_samples).
+        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
+            Labels of Chunks are not read. With ``kernel="precomputed"``: K(x, training sample), shape
+            (n_samples, n_training_samples).
 
         Returns
         -------
@@ -122,6 +138,8 @@ class PredictionsMixin(ClassifierMixin, Declared):
             Of a dask collection an array of dask, not computed yet.
         """
         check_is_fitted(self)
+        if isinstance(X, Chunks):
+            return by_chunks(X, self.decision_function, self._display_name("decision_function"))
         if is_dask(X):
             check_dimensions(self._display_name("decision_function"), X, self.n_features_in_)
             n_classes = len(self.classes_)
@@ -145,7 +163,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, or array or data frame of dask, shape (n_samples, n_features)
+        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
 
         Returns
         -------
@@ -153,6 +171,8 @@ class PredictionsMixin(ClassifierMixin, Declared):
             Of a dask collection an array of dask, not computed yet.
         """
         check_is_fitted(self)
+        if isinstance(X, Chunks):
+            return by_chunks(X, self.predict, self._display_name("predict"))
         if is_dask(X):
             check_dimensions(self._display_name("predict"), X, self.n_features_in_)
             return by_blocks(X, self.predict, self.classes_.dtype)

@@ -1,0 +1,309 @@
+"""Chunks of files: row groups of Parquet, and byte ranges of CSV and of svmlight's format.
+
+Each part is an object that reads its rows when it is called, so it can be sent to other processes. A
+table is read one column at a time into an array of float64, whatever the types of its numbers.
+"""
+
+import io
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from margins.data.malformed import MalformedFile
+from margins.data.svmlight import LARGEST_INDEX, parsed
+
+# Bytes of a text file that are read at a time.
+TEXT_BYTES = 1 << 25
+
+
+class Columns(NamedTuple):
+    """Which columns of tables are read, and as what."""
+
+    target: str
+    names: tuple[str, ...]  # of the features, in order
+    categories: dict[str, list[Any]]  # the values of columns of categories, each a column of 0 and 1
+    weight: str | None  # the column of sample weights
+
+    @property
+    def read(self):
+        """The columns of the file that are needed: list of str."""
+        return [*self.names, self.target, *([] if self.weight is None else [self.weight])]
+
+    @property
+    def features(self):
+        """The names of the columns of X: list of str."""
+        return [
+            column
+            for name in self.names
+            for column in (
+                [f"{name}={value}" for value in self.categories[name]]
+                if name in self.categories
+                else [name]
+            )
+        ]
+
+
+def columns_of(path, found, target, columns, categories, weight):
+    """The columns of a table with these in its file: Columns.
+
+    Raises
+    ------
+    ValueError
+        If one that is named is not there.
+    """
+    others = {target, weight}
+    names = [name for name in found if name not in others] if columns is None else list(columns)
+    categories = {name: list(values) for name, values in (categories or {}).items()}
+    needed = [target, *names, *categories, *([] if weight is None else [weight])]
+    missing = [name for name in needed if name not in found]
+    if missing:
+        raise ValueError(
+            f"{path}: there is no column {missing[0]!r}. Columns: {', '.join(map(repr, found))}."
+        )
+    if target in names or not names:
+        raise ValueError(f"{path}: X must have a column, and not the target {target!r}.")
+    return Columns(target, tuple(names), categories, weight)
+
+
+def samples_of(place, columns, values_of):
+    """The samples of a part of a table: a data frame X, y, and weights if it has them.
+
+    Parameters
+    ----------
+    place : str
+        What errors call the part.
+    columns : Columns
+    values_of : callable
+        ``values_of(name)`` returns a column: pandas.Series.
+    """
+    import pandas
+
+    features, y = columns.features, values_of(columns.target)
+    if y.isna().any():
+        raise ValueError(f"{place}: the label {columns.target!r} must not be missing.")
+    X, at = np.empty((len(y), len(features)), order="F"), 0
+    for name in columns.names:
+        values = values_of(name)
+        if name in columns.categories:
+            allowed = columns.categories[name]
+            codes = pandas.Index(allowed).get_indexer(values)
+            if (codes < 0).any():
+                raise ValueError(
+                    f"{place}: {name!r} must be one of {', '.join(map(repr, allowed))}. "
+                    f"Got {values.tolist()[int(np.argmax(codes < 0))]!r}."
+                )
+            X[:, at : at + len(allowed)] = codes[:, None] == np.arange(len(allowed))
+            at += len(allowed)
+            continue
+        X[:, at] = _numbers(place, name, values)
+        at += 1
+    frame = pandas.DataFrame(X, columns=features, copy=False)
+    labels = y.to_numpy()
+    if columns.weight is None:
+        return frame, labels
+    return frame, labels, _numbers(place, columns.weight, values_of(columns.weight))
+
+
+def _numbers(place, name, values):
+    """A column of numbers: ndarray of float64; ValueError if it has something else, or none."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if is_numeric_dtype(values) or is_bool_dtype(values):
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if np.isfinite(numbers).all():
+            return numbers
+    for row, value in enumerate(values.tolist()):
+        if not _is_number(value):
+            raise ValueError(
+                f"{place}, row {row}: {name!r} must be a finite number. Got {value!r}. Of categories "
+                f"give the values: categories={{{name!r}: [...]}}."
+            )
+    return np.array([float(value) for value in values.tolist()])
+
+
+def _is_number(value):
+    try:
+        return bool(np.isfinite(float(value)))
+    except (TypeError, ValueError):
+        return False
+
+
+class RowGroup:
+    """Reads a row group of a Parquet file.
+
+    Parameters
+    ----------
+    path : str
+    index : int
+    columns : Columns
+    """
+
+    def __init__(self, path, index, columns):
+        self._path, self._index, self._columns = path, index, columns
+
+    def __call__(self):
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(self._path) as file:
+
+            def values_of(name):
+                # Other threads read other chunks.
+                table = file.read_row_group(self._index, columns=[name], use_threads=False)
+                return table.column(0).to_pandas()
+
+            place = f"{self._path}, row group {self._index}"
+            return samples_of(place, self._columns, values_of)
+
+
+def parquet_parts(paths, target, columns, categories, weight):
+    """The row groups of Parquet files: list of RowGroup."""
+    from pyarrow import parquet
+
+    parts = []
+    for path in paths:
+        with parquet.ParquetFile(path) as file:
+            found = file.schema_arrow.names
+            chosen = columns_of(path, found, target, columns, categories, weight)
+            parts += [RowGroup(path, index, chosen) for index in range(file.num_row_groups)]
+    return parts
+
+
+class LinesOfCsv:
+    """Reads some lines of a CSV file.
+
+    Parameters
+    ----------
+    path : str
+    header : bytes
+        The first line.
+    begin, end : int
+        The bytes of the lines.
+    columns : Columns
+    """
+
+    def __init__(self, path, header, begin, end, columns):
+        self._path, self._header, self._begin, self._end = path, header, begin, end
+        self._columns = columns
+
+    def __call__(self):
+        import pandas
+
+        text = self._header + _bytes_of(self._path, self._begin, self._end)
+        columns, place = self._columns, f"{self._path}, bytes {self._begin} to {self._end}"
+        categories = {name: pandas.Index(values).dtype for name, values in columns.categories.items()}
+        try:
+            table = pandas.read_csv(io.BytesIO(text), usecols=columns.read, dtype=categories)
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from error
+        return samples_of(place, columns, lambda name: table[name])
+
+
+def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES):
+    """Lines of CSV files with a header, about `n_bytes` of them at a time: list of LinesOfCsv."""
+    import pandas
+
+    parts = []
+    for path in paths:
+        with open(path, "rb") as file:
+            header = file.readline()
+        found = pandas.read_csv(io.BytesIO(header), nrows=0).columns.tolist()
+        chosen = columns_of(path, found, target, columns, categories, weight)
+        parts += [
+            LinesOfCsv(path, header, begin, end, chosen)
+            for begin, end in ranges_of_lines(path, n_bytes, len(header), quote=b'"')
+        ]
+    return parts
+
+
+class LinesOfSvmlight:
+    """Reads some lines of a file in svmlight's format.
+
+    Parameters
+    ----------
+    path : str
+    begin, end : int
+        The bytes of the lines.
+    n_features : int
+    zero_based : bool
+    """
+
+    def __init__(self, path, begin, end, n_features, zero_based):
+        self._path, self._begin, self._end = path, begin, end
+        self._n_features, self._zero_based = n_features, zero_based
+
+    def __call__(self):
+        arrays = self._arrays(self._n_features - self._zero_based)
+        if arrays is None:
+            return sparse.csr_array((0, self._n_features)), np.empty(0, np.int64)
+        X = sparse.csr_array(arrays[:3], shape=(arrays.shape[0], self._n_features))
+        X.has_canonical_format = True  # the reader rejects anything else
+        return X, arrays.labels
+
+    def _arrays(self, largest):
+        """The arrays of the lines: CsrArrays; None if all of them are blank."""
+        text = _bytes_of(self._path, self._begin, self._end)
+        if not text.strip():
+            return None
+        try:
+            return parsed(text, self._path, zero_based=self._zero_based, largest=largest)
+        except MalformedFile as error:  # its line is one of this part
+            line = error.line + _n_lines_before(self._path, self._begin)
+            raise MalformedFile(error.path, line, error.column, error.problem) from None
+
+    def width(self, largest):
+        """The number of features that the lines have, read for it: int."""
+        arrays = self._arrays(largest)
+        return 0 if arrays is None else arrays.shape[1]
+
+
+def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES):
+    """Lines of files in svmlight's format, about `n_bytes` at a time: list of LinesOfSvmlight."""
+    ranges = [(path, *each) for path in paths for each in ranges_of_lines(path, n_bytes)]
+    if n_features is None:
+        parts = [LinesOfSvmlight(*each, 0, zero_based) for each in ranges]
+        n_features = max((part.width(LARGEST_INDEX) for part in parts), default=0)
+    return [LinesOfSvmlight(*each, n_features, zero_based) for each in ranges]
+
+
+def ranges_of_lines(path, n_bytes, begin=0, quote=None):
+    """Divide a file after the ends of lines: yields (begin, end), of about `n_bytes`.
+
+    Parameters
+    ----------
+    path : str
+    n_bytes : int
+        A part has at least as many, but the last one.
+    begin : int
+        Where the first line begins.
+    quote : bytes, optional
+        What encloses fields, within which a line does not end.
+    """
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        while begin < size:
+            file.seek(begin)
+            text = file.read(n_bytes)
+            end = begin + len(text)
+            is_open = quote is not None and text.count(quote) % 2 == 1
+            while end < size and (is_open or not text.endswith(b"\n")):
+                text = file.readline()
+                end += len(text)
+                is_open ^= quote is not None and text.count(quote) % 2 == 1
+            yield begin, end
+            begin = end
+
+
+def _bytes_of(path, begin, end):
+    with open(path, "rb") as file:
+        file.seek(begin)
+        return file.read(end - begin)
+
+
+def _n_lines_before(path, position):
+    with open(path, "rb") as file:
+        n_lines = 0
+        while (left := position - file.tell()) > 0:
+            n_lines += file.read(min(left, TEXT_BYTES)).count(b"\n")
+        return n_lines

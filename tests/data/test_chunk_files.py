@@ -1,0 +1,217 @@
+"""Chunks of files: the same samples as those of a table in memory, and errors that say where."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+import margins
+from margins.data.chunk_files import csv_parts, ranges_of_lines, svmlight_parts
+from margins.data.chunks import Chunks
+from margins.data.malformed import MalformedFile
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+CITIES = ["Bonn", "Köln", "a, b\nc"]
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "age": rng.integers(18, 90, 60),
+            "size": rng.normal(size=60).astype(np.float32),
+            "member": rng.random(60) < 0.5,
+            "city": rng.choice(CITIES, 60),
+            "weight": rng.random(60) + 0.5,
+        }
+    )
+    frame["label"] = np.where(frame["size"] + (frame["city"] == "Bonn") > 0.3, "yes", "no")
+    return frame
+
+
+def expected(table):
+    X = table[["age", "size", "member"]].astype(float)
+    for city in CITIES:
+        X[f"city={city}"] = (table["city"] == city).astype(float)
+    return X
+
+
+def joined(chunks):
+    parts = [chunks[index] for index in range(len(chunks))]
+    return [
+        np.concatenate([np.asarray(part[place]) for part in parts]) for place in range(len(parts[0]))
+    ]
+
+
+@pytest.fixture
+def parquet(table, tmp_path):
+    for number, begin in enumerate((0, 25)):
+        table[begin : begin + 35 if number else 25].to_parquet(
+            tmp_path / f"part{number}.parquet", row_group_size=10
+        )
+    return str(tmp_path / "part*.parquet")
+
+
+PARAMS = {"categories": {"city": CITIES}, "sample_weight": "weight"}
+
+
+def test_row_groups_of_parquet_are_chunks(table, parquet):
+    chunks = Chunks.from_parquet(parquet, "label", **PARAMS)
+    assert len(chunks) == 3 + 4
+    assert chunks[0][0].columns.tolist() == expected(table).columns.tolist()
+    X, y, weight = joined(chunks)
+    assert_array_equal(X, expected(table))
+    assert_array_equal(y, table["label"])
+    assert_array_equal(weight, table["weight"])
+    assert_array_equal(pickle.loads(pickle.dumps(chunks))[3][0], chunks[3][0])
+
+
+def test_lines_of_csv_are_chunks_whatever_is_quoted(table, tmp_path):
+    path = str(tmp_path / "table.csv")
+    table.to_csv(path, index=False)
+    for n_bytes in (1, 50, 400, 10**6):
+        parts = csv_parts([path], "label", None, {"city": CITIES}, "weight", n_bytes)
+        X, y, weight = joined(Chunks(parts))
+        assert_allclose(X, expected(table), rtol=1e-6)
+        assert_array_equal(y, table["label"])
+        assert_allclose(weight, table["weight"])
+    assert len(parts) == 1 and len(csv_parts([path], "label", None, None, None, 400)) > 4
+    assert len(Chunks.from_csv(path, "label", **PARAMS)) == 1
+
+
+def test_lines_of_svmlight_are_chunks(tmp_path):
+    rng = np.random.default_rng(0)
+    X = sparse.random(50, 12, 0.3, "csr", random_state=0)
+    y = rng.integers(0, 3, 50)
+    path = tmp_path / "a.svm"
+    dump_svmlight_file(X, y, str(path), zero_based=False)
+    path.write_bytes(path.read_bytes() + b"\n\n")
+    for n_bytes in (1, 100, 10**6):
+        found = [part() for part in svmlight_parts([str(path)], None, False, n_bytes)]
+        assert_allclose(sparse.vstack([part[0] for part in found]).toarray(), X.toarray())
+        assert_array_equal(np.concatenate([part[1] for part in found]), y)
+    chunks = Chunks.from_svmlight([path, path], n_features=20)
+    assert chunks[0][0].shape == (50, 20) and len(chunks) == 2
+    assert Chunks.from_svmlight(path)[0][0].shape[1] == load_svmlight_file(str(path))[0].shape[1]
+
+
+def test_ranges_end_where_lines_do(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b'a\n"b\nc"\nd\n"e\n\n"x\nlast')
+    ranges = list(ranges_of_lines(str(path), 3, quote=b'"'))
+    text = path.read_bytes()
+    assert [text[begin:end] for begin, end in ranges] == [b'a\n"b\nc"\n', b'd\n"e\n\n"x\n', b"last"]
+    assert list(ranges_of_lines(str(path), 10**6)) == [(0, len(text))]
+
+
+# Errors say what, where, and what is allowed.
+
+
+def test_columns_and_files_that_are_not_there(parquet, tmp_path):
+    with pytest.raises(ValueError, match=r"part0.parquet: there is no column 'x'\. Columns: 'age', "):
+        Chunks.from_parquet(parquet, "label", columns=["age", "x"])
+    with pytest.raises(ValueError, match="there is no column 'class'"):
+        Chunks.from_parquet(parquet, "class")
+    with pytest.raises(ValueError, match="X must have a column, and not the target 'label'"):
+        Chunks.from_parquet(parquet, "label", columns=["label"])
+    for paths in (str(tmp_path / "none*.csv"), [str(tmp_path / "none.csv")], []):
+        with pytest.raises(ValueError, match="paths of Chunks.from_csv must be files"):
+            Chunks.from_csv(paths, "label")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "error"),
+    [
+        ("city", "Rom", r"row group 0: 'city' must be one of 'Bonn', .*\. Got 'Rom'"),
+        ("city", None, "row group 0: 'city' must be one of"),
+        ("size", np.nan, "row group 0, row 4: 'size' must be a finite number. Got nan"),
+        ("size", np.inf, "row 4: 'size' must be a finite number. Got inf"),
+        ("label", None, "row group 0: the label 'label' must not be missing"),
+    ],
+)
+def test_values_that_are_not_allowed(table, tmp_path, column, value, error):
+    table.loc[4, column] = value
+    table.to_parquet(tmp_path / "a.parquet")
+    chunks = Chunks.from_parquet(tmp_path / "a.parquet", "label", **PARAMS)
+    with pytest.raises(ValueError, match=error):
+        margins.MarginClassifier().fit(chunks)
+
+
+def test_categories_that_are_not_declared(table, parquet):
+    with pytest.raises(ValueError, match=r"'city' must be a finite number\. Got .*categories=\{'city'"):
+        Chunks.from_parquet(parquet, "label")[0]
+
+
+def test_malformed_lines_have_their_place_in_the_file(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1 1:2\n" * 30 + "1 2:x\n" + "1 1:2\n" * 30)
+    parts = svmlight_parts([str(path)], 2, False, 50)
+    with pytest.raises(MalformedFile, match=r"a\.svm:31:5: .*Got 'x'") as caught:
+        [part() for part in parts]
+    assert caught.value.line == 31
+
+
+# What is made of chunks.
+
+
+def test_a_model_of_files_is_that_of_the_table(table, parquet):
+    chunks = Chunks.from_parquet(parquet, "label", **PARAMS)
+    X, weight = expected(table), table["weight"]
+    params = {"eps": 1e-6, "C": 0.5}
+    of_files = margins.MarginClassifier(**params).fit(chunks)
+    in_memory = margins.MarginClassifier(**params).fit(X, table["label"], weight)
+    assert_array_equal(of_files.feature_names_in_, X.columns)
+    assert_allclose(of_files.coef_, in_memory.coef_, atol=1e-3)
+    assert_array_equal(of_files.predict(chunks), of_files.predict(X))
+    assert_allclose(of_files.decision_function(chunks), of_files.decision_function(X), rtol=1e-12)
+    with pytest.raises(ValueError, match="feature names"):
+        of_files.predict(X[X.columns[::-1]])
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler, MaxAbsScaler])
+def test_a_scaler_is_fitted_and_applied_chunk_by_chunk(table, parquet, scaler):
+    chunks = Chunks.from_parquet(parquet, "label", **PARAMS)
+    of_chunks = scaler()
+    for X, _, _ in chunks:
+        of_chunks.partial_fit(X)
+    whole = scaler().fit(expected(table))
+    assert_allclose(of_chunks.scale_, whole.scale_)
+    scaled = chunks.map(of_chunks.transform)
+    X, y, weight = joined(scaled)
+    assert_allclose(X, whole.transform(expected(table)), atol=1e-12)
+    assert len(scaled) == len(chunks) and len(weight) == len(y) == 60
+    assert margins.MarginClassifier().fit(scaled).score(scaled) > 0.8
+
+
+def test_chunks_are_no_array():
+    chunks = Chunks.of_rows(np.zeros((4, 2)), np.arange(4) % 2)
+    with pytest.raises(TypeError, match=r"partial_fit, chunk by chunk, and give chunks\.map"):
+        StandardScaler().fit(chunks)
+
+
+def test_empty_chunks_have_no_scores():
+    empty = Chunks([(np.zeros((0, 2)), np.zeros(0))])
+    classifier = margins.MarginClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    with pytest.raises(ValueError, match="Got only empty chunks"):
+        classifier.predict(empty)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_rows_of_data_frames_keep_the_names_of_columns(library):
+    frames = pytest.importorskip(library)
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    frame = frames.DataFrame({"b": X[:, 0], "a": X[:, 1]})
+    chunks = Chunks.of_rows(frame, X[:, 0] > 0, n_rows=20)
+    assert len(chunks) == 3 and chunks[2][0].shape == (10, 2)
+    classifier = margins.MarginClassifier().fit(chunks)
+    assert classifier.feature_names_in_.tolist() == ["b", "a"]
+    assert classifier.score(frame, X[:, 0] > 0) > 0.9
+    with pytest.raises(ValueError, match="feature names"):
+        classifier.predict(frame[["a", "b"]])
