@@ -122,6 +122,8 @@ class PartitionTuning:
     smoothing_share: float = 0.5
     # where Hessians are not stored, each process keeps at most so many bytes of free samples
     kept_bytes: int = 1 << 28
+    # problems are trained together as long as each process keeps at most so many bytes for them
+    state_bytes: int = 1 << 29
     active_bytes: int = 1 << 28  # of rows of an active set, at most so many bytes are copied
     # of active samples whose rows are not copied, this share is expected to have the loss of the others,
     estimated_share: float = 0.9

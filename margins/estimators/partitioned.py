@@ -18,7 +18,8 @@ from margins.data.validation import ValidSamples
 from margins.estimators.callbacks import has_callbacks
 from margins.estimators.names import Caller
 from margins.kernels import LINEAR
-from margins.partitions.fit import FitSettings, fit_partitions
+from margins.partitions.fit import FitSettings, PartitionedFit
+from margins.partitions.samples import Folds
 from margins.partitions.sources import executor_of, is_large_map
 from margins.partitions.streamed import scan
 from margins.training.fit import Fit
@@ -111,17 +112,38 @@ def fit_in_partitions(estimator, X, y, sample_weight):
     X, y, sample_weight
         As `fit` takes them.
     """
+    with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
+        runs = partitioned.train(partitioned.tasks([estimator.C]))
+        return fit_of(partitioned.scanned, runs)
+
+
+def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
+    """Samples in partitions, scanned, for fits by Newton steps: PartitionedFit.
+
+    Parameters
+    ----------
+    estimator : MarginClassifier
+    X, y, sample_weight
+        As `fit` takes them.
+    n_folds : int, optional
+        Folds of rows that fits may leave out.
+    """
     name, max_time = Caller(estimator, "fit"), estimator.max_time
-    specification = estimator.specification(None)._replace(keep_dual=False)
+    seed = seeds_of(estimator.random_state, 1)[0]
     settings = FitSettings(
         name=name,
-        specification=specification,
+        specification=estimator.specification(None)._replace(keep_dual=False),
         class_weight=estimator.class_weight,
-        seed=seeds_of(estimator.random_state, 1)[0],
+        seed=seed,
         end_of_time=math.inf if max_time is None else time.perf_counter() + max_time,
+        folds=None if n_folds is None else Folds(n_folds, seed),
     )
     executor = executor_of(name, X, y, sample_weight, effective_n_jobs(estimator.n_jobs))
-    scanned, runs = fit_partitions(executor, settings)
+    return PartitionedFit(executor, settings)
+
+
+def fit_of(scanned, runs):
+    """The fit of the problems of all classes, as those in memory leave it: Fit."""
     samples = Samples(
         None,
         None,
@@ -132,4 +154,4 @@ def fit_in_partitions(estimator, X, y, sample_weight):
         scanned.n_features,
         scanned.feature_names,
     )
-    return Fit(SamplesElsewhere(samples), specification, runs)
+    return Fit(SamplesElsewhere(samples), runs[0].specification, runs)

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from margins.certificate import Certificate
-from margins.data.types import MatrixLike
+from margins.data.chunks import Chunks
+from margins.data.types import LazyMatrix, MatrixLike
 from margins.estimators.fitted import dense_coef
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.linalg.memory import check_model_fits
 from margins.losses import Loss
 from margins.training.along_c import paths_of
@@ -105,8 +107,8 @@ class SVMPath:
 
 
 def svm_path(
-    X: MatrixLike,
-    y: ArrayLike,
+    X: MatrixLike | Chunks | LazyMatrix,
+    y: ArrayLike | None = None,
     Cs: int | ArrayLike = 10,
     *,
     loss: str | type[Loss] = "squared_hinge",
@@ -124,9 +126,9 @@ def svm_path(
 
     Parameters
     ----------
-    X : array-like or sparse matrix, shape (n_samples, n_features)
+    X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
     y : array-like, shape (n_samples,)
-        Labels of at least two classes.
+        Labels of at least two classes; None with Chunks, which hold them.
     Cs : int or array-like of float, shape (n_cs,), default=10
         Finite penalties > 0, in any order. An integer: so many values from 1e-4 to 1e4, spaced evenly on
         a logarithmic scale, as LogisticRegressionCV's.
@@ -181,19 +183,11 @@ def svm_path(
             raise TypeError(f"svm_path does not take {name!r}: Cs says which fits there are.")
     estimator = MarginClassifier(loss=loss, eps=eps, n_jobs=n_jobs, **params)
     estimator.check_parameters()
-    training_set = estimator.training_set(X, y, sample_weight)
-    if not training_set.is_kernel:
-        n_problems, n_features = training_set.scheme.n_problems, training_set.samples.n_features
-        check_model_fits("svm_path", n_problems * len(Cs), n_features)
-    specification = estimator.specification(training_set.sqnorms)
-    order = np.argsort(Cs, kind="stable")
-    paths = paths_of(training_set, specification, estimator, Cs)
-    runs_of_each = paths.train_all(estimator.random_state, Cs[order], lambda index, run: run, n_jobs)
     classifiers, messages = [MarginClassifier()] * len(Cs), {}
-    for i, runs in zip(order, runs_of_each, strict=True):
+    order = np.argsort(Cs, kind="stable")
+    for i, fit in zip(order, _fits_along(estimator, X, y, sample_weight, Cs[order]), strict=True):
         classifier = copy.copy(estimator)
         classifier.C = float(Cs[i])
-        fit = Fit(training_set, runs[0].specification, list(runs))
         classifier.set_fitted(fit)
         classifiers[i] = classifier
         worst = max(fit.runs, key=lambda run: (not run.converged, run.certificate.gap))
@@ -202,6 +196,28 @@ def svm_path(
     for C, message in messages.items():
         warnings.warn(f"svm_path did not converge for C={C:g}: {message}", ConvergenceWarning, 2)
     return SVMPath(Cs, classifiers)
+
+
+def _fits_along(
+    estimator: MarginClassifier, X: Any, y: Any, sample_weight: Any, Cs: NDArray[np.float64]
+) -> list[Fit]:
+    """The fits for ascending values of C."""
+    if takes_partitions(estimator, X):
+        with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
+            runs = partitioned.train(partitioned.tasks(Cs))
+            n_problems = len(runs) // len(Cs)
+            return [
+                fit_of(partitioned.scanned, runs[begin : begin + n_problems])
+                for begin in range(0, len(runs), n_problems)
+            ]
+    training_set = estimator.training_set(X, y, sample_weight)
+    if not training_set.is_kernel:
+        n_problems, n_features = training_set.scheme.n_problems, training_set.samples.n_features
+        check_model_fits("svm_path", n_problems * len(Cs), n_features)
+    specification = estimator.specification(training_set.sqnorms)
+    paths = paths_of(training_set, specification, estimator, Cs)
+    runs_of_each = paths.train_all(estimator.random_state, Cs, lambda index, run: run, estimator.n_jobs)
+    return [Fit(training_set, runs[0].specification, list(runs)) for runs in runs_of_each]
 
 
 def grid_of(Cs: int | ArrayLike | Sequence[float], caller: object) -> NDArray[np.float64]:

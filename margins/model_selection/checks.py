@@ -1,6 +1,8 @@
 """Validation of the arguments of a study, before any work."""
 
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -115,3 +117,22 @@ def seed_of(random_state, caller):
             f"Got {random_state!r}."
         )
     return int(random_state)
+
+
+class Said:
+    """Values, called `text`, for which ``contains(value)``; True if the samples decide."""
+
+    def __init__(self, text: str, contains: Callable[[Any], bool]) -> None:
+        self._text, self.contains = text, contains
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def is_cv(value: Any) -> bool:
+    """True for what a parameter `cv` may be."""
+    if isinstance(value, Integral):
+        return not isinstance(value, bool) and int(value) >= 2
+    is_iterable = hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
+    is_splitter = hasattr(value, "split") and not isinstance(value, str | bytes)
+    return value is None or is_splitter or is_iterable

@@ -3,7 +3,6 @@
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from margins.data.chunks import is_in_parts
 from margins.data.samples import sample_weights, weighted_samples
 from margins.data.types import Folds, MatrixLike, Metric
 from margins.data.validation import validate_points, validate_samples
@@ -21,6 +21,7 @@ from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.names import Caller
+from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.estimators.path import grid_of
 from margins.kernels.kernel import Kernel
 from margins.losses import LOSSES, Loss
@@ -31,29 +32,17 @@ from margins.model_selection.calibration import (
     check_folds,
     scores_out_of_fold,
 )
+from margins.model_selection.checks import Said, is_cv
 from margins.model_selection.fold_paths import FoldFit, score_folds
 from margins.model_selection.folds import folds_of, listed
+from margins.model_selection.partitioned_folds import (
+    metric_of_counts,
+    number_of_folds,
+    score_partitions,
+)
 from margins.model_selection.scoring import Scoring
 from margins.parameters import BOOLEAN, OneOf, check_parameters, parameter
 from margins.training.schemes import fitted_scheme
-
-
-class _Said:
-    """Values, called `text`, for which ``contains(value)``; True if the samples decide."""
-
-    def __init__(self, text: str, contains: Callable[[Any], bool]) -> None:
-        self._text, self.contains = text, contains
-
-    def __str__(self) -> str:
-        return self._text
-
-
-def _is_cv(value: Any) -> bool:
-    if isinstance(value, Integral):
-        return not isinstance(value, bool) and int(value) >= 2
-    is_iterable = hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
-    is_splitter = hasattr(value, "split") and not isinstance(value, str | bytes)
-    return value is None or is_splitter or is_iterable
 
 
 def _same(name: str) -> Any:
@@ -114,17 +103,17 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
     """
 
     Cs: int | ArrayLike = parameter(
-        _Said("an integer >= 1, or an array of float, in (0, inf)", lambda value: True),
+        Said("an integer >= 1, or an array of float, in (0, inf)", lambda value: True),
         "The values of C. An integer: so many from 1e-4 to 1e4, on a logarithmic scale.",
         default=10,
     )
     cv: Folds | None = parameter(
-        _Said("None, an integer >= 2, a splitter, or an iterable of (train, test)", _is_cv),
+        Said("None, an integer >= 2, a splitter, or an iterable of (train, test)", is_cv),
         "An integer: as many folds, stratified and not shuffled, as GridSearchCV's; None: 5.",
         default=None,
     )
     scoring: Metric | None = parameter(
-        _Said(
+        Said(
             "None, the name of a metric, or a callable (estimator, X, y) -> float",
             lambda value: value is None or isinstance(value, str) or callable(value),
         ),
@@ -167,17 +156,20 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
 
     def fit(
         self,
-        X: MatrixLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Train all folds along C, select C, and train on all samples.
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (n_samples, n_features)
+        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
+            Of samples that are not in memory together, `cv` is a number of folds, whose rows are drawn
+            in each partition, and `scoring` a metric of labels; all fits share the passes.
         y : array-like, shape (n_samples,)
+            None with Chunks, which hold them.
         sample_weight : array-like of float, shape (n_samples,), optional
             Multiplies C of every sample, of fits; test scores are not weighted.
         groups : array-like, shape (n_samples,), optional
@@ -209,15 +201,18 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
 
     def _fit(
         self,
-        X: MatrixLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
         groups: ArrayLike | None,
         Cs: NDArray[np.float64],
         scoring: Scoring,
         estimator: MarginClassifier,
         caller: Caller,
     ) -> None:
+        if takes_partitions(estimator, X):
+            self._fit_in_partitions(X, y, sample_weight, groups, Cs, estimator)
+            return
         valid = validate_samples(self, X, y, caller)
         X, y, codes = valid.X, valid.y, valid.codes
         if sample_weight is not None:
@@ -239,30 +234,12 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
             check_folds(folds, len(codes), caller)
         order = np.argsort(Cs, kind="stable")
         scores, fits, paths = score_folds(
-            estimator,
-            training_set,
-            X,
-            y,
-            folds,
-            Cs[order],
-            scoring,
-            sample_weight,
-            self.n_jobs,
+            estimator, training_set, X, y, folds, Cs[order], scoring, sample_weight, self.n_jobs
         )
-        self._forget()
-        self.classes_, self.n_features_in_ = valid.classes, training_set.samples.n_features
-        vars(self).pop("feature_names_in_", None)
-        if valid.feature_names is not None:
-            self.feature_names_in_ = valid.feature_names
         places = np.argsort(order)  # of the values as given
-        self.Cs_, self.scores_ = Cs, scores[:, places]
-        self.fold_fits_ = [[fold[place] for place in places] for fold in fits]
-        self._warn()
-        means = self.scores_.mean(axis=0)
-        if np.isnan(means).all():
-            raise ValueError(f"scoring of {caller} must give numbers. Got nan for every C.")
-        best = int(np.nanargmax(means))
-        self.C_ = float(Cs[best])
+        names = valid.feature_names
+        self._leave(Cs, valid.classes, training_set.samples.n_features, names)
+        best = self._select(scores[:, places], [[fold[place] for place in places] for fold in fits])
         if self.calibration is not None:
             of_best = [path.decision(places[best]) for path in paths]
             out_of_fold = scores_out_of_fold(folds, of_best, len(codes), len(valid.classes), caller)
@@ -270,6 +247,51 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         if self.refit:
             self.estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
             self._adopt(self.estimator_)
+
+    def _fit_in_partitions(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        Cs: NDArray[np.float64],
+        estimator: MarginClassifier,
+    ) -> None:
+        """Fit samples that are not in memory together."""
+        caller = Caller(self, "fit")
+        n_folds = number_of_folds(self.cv, caller, groups=groups, calibration=self.calibration)
+        metric = metric_of_counts(self.scoring, caller)
+        with partitioned_fit(estimator, X, y, sample_weight, n_folds) as partitioned:
+            scores, fits = score_partitions(partitioned, Cs, n_folds, metric)
+            scanned = partitioned.scanned
+            self._leave(Cs, scanned.classes, scanned.n_features, scanned.feature_names)
+            self._select(scores, fits)
+            if self.refit:
+                self.estimator_ = self._classifier(self.C_)
+                runs = partitioned.train(partitioned.tasks([self.C_]))
+                self.estimator_.set_fitted(fit_of(scanned, runs))
+                self._adopt(self.estimator_)
+
+    def _leave(
+        self, Cs: NDArray[np.float64], classes: NDArray[Any], n_features: int, feature_names: Any
+    ) -> None:
+        """Replace the attributes of the last fit by those that no selection decides."""
+        self._forget()
+        self.Cs_, self.classes_, self.n_features_in_ = Cs, classes, n_features
+        vars(self).pop("feature_names_in_", None)
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
+
+    def _select(self, scores: NDArray[np.float64], fits: list[list[list[FoldFit]]]) -> int:
+        """Set the attributes about folds, and the C selected: its index."""
+        self.scores_, self.fold_fits_ = scores, fits
+        self._warn()
+        means = self.scores_.mean(axis=0)
+        if np.isnan(means).all():
+            raise ValueError(f"scoring of {Caller(self, 'fit')} must give numbers. Got nan for every C.")
+        best = int(np.nanargmax(means))
+        self.C_ = float(self.Cs_[best])
+        return best
 
     def _classifier(self, C: float = 1.0) -> MarginClassifier:
         """The classifier of one value of C: MarginClassifier."""
@@ -316,44 +338,55 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
                 stacklevel=4,
             )
 
-    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Any:
         """Signed scores of the classifier with the C selected.
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (n_samples, n_features)
+        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
             With ``kernel="precomputed"``: K(x, training sample), shape (n_samples, n_training_samples).
 
         Returns
         -------
         ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        scores = self._scores(X)
-        decision: NDArray[np.float64] = fitted_scheme(self.estimator_).decision(scores)
-        return decision
+        if is_in_parts(X):
+            return self._selected.decision_function(X)
+        return fitted_scheme(self._selected).decision(self._scores(X))
 
-    def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
-        """The scores of each binary problem: ndarray, shape (n_samples, n_problems)."""
-        check_is_fitted(self, "estimator_")
-        scores: NDArray[np.float64] = fitted_model(self.estimator_).scores(validate_points(self, X))
-        return scores
-
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """The class with the largest score; for two classes, the second if its score is positive.
 
         With ``multi_class="ovo"`` the class of the most votes, of equals the first one.
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (n_samples, n_features)
+        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
 
         Returns
         -------
         ndarray, shape (n_samples,)
         """
-        scores = self._scores(X)
-        labels: NDArray[Any] = fitted_scheme(self.estimator_).predict(scores, self.classes_)
-        return labels
+        if is_in_parts(X):
+            return self._selected.predict(X)
+        return fitted_scheme(self._selected).predict(self._scores(X), self.classes_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy, as of `MarginClassifier.score`."""
+        if is_in_parts(X):
+            return self._selected.score(X, y, sample_weight)
+        accuracy: float = super().score(X, y, sample_weight)
+        return accuracy
+
+    @property
+    def _selected(self) -> MarginClassifier:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_
+
+    def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
+        """The scores of each binary problem: ndarray, shape (n_samples, n_problems)."""
+        scores: NDArray[np.float64] = fitted_model(self._selected).scores(validate_points(self, X))
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""One fit of samples in partitions: the scan, a start, and the steps of all binary problems together."""
+"""Fits of samples in partitions: the scan, starts, and the steps of all binary problems together."""
 
 import math
 import uuid
@@ -11,14 +11,19 @@ from margins.linalg.memory import check_model_fits
 from margins.losses import loss_of
 from margins.losses._smoothed import max_curvature_ratio
 from margins.partitions.newton import NewtonRun
-from margins.partitions.partition import Setting
-from margins.partitions.samples import Sizes, codes_of, merged_classes
+from margins.partitions.partition import Setting, Task
+from margins.partitions.requests import Confusion
+from margins.partitions.samples import Folds, Sizes, codes_of, merged_classes
 from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
 from margins.training.schemes import positive_codes
 from margins.training.specification import Specification
 from margins.tuning import TUNING
+
+# What partitions keep of a sample for one problem, in bytes: products, and of losses that are not smooth
+# dual variables and centres, each at two points. And Hessians that a run holds.
+BYTES_OF_SMOOTH, BYTES_OF_OTHERS, HESSIANS = 16, 48, 3
 
 
 class Scanned(NamedTuple):
@@ -64,26 +69,134 @@ class FitSettings(NamedTuple):
     """The arguments of a fit, other than the samples."""
 
     name: Any  # object: its str is the name of the method, for errors
-    specification: Specification
+    specification: Specification  # its C is that of a task
     class_weight: Any  # mapping, "balanced" or None
     seed: int
-    end_of_time: float  # when the time limit ends the steps, in seconds of `time.perf_counter`
+    end_of_time: float = math.inf  # when the steps end, in seconds of `time.perf_counter`
+    folds: Folds | None = None
 
 
-def fit_partitions(executor, settings):
-    """Fit samples in partitions: Scanned, and for each binary problem a NewtonRun."""
-    key, specification, name = uuid.uuid4().hex, settings.specification, str(settings.name)
-    try:
-        sizes = Sizes(settings.seed, executor.n_partitions)
-        scanned = merged(executor.scan(key, name, sizes), name)
-        n_problems = len(positive_codes(len(scanned.classes)))
-        check_model_fits(name, n_problems, scanned.n_features)
-        setting, losses = _setting(key, scanned, executor, settings)
+class PartitionedFit:
+    """Fits of samples in partitions, which are scanned once, in a context.
+
+    Parameters
+    ----------
+    executor : ChunkExecutor or DaskExecutor
+    settings : FitSettings
+
+    Attributes
+    ----------
+    scanned : Scanned
+    """
+
+    def __init__(self, executor, settings):
+        self._executor, self._settings, self._key = executor, settings, uuid.uuid4().hex
+        name, specification = str(settings.name), settings.specification
+        try:
+            sizes = Sizes(settings.seed, executor.n_partitions, settings.folds)
+            self.scanned = scanned = merged(executor.scan(self._key, name, sizes), name)
+            check_model_fits(name, len(positive_codes(len(scanned.classes))), scanned.n_features)
+            self._class_weights = class_weights_of(
+                name, scanned.classes, settings.class_weight, scanned.totals
+            )
+            self._by_class = np.ones(len(scanned.classes))
+            if self._class_weights is not None:
+                self._by_class = self._class_weights
+            self._subsample = None
+            if scanned.subsamples is not None:
+                self._subsample = together(scanned.subsamples, scanned.classes, self._class_weights)
+        except BaseException:
+            executor.forget(self._key)
+            raise
         if specification.report is not None:
             specification.report(
                 f"pass 1: {scanned.n_samples} samples of {scanned.n_features} features in "
                 f"{len(executor.indices)} chunks"
             )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._executor.forget(self._key)
+
+    def tasks(self, Cs, folds=(None,)):
+        """The binary problems of all classes, for each C and fold: list of Task."""
+        positive = positive_codes(len(self.scanned.classes))
+        return [Task(code, float(C), fold) for C in Cs for fold in folds for code in positive]
+
+    def check_penalties(self, Cs):
+        """Raise ValueError if a C, times the weight of a sample, is not allowed."""
+        scanned = self.scanned
+        ends = np.concatenate([self._by_class * scanned.lightest, self._by_class * scanned.heaviest])
+        ends = ends[(ends > 0) & (ends < math.inf)]
+        for C in (min(Cs), max(Cs)):
+            self._settings.specification._replace(C=float(C)).penalties(ends)
+
+    def train(self, tasks):
+        """Train binary problems, as many at a time as what partitions keep of them is within a limit.
+
+        Returns
+        -------
+        list of NewtonRun
+            In their order.
+        """
+        self.check_penalties([task.C for task in tasks])
+        setting = self._setting(tasks)
+        n_classes = len(positive_codes(len(self.scanned.classes)))
+        numbers, size = range(len(tasks)), self._most_together(setting) // n_classes * n_classes
+        runs = []
+        for begin in range(0, len(tasks), max(size, n_classes)):
+            setting = setting._replace(key=self._key)
+            group = [
+                self._run(number, tasks[number], setting)
+                for number in numbers[begin : begin + max(size, n_classes)]
+            ]
+            try:
+                run_together(self._executor, setting, group)
+            finally:
+                self._executor.forget(self._key)
+                self._key = uuid.uuid4().hex
+            runs += group
+        return runs
+
+    def confusions(self, models):
+        """What models predict of the samples that they have left out, in one pass.
+
+        Parameters
+        ----------
+        models : list of (int, ndarray, ndarray)
+            For each the fold, and the weights and intercepts of all its binary problems.
+
+        Returns
+        -------
+        list of ndarray of float64, shape (n_classes, n_classes)
+            Numbers of samples, by class and predicted class.
+        """
+        setting = self._setting([])._replace(key=self._key)
+        requests = tuple(Confusion(*model) for model in models)
+        try:
+            return finished(self._executor.collect(setting, requests))
+        finally:
+            self._executor.forget(self._key)
+            self._key = uuid.uuid4().hex
+
+    def _most_together(self, setting):
+        """How many problems are trained together at most: int."""
+        n_samples, n_weights = self.scanned.n_samples, setting.n_weights
+        is_smooth = loss_of(setting.loss, 1.0).is_smooth
+        n_bytes = n_samples * (BYTES_OF_SMOOTH if is_smooth else BYTES_OF_OTHERS)
+        if setting.is_stored:
+            n_bytes += HESSIANS * 8 * n_weights * n_weights
+        return max(1, int(TUNING.partitions.state_bytes * self._executor.n_processes // n_bytes))
+
+    def _run(self, number, task, setting):
+        """The run of one binary problem: NewtonRun."""
+        settings, scanned = self._settings, self.scanned
+        specification = settings.specification._replace(C=task.C)
+        largest = task.C * float((self._by_class * scanned.heaviest).max())
+        mean = task.C * float(self._by_class @ scanned.totals) / scanned.n_samples
+        losses = loss_of(setting.loss, largest), loss_of(setting.loss, mean)
         summary = Summary(
             scanned.n_samples,
             scanned.n_features,
@@ -92,14 +205,39 @@ def fit_partitions(executor, settings):
             scanned.max_sqnorm + specification.sqrho,
             *losses,
         )
-        runs = [
-            NewtonRun(problem, summary, specification, setting.is_stored, start, settings.end_of_time)
-            for problem, start in enumerate(_starts(setting, scanned, losses[0], specification))
-        ]
-        run_together(executor, setting, runs)
-        return scanned, runs
-    finally:
-        executor.forget(key)
+        start = start_at_zero(setting.n_weights, losses[0])
+        if self._subsample is not None and setting.is_stored:
+            required = losses[0].required_gap(specification.eps)
+            start = start_of(self._subsample, task, setting, required)
+        end = settings.end_of_time
+        return NewtonRun(number, summary, specification, setting.is_stored, start, end)
+
+    def _setting(self, tasks):
+        """The setting of all partitions."""
+        settings, scanned, executor = self._settings, self.scanned, self._executor
+        specification, by_class = settings.specification, self._by_class
+        n_weights = scanned.n_features + (specification.sqrho > 0)
+        plan = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
+        # Wider smoothing of samples that are much longer than most: only where there are such.
+        mean = float(by_class @ scanned.totals) / scanned.totals.sum()
+        median, largest = mean * scanned.median_sqnorm, float((by_class * scanned.heaviest).max())
+        is_uneven = largest * scanned.max_sqnorm > max_curvature_ratio * median > 0
+        return Setting(
+            key=self._key,
+            name=str(settings.name),
+            n_features=scanned.n_features,
+            classes=scanned.classes,
+            tasks=tuple(tasks),
+            folds=settings.folds,
+            class_weights=self._class_weights,
+            loss=specification.loss,
+            sqrho=specification.sqrho,
+            has_free_intercept=specification.has_free_intercept,
+            median=median if is_uneven else None,
+            is_stored=plan.is_stored,
+            in_blocks=plan.in_blocks,
+            kept_bytes=TUNING.partitions.kept_bytes * executor.n_processes / len(executor.indices),
+        )
 
 
 def run_together(executor, setting, runs):
@@ -179,47 +317,3 @@ def merged(counts, name):
         first.feature_names,
         None if any(each is None for each in subsamples) else subsamples,
     )
-
-
-def _setting(key, scanned, executor, settings):
-    """The setting of all partitions, and the losses with the largest and the mean penalty."""
-    specification, name = settings.specification, str(settings.name)
-    weights = class_weights_of(name, scanned.classes, settings.class_weight, scanned.totals)
-    by_class = np.ones(len(scanned.classes)) if weights is None else weights
-    ends = np.concatenate([by_class * scanned.lightest, by_class * scanned.heaviest])
-    specification.penalties(ends[(ends > 0) & (ends < math.inf)])  # raises if one is not allowed
-    largest = specification.C * float((by_class * scanned.heaviest).max())
-    mean = specification.C * float(by_class @ scanned.totals) / scanned.n_samples
-    losses = loss_of(specification.loss, largest), loss_of(specification.loss, mean)
-    n_weights = scanned.n_features + (specification.sqrho > 0)
-    plan = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
-    # Wider smoothing of samples that are much longer than most: only where there are such.
-    median = mean * scanned.n_samples / scanned.totals.sum() * scanned.median_sqnorm
-    is_uneven = largest * scanned.max_sqnorm > max_curvature_ratio * median > 0
-    setting = Setting(
-        key=key,
-        name=name,
-        n_features=scanned.n_features,
-        classes=scanned.classes,
-        positive=tuple(positive_codes(len(scanned.classes))),
-        C=specification.C,
-        class_weights=weights,
-        loss=specification.loss,
-        sqrho=specification.sqrho,
-        has_free_intercept=specification.has_free_intercept,
-        median=median if is_uneven else None,
-        is_stored=plan.is_stored,
-        in_blocks=plan.in_blocks,
-        kept_bytes=TUNING.partitions.kept_bytes * executor.n_processes / len(executor.indices),
-    )
-    return setting, losses
-
-
-def _starts(setting, scanned, loss, specification):
-    """Where the steps of each binary problem start: list of Start."""
-    if scanned.subsamples is None or not setting.is_stored:
-        return [start_at_zero(setting.n_weights, loss)] * len(setting.positive)
-    weights, C = setting.class_weights, specification.C
-    subsample = together(scanned.subsamples, scanned.classes, weights, C)
-    required = loss.required_gap(specification.eps)
-    return [start_of(subsample, positive, setting, required) for positive in setting.positive]

@@ -14,7 +14,7 @@ from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, augmented_sqnorms, make_binary_data, rows_of
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
-from margins.partitions.samples import codes_of, read_labels, read_matrix
+from margins.partitions.samples import Folds, codes_of, read_labels, read_matrix
 from margins.partitions.vectors import AllColumns, compressed
 from margins.tuning import TUNING
 
@@ -25,6 +25,14 @@ class Missing(Exception):
     """A partition does not have what a request refers to."""
 
 
+class Task(NamedTuple):
+    """A binary problem."""
+
+    positive: int  # the positive class
+    C: float
+    fold: int | None = None  # the fold whose samples are left out
+
+
 class Setting(NamedTuple):
     """What all partitions of a fit have in common."""
 
@@ -32,13 +40,13 @@ class Setting(NamedTuple):
     name: str  # the estimator's, for errors
     n_features: int
     classes: np.ndarray  # all labels
-    positive: tuple  # tuple of int: the positive class of each binary problem
-    C: float
+    tasks: tuple  # of Task
+    folds: Folds | None  # of the tasks that leave one out
     class_weights: np.ndarray | None  # float64 or None: by class
     loss: Any  # str or subclass of Loss
     sqrho: float
     has_free_intercept: bool
-    median: float | None  # of U_k |y_k|^2; None: the losses of all samples are smoothed alike
+    median: float | None  # of U_k |y_k|^2 / C; None: the losses of all samples are smoothed alike
     is_stored: bool  # True: Hessians are stored, else multiplied by vectors
     in_blocks: bool  # True: stored ones are summed from dense blocks of samples
     kept_bytes: float  # where they are not: so many bytes of free samples are kept by a partition
@@ -98,7 +106,7 @@ class Partition:
     """
 
     def __init__(self, setting, index, kept, X=None, y=None, weight=None):
-        self.setting, self._kept = setting, kept
+        self.setting, self._kept, self._index = setting, kept, index
         name = f"chunk {index} of {setting.name}"
         self.columns = AllColumns()
         self._X = None if X is None else read_matrix(X, f"X of {name}", setting.n_features)
@@ -135,17 +143,31 @@ class Partition:
             self._rows = rows_of(self.X)
         return self._rows
 
-    def penalties(self):
-        """C of every sample: float or ndarray of float64, shape (m,)."""
+    @property
+    def codes(self):
+        """The classes of the samples: ndarray of int, shape (m,)."""
+        return self._codes[self._labels.codes]
+
+    @property
+    def folds(self):
+        """The folds of the samples: ndarray of int, shape (m,)."""
+        if self._kept.folds is None:
+            self._kept.folds = self.setting.folds.of(self._labels.codes, self._index)
+        return self._kept.folds
+
+    def penalties(self, problem):
+        """C of every sample, 0 of one that is left out: float or ndarray of float64, shape (m,)."""
         setting, labels = self.setting, self._labels
-        C = setting.C
+        _, C, fold = setting.tasks[problem]
         if setting.class_weights is not None:
             C = (C * setting.class_weights[self._codes])[labels.codes]
-        return C if labels.weight is None else C * labels.weight
+        if labels.weight is not None:
+            C = C * labels.weight
+        return C if fold is None else C * (self.folds != fold)
 
     def signs(self, problem):
         """Which samples are of the positive class: ndarray of bool, shape (m,)."""
-        return (self._codes == self.setting.positive[problem])[self._labels.codes]
+        return (self._codes == self.setting.tasks[problem].positive)[self._labels.codes]
 
     def side(self, problem):
         """One of its binary problems: Side."""
@@ -170,7 +192,7 @@ class Side:
         self._data = self._curvature = None
         self.indices = np.arange(partition.n_samples, dtype=np.int32)
         with np.errstate(divide="ignore"):  # samples of weight 0
-            self.loss = loss_of(partition.setting.loss, partition.penalties())
+            self.loss = loss_of(partition.setting.loss, partition.penalties(problem))
         self.upper = array_of_each(self.loss.upper, partition.n_samples)
 
     @property
@@ -200,7 +222,8 @@ class Side:
         key = self._problem, "curvature"
         if key not in self._states:
             sqnorms = augmented_sqnorms(self._partition.rows.sqnorms(), setting.sqrho, False)
-            self._states[key] = smoothing_curvature(self.upper, sqnorms, setting.median)
+            median = setting.tasks[self._problem].C * setting.median
+            self._states[key] = smoothing_curvature(self.upper, sqnorms, median)
         return self._states[key]
 
     def smoothed(self, centre, factor):

@@ -16,6 +16,7 @@ from margins.losses._accurate import scores
 from margins.partitions.partition import Point
 from margins.partitions.vectors import Scattered, finished
 from margins.solvers.newton._dense_hessian import DenseHessian
+from margins.training.schemes import OneVsRest
 
 
 class Sums(NamedTuple):
@@ -185,6 +186,33 @@ class Accurate(NamedTuple):
         high, low = scores(partition.rows, w[:d], bias)
         signs = side.data.signs
         return (side.loss.value_of_slacks((1 - signs * high) - signs * low),)
+
+
+class Confusion(NamedTuple):
+    """What a model predicts of the samples of one fold: numbers of samples, by class and prediction."""
+
+    fold: int
+    coef: np.ndarray  # float64, shape (n_problems, n_features)
+    intercept: np.ndarray  # float64, shape (n_problems,)
+
+    @property
+    def reads(self):
+        """True if the samples are read."""
+        return True
+
+    @property
+    def sent(self):
+        return self
+
+    def answer(self, partition):
+        chosen, n_classes = np.flatnonzero(partition.folds == self.fold), len(partition.setting.classes)
+        X = partition.X[chosen]
+        coef = [partition.columns.gathered(np.append(weights, 0.0)) for weights in self.coef]
+        scores = X @ np.array(coef)[:, : X.shape[1]].T + self.intercept
+        predicted = OneVsRest(n_classes).predict(scores, np.arange(n_classes))
+        pairs = partition.codes[chosen] * n_classes + predicted
+        counts = np.bincount(pairs, minlength=n_classes * n_classes)
+        return counts.reshape(n_classes, n_classes)
 
 
 def _diagonal(X, curvature, sqrho):

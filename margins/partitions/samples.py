@@ -28,6 +28,7 @@ class Subsample(NamedTuple):
     X: object  # ndarray or CSR matrix
     labels: np.ndarray
     weight: np.ndarray  # float64: sample weights, times the number of samples that each represents
+    folds: np.ndarray | None  # int: their folds; None without folds
 
 
 class Counts(NamedTuple):
@@ -49,11 +50,36 @@ class Counts(NamedTuple):
     subsample: Subsample | None
 
 
+class Folds(NamedTuple):
+    """Folds of rows, drawn in each partition: of each class every fold has as many, up to one."""
+
+    n_folds: int
+    seed: int
+
+    def of(self, codes, index):
+        """The folds of the samples of a partition: ndarray of int, shape (m,).
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (m,)
+            Their classes.
+        index : int
+            Of the partition.
+        """
+        rng, n_folds = np.random.default_rng([self.seed, index, self.n_folds]), self.n_folds
+        folds = np.empty(len(codes), np.min_scalar_type(n_folds))
+        for code in np.unique(codes):
+            rows = rng.permutation(np.flatnonzero(codes == code))
+            folds[rows] = (np.arange(len(rows)) + rng.integers(n_folds)) % n_folds
+        return folds
+
+
 class Sizes(NamedTuple):
     """How large a subsample is drawn of each partition."""
 
     seed: int
     n_partitions: int
+    folds: Folds | None = None
 
 
 @contextlib.contextmanager
@@ -195,4 +221,6 @@ def _subsample(X, labels, each, index, sizes):
     size = min(max(least, int(partitions.subsample_share * m)), most, m)
     rng = np.random.default_rng([sizes.seed, index])
     chosen = np.sort(rng.choice(m, size, replace=False, shuffle=False))
-    return Subsample(X[chosen], labels.classes[labels.codes[chosen]], each[chosen] * (m / size))
+    folds = None if sizes.folds is None else sizes.folds.of(labels.codes, index)[chosen]
+    labels_of_chosen = labels.classes[labels.codes[chosen]]
+    return Subsample(X[chosen], labels_of_chosen, each[chosen] * (m / size), folds)

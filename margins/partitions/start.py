@@ -52,10 +52,18 @@ class Together(NamedTuple):
 
     X: object  # ndarray or CSR matrix
     codes: np.ndarray  # int: indices of classes
-    C: np.ndarray  # float64: the penalties of all samples that each represents
+    weight: np.ndarray  # float64: the weights of all samples that each represents
+    folds: np.ndarray | None  # int, or None without folds
+
+    def of(self, task):
+        """The samples of a task, and their penalties: X, codes, C."""
+        if task.fold is None:
+            return self.X, self.codes, task.C * self.weight
+        chosen = np.flatnonzero(self.folds != task.fold)
+        return self.X[chosen], self.codes[chosen], task.C * self.weight[chosen]
 
 
-def together(subsamples, classes, class_weights, C):
+def together(subsamples, classes, class_weights):
     """The subsamples of all partitions, stacked: Together."""
     matrices = [each.X for each in subsamples]
     if len({sparse.issparse(X) for X in matrices}) == 1:
@@ -72,21 +80,24 @@ def together(subsamples, classes, class_weights, C):
     weight = np.concatenate([each.weight for each in subsamples])
     if class_weights is not None:
         weight = weight * class_weights[codes]
-    kept = np.flatnonzero(weight)
-    return Together(X[kept], codes[kept], C * weight[kept])
+    kept, folds = np.flatnonzero(weight), None
+    if subsamples[0].folds is not None:
+        folds = np.concatenate([each.folds for each in subsamples])[kept]
+    return Together(X[kept], codes[kept], weight[kept], folds)
 
 
-def start_of(subsample, positive, setting, required_gap):
-    """The start of the binary problem of the class `positive` at the optimum over the subsample: Start.
+def start_of(subsample, task, setting, required_gap):
+    """The start of a binary problem at the optimum over the subsample: Start.
 
     It is at zero if the steps over the subsample do not converge soon.
     """
-    tuning, m = TUNING.subsample, len(subsample.codes)
-    loss = loss_of(setting.loss, subsample.C)
+    X, codes, C = subsample.of(task)
+    tuning, m = TUNING.subsample, len(codes)
+    loss = loss_of(setting.loss, C)
     specification = Specification(
         C=1.0, sqrho=setting.sqrho, has_free_intercept=setting.has_free_intercept
     )
-    data = binary_problem(subsample.X, subsample.codes == positive, specification, loss).data
+    data = binary_problem(X, codes == task.positive, specification, loss).data
     sqnorms = data.ordinary_sqnorms
     upper = array_of_each(loss.upper, m)
     is_smoothed = not loss.is_smooth

@@ -8,6 +8,8 @@ import threading
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from margins.partitions.samples import Labels
 
 # States of so many fits at most are kept by a process, for those that have ended without notice.
@@ -21,6 +23,7 @@ class Kept:
     """What a partition keeps."""
 
     labels: Labels | None = None
+    folds: np.ndarray | None = None  # int, shape (m,)
     # dict: {(binary problem, version of its weight vector): PointState}
     states: dict = field(default_factory=dict)
 

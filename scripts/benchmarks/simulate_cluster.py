@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from margins.partitions.executors import FAN_IN
-from margins.partitions.partition import Point, Setting
+from margins.partitions.partition import Point, Setting, Task
 from margins.partitions.requests import Evaluate
 from margins.partitions.store import STORE
 from margins.partitions.work import answer, total
@@ -78,8 +78,8 @@ def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
         name="simulation",
         n_features=n_features,
         classes=np.array([0, 1]),
-        positive=(1,),
-        C=1.0,
+        tasks=(Task(1, 1.0),),
+        folds=None,
         class_weights=None,
         loss="hinge",
         has_free_intercept=False,

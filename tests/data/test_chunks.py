@@ -76,7 +76,7 @@ def test_rows_of_csr_and_of_data_frames():
     X, y = np.arange(20.0).reshape(10, 2), np.arange(10)
     for given in (sparse.csr_array(X), pandas.DataFrame(X)):
         rows, labels = Chunks.of_rows(given, y, n_rows=4)[1]
-        rows = rows.toarray() if sparse.issparse(rows) else rows
+        rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
         assert (rows == X[4:8]).all() and labels.tolist() == [4, 5, 6, 7]
 
 

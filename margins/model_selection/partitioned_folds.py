@@ -1,0 +1,120 @@
+"""Folds of samples in partitions: all fits of all folds share the passes over them.
+
+Folds are of rows: each partition divides the rows of each class among them at random. A fit of a fold
+has penalties of 0 for the rows that it leaves out, and what its model predicts of these is counted at
+the end, of all fits in one pass.
+"""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import get_scorer
+
+from margins.estimators.partitioned import fit_of
+from margins.model_selection.fold_paths import FoldFit
+from margins.partitions.fit import PartitionedFit
+from margins.training.fit import model_of
+
+DEFAULT_FOLDS = 5
+RESPONSE = "predict"  # of metrics of predicted labels, as scorers of scikit-learn call it
+
+
+class ScoredFolds(NamedTuple):
+    """The fits of all folds and values of C."""
+
+    scores: NDArray[np.float64]  # shape (n_folds, n_cs)
+    fits: list[list[list[FoldFit]]]  # for each fold, C and binary problem
+
+
+def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
+    """The number of folds that a parameter `cv` says: int.
+
+    Raises
+    ------
+    ValueError
+        If it says something else, or if one of the other arguments is not None.
+    """
+    for name, value in unsupported.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} of {caller} must be None if samples are in partitions. Got {value!r}."
+            )
+    if cv is None:
+        return DEFAULT_FOLDS
+    if not isinstance(cv, Integral):
+        raise ValueError(
+            f"cv of {caller} must be None or an integer >= 2 if samples are in partitions, whose rows "
+            f"are divided where they are. Got {cv!r}."
+        )
+    return int(cv)
+
+
+def metric_of_counts(
+    scoring: Any, caller: object
+) -> Callable[[NDArray[np.float64], NDArray[Any]], float]:
+    """The metric as a function of numbers of samples, by class and prediction, and of the classes.
+
+    Raises
+    ------
+    ValueError
+        If it is no metric of predicted labels that takes weights.
+    """
+    name = "accuracy" if scoring is None else scoring
+    scorer = get_scorer(name) if isinstance(name, str) else name
+    if getattr(scorer, "_response_method", None) != RESPONSE:
+        raise ValueError(
+            f"scoring of {caller} must be None or the name of a metric of predicted labels, such as "
+            f"'balanced_accuracy', if samples are in partitions. Got {scoring!r}."
+        )
+
+    def metric(counts: NDArray[np.float64], classes: NDArray[Any]) -> float:
+        truth, predicted = np.nonzero(counts)
+        value = scorer._score_func(
+            classes[truth],
+            classes[predicted],
+            sample_weight=counts[truth, predicted],
+            **scorer._kwargs,
+        )
+        return float(scorer._sign * value)
+
+    return metric
+
+
+def score_partitions(
+    partitioned: PartitionedFit,
+    Cs: NDArray[np.float64],
+    n_folds: int,
+    metric: Callable[[NDArray[np.float64], NDArray[Any]], float],
+) -> ScoredFolds:
+    """Train all folds with every C, and score the samples that each leaves out.
+
+    Parameters
+    ----------
+    partitioned : PartitionedFit
+        With so many folds.
+    Cs : ndarray of float64, shape (n_cs,)
+    n_folds : int
+    metric : callable
+        Of `metric_of_counts`.
+    """
+    folds, classes = range(n_folds), partitioned.scanned.classes
+    runs = partitioned.train(partitioned.tasks(Cs, folds))
+    n_problems = len(runs) // (len(Cs) * n_folds)
+    # By C, fold and problem.
+    grid = np.array(runs, dtype=object).reshape(len(Cs), n_folds, n_problems)
+    fitted = [fit_of(partitioned.scanned, list(each)) for each in grid.reshape(-1, n_problems)]
+    models: list[Any] = [model_of(fit.runs, fit.specification, fit.training_set) for fit in fitted]
+    counts = partitioned.confusions(
+        [(place % n_folds, model.coef, model.intercept) for place, model in enumerate(models)]
+    )
+    scores = np.array([metric(each, classes) for each in counts]).reshape(len(Cs), n_folds).T
+    fits = [[[fit_of_run(run) for run in grid[i, fold]] for i in range(len(Cs))] for fold in folds]
+    return ScoredFolds(scores, fits)
+
+
+def fit_of_run(run: Any) -> FoldFit:
+    """What is proven of a run: FoldFit."""
+    return FoldFit(run.certificate, run.converged, run.n_epochs, "newton")

@@ -1,0 +1,185 @@
+"""Selection of C and paths over samples in partitions: the fits are those in memory, in few passes."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from partitioned_problems import chunks_of, problem, sparse_problem
+from scipy import sparse
+from sklearn.metrics import balanced_accuracy_score
+
+import margins
+from margins.data.chunks import Chunks
+from margins.partitions import fit
+from margins.partitions.samples import Folds
+
+CS = [0.01, 1.0, 100.0]
+
+
+class Counted(Chunks):
+    """Chunks that count how often they are read."""
+
+    def __init__(self, parts):
+        super().__init__(parts)
+        self.n_read = 0
+
+    def __getitem__(self, index):
+        self.n_read += 1
+        return super().__getitem__(index)
+
+
+def split(X, y, n_chunks=4, weight=None):
+    return Counted(chunks_of(X, y, n_chunks, weight).parts)
+
+
+def folds_in_memory(y, n_chunks, folds):
+    """The folds of rows, and (train, test) as MarginClassifierCV takes them."""
+    parts = np.array_split(np.arange(len(y)), n_chunks)
+    of_rows = np.empty(len(y), int)
+    for index, part in enumerate(parts):
+        of_rows[part] = folds.of(np.unique(y[part], return_inverse=True)[1], index)
+    rows = np.arange(len(y))
+    return [(rows[of_rows != fold], rows[of_rows == fold]) for fold in range(folds.n_folds)]
+
+
+def seed_of(random_state):
+    from margins.data.permutations import seeds_of
+
+    return seeds_of(random_state, 1)[0]
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_selection_is_the_one_in_memory(loss, n_classes):
+    X, y = problem(m=900, n_classes=n_classes)
+    params = {"Cs": CS, "loss": loss, "eps": 1e-5, "random_state": 0}
+    chunks = split(X, y)
+    selected = margins.MarginClassifierCV(cv=3, **params).fit(chunks)
+    folds = folds_in_memory(y, 4, Folds(3, seed_of(0)))
+    in_memory = margins.MarginClassifierCV(cv=folds, **params).fit(X, y)
+    assert_allclose(selected.scores_, in_memory.scores_, atol=0.011)  # single samples near the margin
+    assert_array_equal(selected.classes_, in_memory.classes_)
+    for one, other in zip(selected.fold_fits_, in_memory.fold_fits_, strict=True):
+        for fits, others in zip(one, other, strict=True):
+            for a, b in zip(fits, others, strict=True):
+                assert a.converged and a.certificate.gap <= 2.1e-5
+                assert_allclose(a.certificate.primal, b.certificate.primal, rtol=5e-5)
+    assert CS[int(np.argmax(selected.scores_.mean(axis=0)))] == selected.C_
+    alone = margins.MarginClassifier(C=selected.C_, loss=loss, eps=1e-5, random_state=0).fit(X, y)
+    assert_allclose(selected.coef_, alone.coef_, atol=1e-2 * np.abs(alone.coef_).max())
+    assert_array_equal(selected.predict(chunks), selected.predict(X))
+    assert_allclose(selected.decision_function(chunks), selected.decision_function(X), rtol=1e-12)
+    assert selected.score(chunks) == pytest.approx(selected.score(X, y))
+
+
+def test_all_folds_and_values_of_C_share_the_passes():
+    X, y = problem(m=4000)
+    chunks = split(X, y, 5)
+    selected = margins.MarginClassifierCV(Cs=CS, cv=3, random_state=0).fit(chunks)
+    longest = max(fits[0].n_iter for fold in selected.fold_fits_ for fits in fold)
+    # The scan, the fits together, the predictions, and the fit to all samples.
+    assert chunks.n_read == 5 * (1 + longest + 1 + selected.estimator_.n_iter_) < 5 * 15
+
+
+def test_fewer_are_trained_together_where_memory_is_short(monkeypatch):
+    X, y = problem(m=900, n_classes=3)
+    whole = margins.MarginClassifierCV(Cs=CS, cv=3, random_state=0).fit(split(X, y))
+    together = []
+    run_together = fit.run_together
+
+    def counted(executor, setting, runs):
+        together.append(len(runs))
+        run_together(executor, setting, runs)
+
+    monkeypatch.setattr(fit, "run_together", counted)
+    monkeypatch.setattr(fit, "BYTES_OF_SMOOTH", 2**29 // 900 // 7)
+    monkeypatch.setattr(fit, "HESSIANS", 0)
+    parts = margins.MarginClassifierCV(Cs=CS, cv=3, random_state=0).fit(split(X, y))
+    assert together == [6, 6, 6, 6, 3, 3]  # whole classes; the last one is the fit to all samples
+    assert_array_equal(parts.scores_, whole.scores_)
+    assert_array_equal(parts.coef_, whole.coef_)
+
+
+def test_weights_and_metrics_of_labels():
+    X, y = problem(m=900)
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    params = {"Cs": CS, "eps": 1e-5, "class_weight": "balanced", "random_state": 0}
+    selected = margins.MarginClassifierCV(cv=3, scoring="balanced_accuracy", **params)
+    selected.fit(split(X, y, 4, weight))
+    for fold, (train, test) in enumerate(folds_in_memory(y, 4, Folds(3, seed_of(0)))):
+        classifier = margins.MarginClassifier(C=1.0, eps=1e-5, class_weight="balanced")
+        predicted = classifier.fit(X[train], y[train], weight[train]).predict(X[test])
+        expected = balanced_accuracy_score(y[test], predicted)
+        assert selected.scores_[fold, 1] == pytest.approx(expected, abs=0.01)
+
+
+def test_sparse_samples_of_many_features():
+    X, y = sparse_problem()
+    selected = margins.MarginClassifierCV(Cs=CS, cv=3, random_state=0).fit(split(X, y, 3))
+    folds = folds_in_memory(y, 3, Folds(3, seed_of(0)))
+    in_memory = margins.MarginClassifierCV(Cs=CS, cv=folds, random_state=0).fit(X, y)
+    assert_allclose(selected.scores_, in_memory.scores_, atol=0.03)
+    assert sparse.issparse(X) and selected.estimator_.converged_
+
+
+def test_dask_collections():
+    da = pytest.importorskip("dask.array")
+    X, y = problem(m=600)
+    collection = da.from_array(X, chunks=(150, -1))
+    selected = margins.MarginClassifierCV(Cs=CS, cv=3, random_state=0)
+    selected.fit(collection, da.from_array(y, chunks=150))
+    of_chunks = margins.MarginClassifierCV(Cs=CS, cv=3, random_state=0).fit(split(X, y))
+    assert_array_equal(selected.scores_, of_chunks.scores_)
+    assert_array_equal(selected.predict(collection).compute(), of_chunks.predict(X))
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_a_path_is_the_one_in_memory(loss):
+    X, y = problem(m=900, n_classes=3)
+    chunks = split(X, y)
+    path = margins.svm_path(chunks, Cs=CS[::-1], loss=loss, eps=1e-5, random_state=0)
+    in_memory = margins.svm_path(X, y, CS[::-1], loss=loss, eps=1e-5)
+    assert path.converged.all() and path.coefs.shape == (3, 3, 8)
+    assert_allclose(path.coefs, in_memory.coefs, atol=2e-2 * np.abs(in_memory.coefs).max())
+    assert [each.C for each in path.classifiers] == CS[::-1]
+    assert chunks.n_read == 4 * (1 + max(each.n_iter_ for each in path.classifiers))
+
+
+def test_folds_have_as_many_rows_of_each_class():
+    codes = np.random.default_rng(0).integers(0, 3, 200)
+    folds = Folds(4, 7).of(codes, 3)
+    assert_array_equal(folds, Folds(4, 7).of(codes, 3))
+    assert not np.array_equal(folds, Folds(4, 7).of(codes, 2))
+    for code in range(3):
+        assert np.ptp(np.bincount(folds[codes == code], minlength=4)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("params", "error"),
+    [
+        ({"cv": [([0], [1])]}, "cv of .* must be None or an integer >= 2 if samples are in partitions"),
+        ({"scoring": "roc_auc"}, "scoring of .* a metric of predicted labels.*Got 'roc_auc'"),
+        ({"scoring": lambda estimator, X, y: 0.0}, "scoring of .* a metric of predicted labels"),
+        ({"calibration": "sigmoid"}, "calibration of .* must be None if samples are in partitions"),
+        ({"kernel": "rbf"}, "kernel of auto-cv|kernel of .*MarginClassifierCV.* must be 'linear'"),
+        ({"multi_class": "ovo"}, "multi_class of .* must be 'ovr'"),
+        ({"Cs": [1e99, 1.0]}, None),
+    ],
+)
+def test_what_is_not_possible_is_refused_before_training(params, error):
+    X, y = problem(m=60)
+    chunks = split(X, y)
+    if error is None:
+        with pytest.raises(ValueError, match="C of .* times the weight of a sample"):
+            margins.MarginClassifierCV(**params).fit(split(X, y, weight=np.full(60, 1e3)))
+        return
+    with pytest.raises(ValueError, match=error):
+        margins.MarginClassifierCV(**params).fit(chunks)
+    assert chunks.n_read == 0
+
+
+def test_groups_and_labels_beside_chunks_are_refused():
+    X, y = problem(m=60)
+    with pytest.raises(ValueError, match="groups of .* must be None"):
+        margins.MarginClassifierCV().fit(split(X, y), groups=y)
+    with pytest.raises(ValueError, match="y of .* must be None if X is Chunks"):
+        margins.MarginClassifierCV().fit(split(X, y), y)
