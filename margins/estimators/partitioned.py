@@ -19,7 +19,7 @@ from margins.estimators.callbacks import has_callbacks
 from margins.estimators.names import Caller
 from margins.kernels import LINEAR
 from margins.partitions.fit import FitSettings, PartitionedFit
-from margins.partitions.samples import Folds
+from margins.partitions.samples import FoldsOfRows
 from margins.partitions.sources import executor_of, is_large_map
 from margins.partitions.streamed import scan
 from margins.training.fit import Fit
@@ -113,7 +113,7 @@ def fit_in_partitions(estimator, X, y, sample_weight):
         As `fit` takes them.
     """
     with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
-        runs = partitioned.train(partitioned.tasks([estimator.C]))
+        runs = partitioned.train(partitioned.problems([estimator.C]))
         return fit_of(partitioned.scanned, runs)
 
 
@@ -136,7 +136,7 @@ def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
         class_weight=estimator.class_weight,
         seed=seed,
         end_of_time=math.inf if max_time is None else time.perf_counter() + max_time,
-        folds=None if n_folds is None else Folds(n_folds, seed),
+        folds=None if n_folds is None else FoldsOfRows(n_folds, seed),
     )
     executor = executor_of(name, X, y, sample_weight, effective_n_jobs(estimator.n_jobs))
     return PartitionedFit(executor, settings)

@@ -204,7 +204,7 @@ def _fits_along(
     """The fits for ascending values of C."""
     if takes_partitions(estimator, X):
         with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
-            runs = partitioned.train(partitioned.tasks(Cs))
+            runs = partitioned.train(partitioned.problems(Cs))
             n_problems = len(runs) // len(Cs)
             return [
                 fit_of(partitioned.scanned, runs[begin : begin + n_problems])

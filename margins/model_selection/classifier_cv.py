@@ -268,7 +268,7 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
             self._select(scores, fits)
             if self.refit:
                 self.estimator_ = self._classifier(self.C_)
-                runs = partitioned.train(partitioned.tasks([self.C_]))
+                runs = partitioned.train(partitioned.problems([self.C_]))
                 self.estimator_.set_fitted(fit_of(scanned, runs))
                 self._adopt(self.estimator_)
 

@@ -101,7 +101,7 @@ def score_partitions(
         Of `metric_of_counts`.
     """
     folds, classes = range(n_folds), partitioned.scanned.classes
-    runs = partitioned.train(partitioned.tasks(Cs, folds))
+    runs = partitioned.train(partitioned.problems(Cs, folds))
     n_problems = len(runs) // (len(Cs) * n_folds)
     # By C, fold and problem.
     grid = np.array(runs, dtype=object).reshape(len(Cs), n_folds, n_problems)

@@ -11,9 +11,9 @@ from margins.linalg.memory import check_model_fits
 from margins.losses import loss_of
 from margins.losses._smoothed import max_curvature_ratio
 from margins.partitions.newton import NewtonRun
-from margins.partitions.partition import Setting, Task
+from margins.partitions.partition import PartitionedProblem, Setting
 from margins.partitions.requests import Confusion
-from margins.partitions.samples import Folds, Sizes, codes_of, merged_classes
+from margins.partitions.samples import FoldsOfRows, Sizes, codes_of, merged_classes
 from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
@@ -69,11 +69,11 @@ class FitSettings(NamedTuple):
     """The arguments of a fit, other than the samples."""
 
     name: Any  # object: its str is the name of the method, for errors
-    specification: Specification  # its C is that of a task
+    specification: Specification  # its C is that of a problem
     class_weight: Any  # mapping, "balanced" or None
     seed: int
     end_of_time: float = math.inf  # when the steps end, in seconds of `time.perf_counter`
-    folds: Folds | None = None
+    folds: FoldsOfRows | None = None
 
 
 class PartitionedFit:
@@ -105,6 +105,7 @@ class PartitionedFit:
             self._subsample = None
             if scanned.subsamples is not None:
                 self._subsample = together(scanned.subsamples, scanned.classes, self._class_weights)
+                self.scanned = scanned._replace(subsamples=None)  # it has copies
         except BaseException:
             executor.forget(self._key)
             raise
@@ -120,10 +121,12 @@ class PartitionedFit:
     def __exit__(self, *error):
         self._executor.forget(self._key)
 
-    def tasks(self, Cs, folds=(None,)):
-        """The binary problems of all classes, for each C and fold: list of Task."""
+    def problems(self, Cs, folds=(None,)):
+        """The binary problems of all classes, for each C and fold: list of PartitionedProblem."""
         positive = positive_codes(len(self.scanned.classes))
-        return [Task(code, float(C), fold) for C in Cs for fold in folds for code in positive]
+        return [
+            PartitionedProblem(code, float(C), fold) for C in Cs for fold in folds for code in positive
+        ]
 
     def check_penalties(self, Cs):
         """Raise ValueError if a C, times the weight of a sample, is not allowed."""
@@ -133,7 +136,7 @@ class PartitionedFit:
         for C in (min(Cs), max(Cs)):
             self._settings.specification._replace(C=float(C)).penalties(ends)
 
-    def train(self, tasks):
+    def train(self, problems):
         """Train binary problems, as many at a time as what partitions keep of them is within a limit.
 
         Returns
@@ -141,15 +144,15 @@ class PartitionedFit:
         list of NewtonRun
             In their order.
         """
-        self.check_penalties([task.C for task in tasks])
-        setting = self._setting(tasks)
+        self.check_penalties([problem.C for problem in problems])
+        setting = self._setting(problems)
         n_classes = len(positive_codes(len(self.scanned.classes)))
-        numbers, size = range(len(tasks)), self._most_together(setting) // n_classes * n_classes
+        numbers, size = range(len(problems)), self._most_together(setting) // n_classes * n_classes
         runs = []
-        for begin in range(0, len(tasks), max(size, n_classes)):
+        for begin in range(0, len(problems), max(size, n_classes)):
             setting = setting._replace(key=self._key)
             group = [
-                self._run(number, tasks[number], setting)
+                self._run(number, problems[number], setting)
                 for number in numbers[begin : begin + max(size, n_classes)]
             ]
             try:
@@ -190,12 +193,12 @@ class PartitionedFit:
             n_bytes += HESSIANS * 8 * n_weights * n_weights
         return max(1, int(TUNING.partitions.state_bytes * self._executor.n_processes // n_bytes))
 
-    def _run(self, number, task, setting):
+    def _run(self, number, problem, setting):
         """The run of one binary problem: NewtonRun."""
         settings, scanned = self._settings, self.scanned
-        specification = settings.specification._replace(C=task.C)
-        largest = task.C * float((self._by_class * scanned.heaviest).max())
-        mean = task.C * float(self._by_class @ scanned.totals) / scanned.n_samples
+        specification = settings.specification._replace(C=problem.C)
+        largest = problem.C * float((self._by_class * scanned.heaviest).max())
+        mean = problem.C * float(self._by_class @ scanned.totals) / scanned.n_samples
         losses = loss_of(setting.loss, largest), loss_of(setting.loss, mean)
         summary = Summary(
             scanned.n_samples,
@@ -208,11 +211,11 @@ class PartitionedFit:
         start = start_at_zero(setting.n_weights, losses[0])
         if self._subsample is not None and setting.is_stored:
             required = losses[0].required_gap(specification.eps)
-            start = start_of(self._subsample, task, setting, required)
+            start = start_of(self._subsample, problem, setting, required)
         end = settings.end_of_time
         return NewtonRun(number, summary, specification, setting.is_stored, start, end)
 
-    def _setting(self, tasks):
+    def _setting(self, problems):
         """The setting of all partitions."""
         settings, scanned, executor = self._settings, self.scanned, self._executor
         specification, by_class = settings.specification, self._by_class
@@ -227,7 +230,7 @@ class PartitionedFit:
             name=str(settings.name),
             n_features=scanned.n_features,
             classes=scanned.classes,
-            tasks=tuple(tasks),
+            problems=tuple(problems),
             folds=settings.folds,
             class_weights=self._class_weights,
             loss=specification.loss,

@@ -14,7 +14,7 @@ from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, augmented_sqnorms, make_binary_data, rows_of
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
-from margins.partitions.samples import Folds, codes_of, read_labels, read_matrix
+from margins.partitions.samples import FoldsOfRows, codes_of, read_labels, read_matrix
 from margins.partitions.vectors import AllColumns, compressed
 from margins.tuning import TUNING
 
@@ -25,7 +25,7 @@ class Missing(Exception):
     """A partition does not have what a request refers to."""
 
 
-class Task(NamedTuple):
+class PartitionedProblem(NamedTuple):
     """A binary problem."""
 
     positive: int  # the positive class
@@ -40,8 +40,8 @@ class Setting(NamedTuple):
     name: str  # the estimator's, for errors
     n_features: int
     classes: np.ndarray  # all labels
-    tasks: tuple  # of Task
-    folds: Folds | None  # of the tasks that leave one out
+    problems: tuple  # of PartitionedProblem
+    folds: FoldsOfRows | None  # of the problems that leave one out
     class_weights: np.ndarray | None  # float64 or None: by class
     loss: Any  # str or subclass of Loss
     sqrho: float
@@ -158,7 +158,7 @@ class Partition:
     def penalties(self, problem):
         """C of every sample, 0 of one that is left out: float or ndarray of float64, shape (m,)."""
         setting, labels = self.setting, self._labels
-        _, C, fold = setting.tasks[problem]
+        _, C, fold = setting.problems[problem]
         if setting.class_weights is not None:
             C = (C * setting.class_weights[self._codes])[labels.codes]
         if labels.weight is not None:
@@ -167,7 +167,7 @@ class Partition:
 
     def signs(self, problem):
         """Which samples are of the positive class: ndarray of bool, shape (m,)."""
-        return (self._codes == self.setting.tasks[problem].positive)[self._labels.codes]
+        return (self._codes == self.setting.problems[problem].positive)[self._labels.codes]
 
     def side(self, problem):
         """One of its binary problems: Side."""
@@ -222,7 +222,7 @@ class Side:
         key = self._problem, "curvature"
         if key not in self._states:
             sqnorms = augmented_sqnorms(self._partition.rows.sqnorms(), setting.sqrho, False)
-            median = setting.tasks[self._problem].C * setting.median
+            median = setting.problems[self._problem].C * setting.median
             self._states[key] = smoothing_curvature(self.upper, sqnorms, median)
         return self._states[key]
 

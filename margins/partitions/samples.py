@@ -50,7 +50,7 @@ class Counts(NamedTuple):
     subsample: Subsample | None
 
 
-class Folds(NamedTuple):
+class FoldsOfRows(NamedTuple):
     """Folds of rows, drawn in each partition: of each class every fold has as many, up to one."""
 
     n_folds: int
@@ -79,7 +79,7 @@ class Sizes(NamedTuple):
 
     seed: int
     n_partitions: int
-    folds: Folds | None = None
+    folds: FoldsOfRows | None = None
 
 
 @contextlib.contextmanager

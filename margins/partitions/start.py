@@ -55,12 +55,12 @@ class Together(NamedTuple):
     weight: np.ndarray  # float64: the weights of all samples that each represents
     folds: np.ndarray | None  # int, or None without folds
 
-    def of(self, task):
-        """The samples of a task, and their penalties: X, codes, C."""
-        if task.fold is None:
-            return self.X, self.codes, task.C * self.weight
-        chosen = np.flatnonzero(self.folds != task.fold)
-        return self.X[chosen], self.codes[chosen], task.C * self.weight[chosen]
+    def of(self, problem):
+        """The samples of a problem, and their penalties: X, codes, C."""
+        if problem.fold is None:
+            return self.X, self.codes, problem.C * self.weight
+        chosen = np.flatnonzero(self.folds != problem.fold)
+        return self.X[chosen], self.codes[chosen], problem.C * self.weight[chosen]
 
 
 def together(subsamples, classes, class_weights):
@@ -86,18 +86,18 @@ def together(subsamples, classes, class_weights):
     return Together(X[kept], codes[kept], weight[kept], folds)
 
 
-def start_of(subsample, task, setting, required_gap):
+def start_of(subsample, problem, setting, required_gap):
     """The start of a binary problem at the optimum over the subsample: Start.
 
     It is at zero if the steps over the subsample do not converge soon.
     """
-    X, codes, C = subsample.of(task)
+    X, codes, C = subsample.of(problem)
     tuning, m = TUNING.subsample, len(codes)
     loss = loss_of(setting.loss, C)
     specification = Specification(
         C=1.0, sqrho=setting.sqrho, has_free_intercept=setting.has_free_intercept
     )
-    data = binary_problem(X, codes == task.positive, specification, loss).data
+    data = binary_problem(X, codes == problem.positive, specification, loss).data
     sqnorms = data.ordinary_sqnorms
     upper = array_of_each(loss.upper, m)
     is_smoothed = not loss.is_smooth

@@ -5,7 +5,7 @@
 Measured here, in seconds of the processor: a partition's part of the longest pass, in which all its
 samples enter the Hessian; the bytes of its answer, and what it takes to read and add one; and what
 scheduler, client and worker of dask.distributed, in one process, spend on a task that does nothing.
-Simulated: the scheduler sends tasks one after the other; each worker runs its partitions; answers are
+Simulated: the scheduler sends problems one after the other; each worker runs its partitions; answers are
 added in a tree whose sums have eight parts, over a network of `--gigabits`; the client adds the last
 ones and solves for the step. Printed, for each number of partitions: the seconds of a pass, the share of
 it in which workers compute, and what bounds it.
@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from margins.partitions.executors import FAN_IN
-from margins.partitions.partition import Point, Setting, Task
+from margins.partitions.partition import PartitionedProblem, Point, Setting
 from margins.partitions.requests import Evaluate
 from margins.partitions.store import STORE
 from margins.partitions.work import answer, total
@@ -78,7 +78,7 @@ def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
         name="simulation",
         n_features=n_features,
         classes=np.array([0, 1]),
-        tasks=(Task(1, 1.0),),
+        problems=(PartitionedProblem(1, 1.0),),
         folds=None,
         class_weights=None,
         loss="hinge",
@@ -127,10 +127,10 @@ def seconds_of_task(n_tasks):
             LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster,
             Client(cluster) as client,
         ):
-            tasks = [dask.delayed(nothing, pure=False)(number) for number in range(n_tasks)]
-            client.gather(client.compute(tasks[: n_tasks // 10]))
+            problems = [dask.delayed(nothing, pure=False)(number) for number in range(n_tasks)]
+            client.gather(client.compute(problems[: n_tasks // 10]))
             begin = time.process_time()
-            client.gather(client.compute(tasks))
+            client.gather(client.compute(problems))
             return (time.process_time() - begin) / n_tasks
 
 
@@ -181,7 +181,7 @@ def command_line():
     parser.add_argument("--features", type=int, nargs="+", default=[54, 500], metavar="N")
     parser.add_argument("--workers", type=int, nargs="+", default=[2, 10, 100], metavar="N")
     parser.add_argument("--gigabits", type=float, default=10.0, metavar="N", help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="2,000 rows of 10 features, 100 tasks")
+    parser.add_argument("--quick", action="store_true", help="2,000 rows of 10 features, 100 problems")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
     return parser
 

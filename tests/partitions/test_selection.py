@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 import margins
 from margins.data.chunks import Chunks
 from margins.partitions import fit
-from margins.partitions.samples import Folds
+from margins.partitions.samples import FoldsOfRows
 
 CS = [0.01, 1.0, 100.0]
 
@@ -54,7 +54,7 @@ def test_a_selection_is_the_one_in_memory(loss, n_classes):
     params = {"Cs": CS, "loss": loss, "eps": 1e-5, "random_state": 0}
     chunks = split(X, y)
     selected = margins.MarginClassifierCV(cv=3, **params).fit(chunks)
-    folds = folds_in_memory(y, 4, Folds(3, seed_of(0)))
+    folds = folds_in_memory(y, 4, FoldsOfRows(3, seed_of(0)))
     in_memory = margins.MarginClassifierCV(cv=folds, **params).fit(X, y)
     assert_allclose(selected.scores_, in_memory.scores_, atol=0.011)  # single samples near the margin
     assert_array_equal(selected.classes_, in_memory.classes_)
@@ -105,7 +105,7 @@ def test_weights_and_metrics_of_labels():
     params = {"Cs": CS, "eps": 1e-5, "class_weight": "balanced", "random_state": 0}
     selected = margins.MarginClassifierCV(cv=3, scoring="balanced_accuracy", **params)
     selected.fit(split(X, y, 4, weight))
-    for fold, (train, test) in enumerate(folds_in_memory(y, 4, Folds(3, seed_of(0)))):
+    for fold, (train, test) in enumerate(folds_in_memory(y, 4, FoldsOfRows(3, seed_of(0)))):
         classifier = margins.MarginClassifier(C=1.0, eps=1e-5, class_weight="balanced")
         predicted = classifier.fit(X[train], y[train], weight[train]).predict(X[test])
         expected = balanced_accuracy_score(y[test], predicted)
@@ -115,7 +115,7 @@ def test_weights_and_metrics_of_labels():
 def test_sparse_samples_of_many_features():
     X, y = sparse_problem()
     selected = margins.MarginClassifierCV(Cs=CS, cv=3, random_state=0).fit(split(X, y, 3))
-    folds = folds_in_memory(y, 3, Folds(3, seed_of(0)))
+    folds = folds_in_memory(y, 3, FoldsOfRows(3, seed_of(0)))
     in_memory = margins.MarginClassifierCV(Cs=CS, cv=folds, random_state=0).fit(X, y)
     assert_allclose(selected.scores_, in_memory.scores_, atol=0.03)
     assert sparse.issparse(X) and selected.estimator_.converged_
@@ -146,9 +146,9 @@ def test_a_path_is_the_one_in_memory(loss):
 
 def test_folds_have_as_many_rows_of_each_class():
     codes = np.random.default_rng(0).integers(0, 3, 200)
-    folds = Folds(4, 7).of(codes, 3)
-    assert_array_equal(folds, Folds(4, 7).of(codes, 3))
-    assert not np.array_equal(folds, Folds(4, 7).of(codes, 2))
+    folds = FoldsOfRows(4, 7).of(codes, 3)
+    assert_array_equal(folds, FoldsOfRows(4, 7).of(codes, 3))
+    assert not np.array_equal(folds, FoldsOfRows(4, 7).of(codes, 2))
     for code in range(3):
         assert np.ptp(np.bincount(folds[codes == code], minlength=4)) <= 1
 
