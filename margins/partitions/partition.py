@@ -169,6 +169,10 @@ class Partition:
         """Which samples are of the positive class: ndarray of bool, shape (m,)."""
         return (self._codes == self.setting.problems[problem].positive)[self._labels.codes]
 
+    def release(self):
+        """End the cycle of references to its sides, which would hold X until the next collection."""
+        self._sides.clear()
+
     def side(self, problem):
         """One of its binary problems: Side."""
         if problem not in self._sides:

@@ -31,12 +31,16 @@ def scan(key, name, index, sizes, X, y, weight=None):
 
 def answer(setting, index, requests, X=None, y=None, weight=None):
     """Answer requests by the samples of a partition, or, without them, by what it keeps: Answers."""
+    partition = None
     try:
         partition = Partition(setting, index, STORE.of(setting.key, index), X, y, weight)
         with one_thread():
             return Answers(tuple(request.answer(partition) for request in requests))
     except Missing:
         return Answers(None, (index,))
+    finally:
+        if partition is not None:
+            partition.release()
 
 
 def total(parts):

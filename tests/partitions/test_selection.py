@@ -1,5 +1,9 @@
 """Selection of C and paths over samples in partitions: the fits are those in memory, in few passes."""
 
+import gc
+import warnings
+import weakref
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -142,6 +146,40 @@ def test_a_path_is_the_one_in_memory(loss):
     assert_allclose(path.coefs, in_memory.coefs, atol=2e-2 * np.abs(in_memory.coefs).max())
     assert [each.C for each in path.classifiers] == CS[::-1]
     assert chunks.n_read == 4 * (1 + max(each.n_iter_ for each in path.classifiers))
+
+
+@pytest.mark.parametrize("name", ["auto", "auto-cv", "pdm", "perceptron"])
+def test_no_chunk_is_held_after_it_was_read(name):
+    X, y = problem(m=400)
+    alive, most = [], 0
+
+    class Rows(np.ndarray):
+        """Rows that can be referred to weakly."""
+
+    def reader(rows):
+        def read():
+            nonlocal most
+            most = max(most, len(alive))
+            chunk = Rows((50, X.shape[1]))  # an owner of its memory, which no view is
+            chunk[:] = X[rows]
+            alive.append(weakref.ref(chunk, alive.remove))
+            return chunk, y[rows]
+
+        return read
+
+    chunks = Chunks([reader(slice(begin, begin + 50)) for begin in range(0, 400, 50)])
+    classifier = (
+        margins.MarginClassifierCV(Cs=CS, cv=3) if name == "auto-cv" else margins.get(name)(max_iter=20)
+    )
+    gc.collect()
+    gc.disable()  # whatever is part of a cycle stays
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            classifier.fit(chunks).predict(chunks)
+    finally:
+        gc.enable()
+    assert most <= 1
 
 
 def test_folds_have_as_many_rows_of_each_class():
