@@ -1,0 +1,31 @@
+"""The page for those who come from scikit-learn names every parameter and attribute of its classes."""
+
+import inspect
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+from sklearn import linear_model, svm
+
+PAGE = (Path(__file__).parents[2] / "docs" / "migration.md").read_text()
+SECTIONS = {section.partition("\n")[0]: section for section in re.split(r"^## ", PAGE, flags=re.M)[1:]}
+CLASSES = [
+    ("LinearSVC", svm.LinearSVC),
+    ("SVC", svm.SVC),
+    ("Perceptron", linear_model.Perceptron),
+    ("Perceptron", getattr(linear_model, "PassiveAggressiveClassifier", linear_model.Perceptron)),
+]
+
+
+@pytest.mark.parametrize(("title", "theirs"), CLASSES, ids=[theirs.__name__ for _, theirs in CLASSES])
+def test_every_parameter_and_fitted_attribute_is_named(title, theirs):
+    section = next(text for name, text in SECTIONS.items() if name.startswith(title))
+    named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", section))))
+    parameters = set(inspect.signature(theirs).parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = vars(theirs().fit([[0.0], [1.0], [0.2]], [0, 1, 0]))
+    attributes = {name for name in fitted if name.endswith("_") and not name.startswith("_")}
+    of_all = {"classes_", "n_features_in_", "coef_", "intercept_", "n_iter_"}
+    assert (parameters | (attributes - of_all)) - named == set()
