@@ -4,6 +4,7 @@ Each part is an object that reads its rows when it is called, so it can be sent 
 table is read one column at a time into an array of float64, whatever the types of its numbers.
 """
 
+import csv
 import io
 import os
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from margins.data.svmlight import LARGEST_INDEX, parsed
 
 # Bytes of a text file that are read at a time.
 TEXT_BYTES = 1 << 25
+# Fields of CSV that stand for a missing value, but of categories.
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a", "#N/A", "<NA>", "-nan", "-NaN")
 
 
 class Columns(NamedTuple):
@@ -45,25 +48,51 @@ class Columns(NamedTuple):
         ]
 
 
-def columns_of(path, found, target, columns, categories, weight):
-    """The columns of a table with these in its file: Columns.
+def columns_of(found_in, target, columns, categories, weight):
+    """The columns of tables, in the order of the first one: Columns.
+
+    Parameters
+    ----------
+    found_in : list of (str, list of str)
+        The path and the columns of each table.
+    target, columns, categories, weight
+        As `Chunks.from_parquet` takes them.
 
     Raises
     ------
     ValueError
-        If one that is named is not there.
+        If one that is named is not there, or columns have no names of their own, or differ in tables.
     """
-    others = {target, weight}
-    names = [name for name in found if name not in others] if columns is None else list(columns)
+    if isinstance(columns, str):
+        raise ValueError(f"columns must be a list of names. Got the str {columns!r}.")
+    path, first = found_in[0]
+    names = (
+        [name for name in first if name not in (target, weight)] if columns is None else list(columns)
+    )
     categories = {name: list(values) for name, values in (categories or {}).items()}
     needed = [target, *names, *categories, *([] if weight is None else [weight])]
-    missing = [name for name in needed if name not in found]
-    if missing:
+    for path, found in found_in:
+        shown = f"Columns: {', '.join(map(repr, found))}."
+        missing = [name for name in needed if name not in found]
+        if missing:
+            raise ValueError(f"{path}: there is no column {missing[0]!r}. {shown}")
+        if len(set(found)) < len(found):
+            raise ValueError(f"{path}: every column must have a name of its own. {shown}")
+        new = set(found) - set(first)
+        if columns is None and new:
+            raise ValueError(
+                f"{path}: must have the columns of {found_in[0][0]}. Got {min(new)!r}. {shown}"
+            )
+    if target in names or not names or target == weight or weight in names:
         raise ValueError(
-            f"{path}: there is no column {missing[0]!r}. Columns: {', '.join(map(repr, found))}."
+            f"{path}: X must have a column, and neither the target {target!r} nor the weights, which "
+            f"must be columns of their own. Got {names}, and weights {weight!r}."
         )
-    if target in names or not names:
-        raise ValueError(f"{path}: X must have a column, and not the target {target!r}.")
+    for name, values in categories.items():
+        if name not in names:
+            raise ValueError(f"{path}: categories must be columns of X. Got {name!r}.")
+        if not values or len(set(values)) < len(values):
+            raise ValueError(f"{path}: the values of {name!r} must be distinct. Got {values}.")
     return Columns(target, tuple(names), categories, weight)
 
 
@@ -116,9 +145,10 @@ def _numbers(place, name, values):
             return numbers
     for row, value in enumerate(values.tolist()):
         if not _is_number(value):
+            hint = f" Of categories give the values: categories={{{name!r}: [...]}}."
             raise ValueError(
-                f"{place}, row {row}: {name!r} must be a finite number. Got {value!r}. Of categories "
-                f"give the values: categories={{{name!r}: [...]}}."
+                f"{place}, row {row}: {name!r} must be a finite number. Got {value!r}."
+                f"{hint if isinstance(value, str) else ''}"
             )
     return np.array([float(value) for value in values.tolist()])
 
@@ -159,15 +189,22 @@ class RowGroup:
 
 def parquet_parts(paths, target, columns, categories, weight):
     """The row groups of Parquet files: list of RowGroup."""
-    from pyarrow import parquet
+    from pyarrow import ArrowInvalid, parquet
 
-    parts = []
+    found_in, n_groups = [], []
     for path in paths:
-        with parquet.ParquetFile(path) as file:
-            found = file.schema_arrow.names
-            chosen = columns_of(path, found, target, columns, categories, weight)
-            parts += [RowGroup(path, index, chosen) for index in range(file.num_row_groups)]
-    return parts
+        try:
+            with parquet.ParquetFile(path) as file:
+                found_in.append((path, file.schema_arrow.names))
+                n_groups.append(file.num_row_groups)
+        except ArrowInvalid as error:
+            raise ValueError(f"{path}: is no Parquet file: {error}") from error
+    chosen = columns_of(found_in, target, columns, categories, weight)
+    return [
+        RowGroup(path, index, chosen)
+        for path, n in zip(paths, n_groups, strict=True)
+        for index in range(n)
+    ]
 
 
 class LinesOfCsv:
@@ -192,29 +229,44 @@ class LinesOfCsv:
 
         text = self._header + _bytes_of(self._path, self._begin, self._end)
         columns, place = self._columns, f"{self._path}, bytes {self._begin} to {self._end}"
-        categories = {name: pandas.Index(values).dtype for name, values in columns.categories.items()}
+        types = {name: pandas.Index(values).dtype for name, values in columns.categories.items()}
+        texts = [name for name, dtype in types.items() if not pandas.api.types.is_numeric_dtype(dtype)]
         try:
-            table = pandas.read_csv(io.BytesIO(text), usecols=columns.read, dtype=categories)
+            table = pandas.read_csv(
+                io.BytesIO(text),
+                encoding="utf-8-sig",
+                dtype=types,
+                na_values={name: MISSING for name in columns.read if name not in texts},
+                keep_default_na=False,
+            )
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from error
+            raise ValueError(f"{place}: is no CSV of the columns of its header: {error}") from error
+        if not isinstance(table.index, pandas.RangeIndex):  # longer rows are taken for rows with names
+            raise ValueError(f"{place}: row 0 has more fields than the header.")
         return samples_of(place, columns, lambda name: table[name])
 
 
 def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES):
     """Lines of CSV files with a header, about `n_bytes` of them at a time: list of LinesOfCsv."""
-    import pandas
+    headers = [_header_of(path) for path in paths]
+    found_in = [(path, names) for path, (_, names) in zip(paths, headers, strict=True)]
+    chosen = columns_of(found_in, target, columns, categories, weight)
+    return [
+        LinesOfCsv(path, header, begin, end, chosen)
+        for path, (header, _) in zip(paths, headers, strict=True)
+        for begin, end in ranges_of_lines(path, n_bytes, len(header), quote=b'"')
+    ]
 
-    parts = []
-    for path in paths:
-        with open(path, "rb") as file:
-            header = file.readline()
-        found = pandas.read_csv(io.BytesIO(header), nrows=0).columns.tolist()
-        chosen = columns_of(path, found, target, columns, categories, weight)
-        parts += [
-            LinesOfCsv(path, header, begin, end, chosen)
-            for begin, end in ranges_of_lines(path, n_bytes, len(header), quote=b'"')
-        ]
-    return parts
+
+def _header_of(path):
+    """The first line of a CSV file, and the names in it: bytes, list of str."""
+    _, end = next(ranges_of_lines(path, 1, quote=b'"'), (0, 0))
+    header = _bytes_of(path, 0, end)
+    try:
+        [names] = csv.reader(io.StringIO(header.decode("utf-8-sig"), newline=""))
+    except (UnicodeDecodeError, ValueError, csv.Error) as error:
+        raise ValueError(f"{path}: must be CSV in UTF-8 that begins with a header: {error}") from error
+    return header, names
 
 
 class LinesOfSvmlight:

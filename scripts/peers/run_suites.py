@@ -52,7 +52,8 @@ NOT_THERE = re.compile(
 )
 INTERNAL = re.compile(
     r"DID NOT (RAISE|WARN)|Regex pattern did not match|has no attribute '_|'_average_coef'|'t_'"
-    r"|has no attribute 'toarray'|<class 'numpy.ndarray'>|dtype\('float64'\) == <class 'numpy.float32'>"
+    r"|has no attribute 'toarray'|function issparse|<class 'numpy.ndarray'>"
+    r"|dtype\('float64'\) == <class 'numpy.float32'>"
 )
 # Failures that have been read, by name of the test.
 READ = {

@@ -119,7 +119,7 @@ def test_columns_and_files_that_are_not_there(parquet, tmp_path):
         Chunks.from_parquet(parquet, "label", columns=["age", "x"])
     with pytest.raises(ValueError, match="there is no column 'class'"):
         Chunks.from_parquet(parquet, "class")
-    with pytest.raises(ValueError, match="X must have a column, and not the target 'label'"):
+    with pytest.raises(ValueError, match="X must have a column, and neither the target 'label'"):
         Chunks.from_parquet(parquet, "label", columns=["label"])
     for paths in (str(tmp_path / "none*.csv"), [str(tmp_path / "none.csv")], []):
         with pytest.raises(ValueError, match="paths of Chunks.from_csv must be files"):
@@ -147,6 +147,51 @@ def test_values_that_are_not_allowed(table, tmp_path, column, value, error):
 def test_categories_that_are_not_declared(table, parquet):
     with pytest.raises(ValueError, match=r"'city' must be a finite number\. Got .*categories=\{'city'"):
         Chunks.from_parquet(parquet, "label")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "params", "error"),
+    [
+        (b"a,y\n1,0\n2,1,5\n3,0\n", {}, "is no CSV of the columns of its header.*line 3"),
+        (b"a,y\n9,1,0\n9,2,1\n", {}, "row 0 has more fields than the header"),
+        (b"a,b,y\n1,2,0\n2,1\n", {}, "the label 'y' must not be missing"),
+        (b"a,a,y\n1,2,0\n", {}, "every column must have a name of its own"),
+        (b"", {}, "must be CSV in UTF-8 that begins with a header"),
+        (b"\x1f\x8b\xff", {}, "must be CSV in UTF-8 that begins with a header"),
+        (b"a,y\n1,\xe9\n", {}, "utf-8"),
+        (b"a,y\n1,0\n", {"sample_weight": "y"}, "must be columns of their own"),
+        (b"a,y\n1,0\n", {"columns": "a"}, "columns must be a list of names. Got the str 'a'"),
+        (b"a,c,y\n1,u,0\n", {"columns": ["a"], "categories": {"c": ["u"]}}, "must be columns of X"),
+        (b"c,y\nu,0\n", {"categories": {"c": ["u", "u"]}}, "values of 'c' must be distinct"),
+    ],
+)
+def test_csv_that_is_not_what_it_should_be(tmp_path, text, params, error):
+    path = tmp_path / "a.csv"
+    path.write_bytes(text)
+    with pytest.raises(ValueError, match=error):
+        Chunks.from_csv(path, "y", **params)[0]
+
+
+def test_csv_of_other_systems_and_words_for_missing_values(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes('\ufeff"a\nb",c,y\r\n1,NA,0\r\n\r\n2,None,1\r\n'.encode())
+    X, y = Chunks.from_csv(path, "y", categories={"c": ["NA", "None"]})[0]
+    assert X.columns.tolist() == ["a\nb", "c=NA", "c=None"]
+    assert X.to_numpy().tolist() == [[1, 1, 0], [2, 0, 1]] and y.tolist() == [0, 1]
+
+
+def test_columns_are_found_by_name_in_every_file(tmp_path):
+    for name, columns in (("1", ["b", "a", "y"]), ("2", ["y", "a", "b"]), ("3", ["a", "b", "y", "c"])):
+        pandas.DataFrame({each: [ord(each), 0] for each in columns}).to_parquet(tmp_path / name)
+    paths = [tmp_path / "1", tmp_path / "2"]
+    for X, _ in Chunks.from_parquet(paths, "y"):
+        assert X.columns.tolist() == ["b", "a"] and X.iloc[0].tolist() == [98, 97]
+    with pytest.raises(ValueError, match="3: must have the columns of .*1. Got 'c'"):
+        Chunks.from_parquet([*paths, tmp_path / "3"], "y")
+    assert len(Chunks.from_parquet([*paths, tmp_path / "3"], "y", columns=["a", "b"])) == 3
+    (tmp_path / "4").write_text("x")
+    with pytest.raises(ValueError, match="4: is no Parquet file"):
+        Chunks.from_parquet([*paths, tmp_path / "4"], "y")
 
 
 def test_malformed_lines_have_their_place_in_the_file(tmp_path):
