@@ -36,6 +36,7 @@ from margins.model_selection.checks import Said, is_cv
 from margins.model_selection.fold_paths import FoldFit, score_folds
 from margins.model_selection.folds import folds_of, listed
 from margins.model_selection.partitioned_folds import (
+    check_scanned,
     metric_of_counts,
     number_of_folds,
     score_partitions,
@@ -262,6 +263,7 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         n_folds = number_of_folds(self.cv, caller, groups=groups, calibration=self.calibration)
         metric = metric_of_counts(self.scoring, caller)
         with partitioned_fit(estimator, X, y, sample_weight, n_folds) as partitioned:
+            check_scanned(partitioned, n_folds, metric, caller)
             scores, fits = score_partitions(partitioned, Cs, n_folds, metric)
             scanned = partitioned.scanned
             self._leave(Cs, scanned.classes, scanned.n_features, scanned.feature_names)

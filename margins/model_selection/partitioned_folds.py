@@ -72,6 +72,11 @@ def metric_of_counts(
 
     def metric(counts: NDArray[np.float64], classes: NDArray[Any]) -> float:
         truth, predicted = np.nonzero(counts)
+        if len(truth) == 0:
+            raise ValueError(
+                f"cv of {caller} must be a smaller number: a fold is without samples, which each chunk "
+                "divides among the folds by itself."
+            )
         value = scorer._score_func(
             classes[truth],
             classes[predicted],
@@ -81,6 +86,27 @@ def metric_of_counts(
         return float(scorer._sign * value)
 
     return metric
+
+
+def check_scanned(
+    partitioned: PartitionedFit,
+    n_folds: int,
+    metric: Callable[[NDArray[np.float64], NDArray[Any]], float],
+    caller: object,
+) -> None:
+    """Raise ValueError, before any fit, if the metric or the folds do not suit the samples."""
+    scanned = partitioned.scanned
+    if n_folds > scanned.n_samples:
+        raise ValueError(
+            f"cv of {caller} must be at most the number of samples, {scanned.n_samples}. Got {n_folds}."
+        )
+    try:
+        metric(np.eye(len(scanned.classes)), scanned.classes)
+    except ValueError as error:
+        raise ValueError(
+            f"scoring of {caller} must be a metric of {len(scanned.classes)} classes with these labels: "
+            f"{error}"
+        ) from error
 
 
 def score_partitions(

@@ -215,6 +215,27 @@ def test_what_is_not_possible_is_refused_before_training(params, error):
     assert chunks.n_read == 0
 
 
+@pytest.mark.parametrize(
+    ("params", "error"),
+    [
+        ({"scoring": "f1"}, "scoring of .* must be a metric of 2 classes with these labels: pos_label"),
+        ({"cv": 61}, "cv of .* must be at most the number of samples, 60. Got 61"),
+    ],
+)
+def test_what_the_first_pass_shows_is_refused_before_training(params, error):
+    X, y = problem(m=60)
+    chunks = split(X, y)
+    with pytest.raises(ValueError, match=error):
+        margins.MarginClassifierCV(**params).fit(chunks)
+    assert chunks.n_read == len(chunks)
+
+
+def test_a_fold_without_samples_is_an_error():
+    X, y = problem(m=12)
+    with pytest.raises(ValueError, match="cv of .* must be a smaller number: a fold is without samples"):
+        margins.MarginClassifierCV(Cs=[1.0], cv=11, random_state=0).fit(split(X, y, 1))
+
+
 def test_groups_and_labels_beside_chunks_are_refused():
     X, y = problem(m=60)
     with pytest.raises(ValueError, match="groups of .* must be None"):
