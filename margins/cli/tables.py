@@ -10,12 +10,8 @@ import numpy as np
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
 from margins.cli.labels import WrongLabel, labels_of
+from margins.data.chunk_files import MISSING
 from margins.data.malformed import MalformedFile
-
-# Fields that stand for a missing value, except of categories.
-MISSING = frozenset(
-    ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a", "#N/A", "<NA>", "-nan", "-NaN")
-)
 
 
 def read_table(source, needs_labels, names=None, categorical=None, classes=None):

@@ -18,10 +18,12 @@ from margins.data.svmlight import LARGEST_INDEX, parsed
 # Bytes of a text file that are read at a time.
 TEXT_BYTES = 1 << 25
 # Fields of CSV that stand for a missing value, but of categories.
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a", "#N/A", "<NA>", "-nan", "-NaN")
+MISSING = frozenset(
+    ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a", "#N/A", "<NA>", "-nan", "-NaN")
+)
 
 
-class Columns(NamedTuple):
+class TableColumns(NamedTuple):
     """Which columns of tables are read, and as what."""
 
     target: str
@@ -49,7 +51,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(found_in, target, columns, categories, weight):
-    """The columns of tables, in the order of the first one: Columns.
+    """The columns of tables, in the order of the first one: TableColumns.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ def columns_of(found_in, target, columns, categories, weight):
             raise ValueError(f"{path}: categories must be columns of X. Got {name!r}.")
         if not values or len(set(values)) < len(values):
             raise ValueError(f"{path}: the values of {name!r} must be distinct. Got {values}.")
-    return Columns(target, tuple(names), categories, weight)
+    return TableColumns(target, tuple(names), categories, weight)
 
 
 def samples_of(place, columns, values_of):
@@ -103,7 +105,7 @@ def samples_of(place, columns, values_of):
     ----------
     place : str
         What errors call the part.
-    columns : Columns
+    columns : TableColumns
     values_of : callable
         ``values_of(name)`` returns a column: pandas.Series.
     """
@@ -167,7 +169,7 @@ class RowGroup:
     ----------
     path : str
     index : int
-    columns : Columns
+    columns : TableColumns
     """
 
     def __init__(self, path, index, columns):
@@ -217,7 +219,7 @@ class LinesOfCsv:
         The first line.
     begin, end : int
         The bytes of the lines.
-    columns : Columns
+    columns : TableColumns
     """
 
     def __init__(self, path, header, begin, end, columns):
