@@ -1,5 +1,6 @@
 """Fits of samples in partitions: the scan, starts, and the steps of all binary problems together."""
 
+import contextlib
 import math
 import uuid
 from typing import Any, NamedTuple
@@ -145,22 +146,15 @@ class PartitionedFit:
             In their order.
         """
         self.check_penalties([problem.C for problem in problems])
-        setting = self._setting(problems)
-        n_classes = len(positive_codes(len(self.scanned.classes)))
-        numbers, size = range(len(problems)), self._most_together(setting) // n_classes * n_classes
-        runs = []
-        for begin in range(0, len(problems), max(size, n_classes)):
-            setting = setting._replace(key=self._key)
-            group = [
-                self._run(number, problems[number], setting)
-                for number in numbers[begin : begin + max(size, n_classes)]
-            ]
-            try:
-                run_together(self._executor, setting, group)
-            finally:
-                self._executor.forget(self._key)
-                self._key = uuid.uuid4().hex
-            runs += group
+        setting, runs = self._setting(problems), []
+        of_all_classes = len(self.problems([1.0]))
+        size = max(1, self._most_together(setting) // of_all_classes) * of_all_classes
+        for begin in range(0, len(problems), size):
+            group = range(begin, min(begin + size, len(problems)))
+            with self._kept(setting) as setting:
+                together = [self._run(number, problems[number], setting) for number in group]
+                run_together(self._executor, setting, together)
+            runs += together
         return runs
 
     def confusions(self, models):
@@ -176,10 +170,15 @@ class PartitionedFit:
         list of ndarray of float64, shape (n_classes, n_classes)
             Numbers of samples, by class and predicted class.
         """
-        setting = self._setting([])._replace(key=self._key)
-        requests = tuple(Confusion(*model) for model in models)
-        try:
+        with self._kept(self._setting([])) as setting:
+            requests = tuple(Confusion(*model) for model in models)
             return finished(self._executor.collect(setting, requests))
+
+    @contextlib.contextmanager
+    def _kept(self, setting):
+        """The setting of passes whose states partitions keep until they have ended."""
+        try:
+            yield setting._replace(key=self._key)
         finally:
             self._executor.forget(self._key)
             self._key = uuid.uuid4().hex
