@@ -71,7 +71,8 @@ def columns_of(found_in, target, columns, categories, weight):
     names = (
         [name for name in first if name not in (target, weight)] if columns is None else list(columns)
     )
-    categories = {name: list(values) for name, values in (categories or {}).items()}
+    given = dict(categories or {})
+    categories = {name: list(values) for name, values in given.items()}
     needed = [target, *names, *categories, *([] if weight is None else [weight])]
     for path, found in found_in:
         shown = f"Columns: {', '.join(map(repr, found))}."
@@ -93,8 +94,10 @@ def columns_of(found_in, target, columns, categories, weight):
     for name, values in categories.items():
         if name not in names:
             raise ValueError(f"{path}: categories must be columns of X. Got {name!r}.")
-        if not values or len(set(values)) < len(values):
-            raise ValueError(f"{path}: the values of {name!r} must be distinct. Got {values}.")
+        if isinstance(given[name], str) or not values or len(set(values)) < len(values):
+            raise ValueError(
+                f"{path}: the values of {name!r} must be distinct, in a list. Got {given[name]!r}."
+            )
     return TableColumns(target, tuple(names), categories, weight)
 
 
@@ -197,7 +200,7 @@ def parquet_parts(paths, target, columns, categories, weight):
     for path in paths:
         try:
             with parquet.ParquetFile(path) as file:
-                found_in.append((path, file.schema_arrow.names))
+                found_in.append((path, _columns_in(file.schema_arrow)))
                 n_groups.append(file.num_row_groups)
         except ArrowInvalid as error:
             raise ValueError(f"{path}: is no Parquet file: {error}") from error
@@ -207,6 +210,12 @@ def parquet_parts(paths, target, columns, categories, weight):
         for path, n in zip(paths, n_groups, strict=True)
         for index in range(n)
     ]
+
+
+def _columns_in(schema):
+    """The columns of a Parquet file, without those of the index of pandas: list of str."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
 
 
 class LinesOfCsv:
@@ -240,6 +249,7 @@ class LinesOfCsv:
                 dtype=types,
                 na_values={name: MISSING for name in columns.read if name not in texts},
                 keep_default_na=False,
+                low_memory=False,  # else the type of a column depends on where its texts are
             )
         except ValueError as error:
             raise ValueError(f"{place}: is no CSV of the columns of its header: {error}") from error

@@ -149,7 +149,10 @@ def _svc(
     vectors = classifier.support_vectors_
     if kernel.name != "precomputed":
         vectors = vectors[order]
-    is_sparse = sparse.issparse(vectors)
+    # Of a precomputed kernel there are none, whose storage says nothing.
+    is_sparse = sparse.issparse(vectors) and kernel.name != "precomputed"
+    if sparse.issparse(vectors) and not is_sparse:
+        vectors = vectors.toarray()
     if is_sparse:
         vectors = sparse.csr_array(vectors, dtype=np.float64)
         # libsvm reads indices of int32.

@@ -163,6 +163,7 @@ def test_categories_that_are_not_declared(table, parquet):
         (b"a,y\n1,0\n", {"columns": "a"}, "columns must be a list of names. Got the str 'a'"),
         (b"a,c,y\n1,u,0\n", {"columns": ["a"], "categories": {"c": ["u"]}}, "must be columns of X"),
         (b"c,y\nu,0\n", {"categories": {"c": ["u", "u"]}}, "values of 'c' must be distinct"),
+        (b"c,y\nu,0\n", {"categories": {"c": "u"}}, "must be distinct, in a list. Got 'u'"),
     ],
 )
 def test_csv_that_is_not_what_it_should_be(tmp_path, text, params, error):
@@ -192,6 +193,14 @@ def test_columns_are_found_by_name_in_every_file(tmp_path):
     (tmp_path / "4").write_text("x")
     with pytest.raises(ValueError, match="4: is no Parquet file"):
         Chunks.from_parquet([*paths, tmp_path / "4"], "y")
+
+
+def test_the_index_of_pandas_is_no_feature(table, tmp_path):
+    table.sort_values("age").to_parquet(tmp_path / "a")
+    table.set_index("age").to_parquet(tmp_path / "b")
+    for name, features in (("a", ["age", "size", "member"]), ("b", ["size", "member"])):
+        chunks = Chunks.from_parquet(tmp_path / name, "label", **PARAMS)
+        assert chunks[0][0].columns.tolist()[:-3] == features
 
 
 def test_malformed_lines_have_their_place_in_the_file(tmp_path):

@@ -335,6 +335,15 @@ def test_onnx_counts_votes(params):
     assert_allclose(scores, fit.decision_function(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_precomputed_models_leave_as_svc_whatever_their_storage(multi_class, storage):
+    X, y = data(load_wine)
+    K = X @ X.T
+    fit = margins.MarginClassifier(kernel="precomputed", multi_class=multi_class).fit(storage(K), y)
+    assert_allclose(to_sklearn(fit).decision_function(K), fit.decision_function(K), atol=1e-8)
+
+
 def test_chunks_are_one_vs_rest():
     X, y = data()
     chunks = Chunks([lambda: (X[::2], y[::2]), lambda: (X[1::2], y[1::2])])
