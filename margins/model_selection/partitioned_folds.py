@@ -100,6 +100,13 @@ def check_scanned(
         raise ValueError(
             f"cv of {caller} must be at most the number of samples, {scanned.n_samples}. Got {n_folds}."
         )
+    left = scanned.in_folds.sum(axis=0) - scanned.in_folds
+    fold, code = np.unravel_index(np.argmin(left), left.shape)
+    if left[fold, code] == 0:
+        raise ValueError(
+            f"cv of {caller} must leave every class to train on. Got a fold with all samples of class "
+            f"{scanned.classes.tolist()[code]!r}: leave out this class, or fit samples in memory."
+        )
     try:
         metric(np.eye(len(scanned.classes)), scanned.classes)
     except ValueError as error:

@@ -44,6 +44,7 @@ class Scanned(NamedTuple):
     median_sqnorm: float
     feature_names: np.ndarray | None  # str or None
     subsamples: list | None
+    in_folds: np.ndarray | None = None  # int, shape (n_folds, n_classes): samples of positive weight
 
 
 class Summary(NamedTuple):
@@ -294,9 +295,13 @@ def merged(counts, name):
             f"y of {name} must hold at least 2 classes. Got 1 class: {classes.tolist()[0]!r}."
         )
     totals, lightest = np.zeros(len(classes)), np.full(len(classes), np.inf)
-    heaviest = np.zeros(len(classes))
+    heaviest, in_folds = np.zeros(len(classes)), None
+    if first.in_folds is not None:
+        in_folds = np.zeros((len(first.in_folds), len(classes)), int)
     for each in counts:
         codes = codes_of(classes, each.classes)
+        if in_folds is not None:
+            in_folds[:, codes] += each.in_folds
         totals[codes] += each.totals
         lightest[codes] = np.minimum(lightest[codes], each.lightest)
         heaviest[codes] = np.maximum(heaviest[codes], each.heaviest)
@@ -318,4 +323,5 @@ def merged(counts, name):
         float(np.median([each.median_sqnorm for each in counts])),
         first.feature_names,
         None if any(each is None for each in subsamples) else subsamples,
+        in_folds,
     )

@@ -48,6 +48,7 @@ class Counts(NamedTuple):
     median_sqnorm: float
     feature_names: np.ndarray | None  # str or None
     subsample: Subsample | None
+    in_folds: np.ndarray | None = None  # int, shape (n_folds, n_classes): samples of positive weight
 
 
 class FoldsOfRows(NamedTuple):
@@ -205,8 +206,19 @@ def count(X, y, weight, name, index, sizes):
         median_sqnorm=float(np.median(each * sqnorms)),
         feature_names=names,
         subsample=_subsample(X, labels, each, index, sizes),
+        in_folds=_in_folds(labels, each, index, sizes),
     )
     return counts, labels
+
+
+def _in_folds(labels, each, index, sizes):
+    """Samples of positive weight by fold and class: ndarray of int; None without folds."""
+    if sizes.folds is None:
+        return None
+    shape = sizes.folds.n_folds, len(labels.classes)
+    counts, folds = np.zeros(shape, int), sizes.folds.of(labels.codes, index)
+    np.add.at(counts, (folds[each > 0], labels.codes[each > 0]), 1)
+    return counts
 
 
 def _subsample(X, labels, each, index, sizes):

@@ -230,6 +230,19 @@ def test_what_the_first_pass_shows_is_refused_before_training(params, error):
     assert chunks.n_read == len(chunks)
 
 
+def test_a_class_that_one_fold_has_alone_is_refused():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    rare, weight = (
+        np.where(np.arange(60) == 0, 7, y),
+        np.where((y == 1) & (np.arange(60) != 3), 0.0, 1.0),
+    )
+    for labels, weights in ((rare, None), (y, weight)):
+        chunks = split(X, labels, 3, weights)
+        with pytest.raises(ValueError, match="Got a fold with all samples of class [71]: leave out"):
+            margins.MarginClassifierCV(Cs=[1.0], cv=3, penalize_intercept=False).fit(chunks)
+        assert chunks.n_read == 3
+
+
 def test_a_fold_without_samples_is_an_error():
     X, y = problem(m=12)
     with pytest.raises(ValueError, match="cv of .* must be a smaller number: a fold is without samples"):
