@@ -121,8 +121,7 @@ def svm_path(
 
     As many fits of `MarginClassifier`, to the same accuracy, but faster: samples are read and validated
     once, and each fit begins from the primal and dual solution for the next smaller C, scaled to be
-    feasible. More than two classes are one-vs-rest, or, with
-    ``multi_class="ovo"``, one-vs-one.
+    feasible. More than two classes are one-vs-rest, or, with ``multi_class="ovo"``, one-vs-one.
 
     Parameters
     ----------

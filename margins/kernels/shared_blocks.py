@@ -79,11 +79,8 @@ class MatrixBlocks:
     is_whole = True
 
     def __init__(self, matrix):
-        self._matrix, self.slots, self.n_computed = (
-            matrix,
-            matrix.astype(np.float32, order="C"),
-            len(matrix),
-        )
+        self._matrix, self.n_computed = matrix, len(matrix)
+        self.slots = matrix.astype(np.float32, order="C")
 
     def slots_of(self, indices, kept):
         return indices
