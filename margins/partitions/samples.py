@@ -189,6 +189,7 @@ def count(X, y, weight, name, index, sizes):
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)
     each = np.ones(X.shape[0]) if labels.weight is None else labels.weight
     n_classes = len(labels.classes)
+    folds = None if sizes.folds is None else sizes.folds.of(labels.codes, index)
     lightest, heaviest = np.full(n_classes, np.inf), np.zeros(n_classes)
     for code in range(n_classes):
         positive = each[(labels.codes == code) & (each > 0)]
@@ -205,23 +206,20 @@ def count(X, y, weight, name, index, sizes):
         max_sqnorm=float(sqnorms.max()),
         median_sqnorm=float(np.median(each * sqnorms)),
         feature_names=names,
-        subsample=_subsample(X, labels, each, index, sizes),
-        in_folds=_in_folds(labels, each, index, sizes),
+        subsample=_subsample(X, labels, each, folds, index, sizes),
+        in_folds=None if folds is None else _in_folds(labels, each, folds, sizes.folds.n_folds),
     )
     return counts, labels
 
 
-def _in_folds(labels, each, index, sizes):
-    """Samples of positive weight by fold and class: ndarray of int; None without folds."""
-    if sizes.folds is None:
-        return None
-    shape = sizes.folds.n_folds, len(labels.classes)
-    counts, folds = np.zeros(shape, int), sizes.folds.of(labels.codes, index)
+def _in_folds(labels, each, folds, n_folds):
+    """Samples of positive weight by fold and class: ndarray of int, shape (n_folds, n_classes)."""
+    counts = np.zeros((n_folds, len(labels.classes)), int)
     np.add.at(counts, (folds[each > 0], labels.codes[each > 0]), 1)
     return counts
 
 
-def _subsample(X, labels, each, index, sizes):
+def _subsample(X, labels, each, folds, index, sizes):
     """A random part of a partition: Subsample; None if it would take too much memory."""
     tuning, partitions = TUNING.subsample, TUNING.partitions
     m, d = X.shape
@@ -233,6 +231,6 @@ def _subsample(X, labels, each, index, sizes):
     size = min(max(least, int(partitions.subsample_share * m)), most, m)
     rng = np.random.default_rng([sizes.seed, index])
     chosen = np.sort(rng.choice(m, size, replace=False, shuffle=False))
-    folds = None if sizes.folds is None else sizes.folds.of(labels.codes, index)[chosen]
     labels_of_chosen = labels.classes[labels.codes[chosen]]
-    return Subsample(X[chosen], labels_of_chosen, each[chosen] * (m / size), folds)
+    folds_of_chosen = None if folds is None else folds[chosen]
+    return Subsample(X[chosen], labels_of_chosen, each[chosen] * (m / size), folds_of_chosen)
