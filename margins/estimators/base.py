@@ -132,7 +132,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         default=0,
     )
 
-    loss, multi_class = "squared_hinge", "ovr"
+    loss, multi_class, _prefers_cached = "squared_hinge", "ovr", False
     support_ = SupportOfLinearModel()
     # What the weight of a sample multiplies: see `Specification.weights`.
     WEIGHTS: ClassVar[Literal["C", "C or updates", "updates"]] = "C"
@@ -230,6 +230,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             run_type=StreamedRun if training_set.is_in_parts else Run,
             watch=None if task is None else task.watch,
             continuation=continuation,
+            prefers_cached=self._prefers_cached,
         )
         try:
             runs = self._train(training)

@@ -115,6 +115,8 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         default="ovr",
     )
 
+    _prefers_cached = True  # `decomposition` does: see `Training`
+
     def check_parameters(self) -> None:
         if self.max_iter == -1:
             raise ValueError(

@@ -55,17 +55,29 @@ class Training:
         ``watch(index)`` is the observer of a binary problem, or None.
     continuation : object, optional
         ``continuation.begin(run, index)`` makes a run begin where an earlier fit has ended.
+    prefers_cached : bool
+        True: solvers prefer samples whose kernel rows are cached. Problems that share rows then take
+        turns, so that no thread's pace decides what is cached; all threads work on each.
     """
 
     def __init__(
-        self, training_set, specification, n_jobs=None, *, run_type=Run, watch=None, continuation=None
+        self,
+        training_set,
+        specification,
+        n_jobs=None,
+        *,
+        run_type=Run,
+        watch=None,
+        continuation=None,
+        prefers_cached=False,
     ):
         self.training_set, self.specification, self.n_jobs = training_set, specification, n_jobs
         self._run_type, self._watch, self._continuation = run_type, watch, continuation
         self._scheme = training_set.scheme
+        self._in_turn = prefers_cached and training_set.is_kernel and not self._scheme.has_pairs
         self.n_problems, self.budget = self._scheme.n_problems, None
         if specification.max_time is not None:
-            n_threads = n_threads_of(n_jobs, self.n_problems)
+            n_threads = 1 if self._in_turn else n_threads_of(n_jobs, self.n_problems)
             self.budget = TimeBudget(specification.max_time, self.n_problems, n_threads)
 
     def make_run(self, index, seed):
@@ -114,7 +126,7 @@ class Training:
                 run.release()
             return run
 
-        return run_tasks(train, seeds, self.n_jobs)
+        return run_tasks(train, seeds, self.n_jobs, self._in_turn)
 
 
 class LinearModel(NamedTuple):

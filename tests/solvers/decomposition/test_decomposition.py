@@ -173,6 +173,16 @@ def test_threads_of_one_problem_change_nothing(monkeypatch):
     assert_array_equal(two.dual_coef_, one.dual_coef_)
 
 
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_threads_do_not_change_models_of_several_classes_that_share_rows(multi_class):
+    X, y = load_digits(return_X_y=True)
+    one, two = (
+        fit(X / 16, y, loss="hinge", C=10, multi_class=multi_class, n_jobs=n_jobs) for n_jobs in (1, 2)
+    )
+    assert_array_equal(two.dual_coef_, one.dual_coef_)
+    assert two.certificates_ == one.certificates_
+
+
 def test_rounding_of_single_precision_never_reaches_a_certificate():
     X, y = clouds(8, m=600)
     X = X + 3000  # squared distances lose most digits in single precision
