@@ -73,6 +73,10 @@ class Certificate:
         """Objective of the best multiple of `coef_`, `intercept_`, 1 / (2 margin^2): float."""
         return 0.5 / self.margin / self.margin if self.margin > 0 else math.inf
 
+    def without_bound(self):
+        """The certificate of the same model without a dual value: Certificate."""
+        return self.from_bounds(self.primal, 0.0, self.n_updates, self.margin)
+
     @classmethod
     def from_bounds(cls, primal, dual, n_updates, margin=None):
         """The certificate of a primal and a dual objective.

@@ -238,5 +238,7 @@ def describe_parameters(cls: type[Any]) -> str:
     for field in dataclasses.fields(cls):
         lines.append(f"{field.name} : {field.metadata['allowed']}, default={field.default!r}")
         description = inspect.cleandoc(field.metadata["description"])
-        lines += textwrap.wrap(description, 94, initial_indent="    ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            description, 94, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+        )
     return "\n".join(lines)

@@ -132,7 +132,7 @@ class PartitionTuning:
     # a step of full length is accepted if at its end the slope, or the squared norm of the gradient, is
     # at most this share of the one at its beginning
     step_reduction: float = 0.5
-    patience: int = 50  # steps end after so many passes in a row that have not reduced the gap
+    patience: int = 50  # steps end after so many steps in a row that have not reduced the gap
     # residual, max_products: conjugate gradients end at this relative residual, and after so many
     # products
     residual: float = 0.1

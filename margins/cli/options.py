@@ -51,7 +51,7 @@ PARAMETERS = (
     ("C", "-C", "FLOAT", "Penalty of the soft margin; inf: the hard margin."),
     ("eps", "--eps", "FLOAT", "Accuracy to prove."),
     ("loss", "--loss", "NAME", "squared_hinge or hinge."),
-    ("kernel", "--kernel", "NAME", "linear, rbf or poly."),
+    ("kernel", "--kernel", "NAME", "linear, rbf, poly or sigmoid."),
     ("gamma", "--gamma", "FLOAT", "Of the kernel: scale, auto or a number."),
     ("max_iter", "--max-iter", "INT", "Full epochs at most."),
     ("max_time", "--max-time", "SECONDS", "Seconds of training at most."),

@@ -9,7 +9,7 @@ from margins.estimators.names import display_name
 from margins.estimators.predictions import PredictionsMixin
 
 # Of `margins.kernels`, those that libsvm has, and whose formula this package writes in ONNX.
-KERNELS = ("rbf", "poly", "precomputed")
+KERNELS = ("rbf", "poly", "sigmoid", "precomputed")
 
 
 def selected(model: Any) -> Any:

@@ -58,6 +58,11 @@ def run_not_converged(estimator, run, problem=""):
     """
     certificate, which = run.certificate, f" for {problem}" if problem else ""
     text = f"{display_name(estimator)} did not converge{which}: {run.message}. "
+    if run.indefinite is not None:
+        return (
+            f"{text}The kernel is not positive semidefinite: {run.indefinite}. Then the objective has "
+            "no lower bound, and nothing can be proven."
+        )
     text += estimator.describe(run)
     if math.isinf(certificate.primal) and not run.loss.is_finite:
         text += " This hyperplane does not separate the classes. " + _what_separates(estimator, run)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from margins._update import Averaging, Rules, WeightVector
-from margins.certificate import Certificate
 from margins.data._binary_data import SMALLEST_SQNORM
 from margins.data.binary_data import rows_of
 from margins.data.types import MatrixLike
@@ -245,10 +244,7 @@ class OnlineMixin(Declared):
         if continuation is not None and not continuation.has_same_samples:
             # The sum that a bound divides by has other samples in it.
             for run in fit.runs:
-                proven = run.certificate
-                run.certificate = Certificate.from_bounds(
-                    proven.primal, 0.0, proven.n_updates, proven.margin
-                )
+                run.certificate = run.certificate.without_bound()
         attributes = super()._attributes_of(fit)
         if fit.training_set.is_kernel:
             return {**attributes, "_streams": None, "_n_seen": 0, "_sqradius": 0.0, "_digest": None}

@@ -269,9 +269,11 @@ def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:
     vectors = vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors)
     vectors = vectors.astype(np.float64)
     products = graph.add("MatMul", X, graph.constant(vectors.T))
-    if kernel.name == "poly":
+    if kernel.name in ("poly", "sigmoid"):
         scaled = graph.add("Mul", products, graph.constant(float(kernel.gamma)))
         shifted = graph.add("Add", scaled, graph.constant(float(kernel.coef0)))
+        if kernel.name == "sigmoid":
+            return graph.add("Tanh", shifted)
         return graph.add("Pow", shifted, graph.constant(float(kernel.degree)))
     squares = graph.add("Mul", X, X)
     norms = graph.add("ReduceSum", squares, graph.constant(np.array([1])), keepdims=1)

@@ -11,6 +11,7 @@ from margins.kernels.functions.linear import Linear
 from margins.kernels.functions.poly import Polynomial
 from margins.kernels.functions.precomputed import Precomputed
 from margins.kernels.functions.rbf import RBF
+from margins.kernels.functions.sigmoid import Sigmoid
 from margins.kernels.kernel import Kernel
 
 KERNELS = functions.find_kernels(functions)
@@ -25,4 +26,5 @@ __all__ = [
     "Linear",
     "Polynomial",
     "Precomputed",
+    "Sigmoid",
 ]

@@ -53,10 +53,13 @@ class Kernel:
         True: K(x + t, z + t) = K(x, z), so the mean of X may be subtracted. Of rows so long that
         |x|^2 + |z|^2 - 2 x.z would lose their distance, |x - z|^2 is summed instead; which rows these
         are follows from `slope`.
+    is_semidefinite : bool
+        True: every kernel matrix is positive semidefinite, whatever the samples. If it is False, that of
+        at most 512 samples is looked at, and certificates state nothing if it is not.
 
     See Also
     --------
-    Linear, Polynomial, RBF, Precomputed, Function : The kernels of this package.
+    Linear, Polynomial, RBF, Sigmoid, Precomputed, Function : The kernels of this package.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Kernel:
     uses_sqnorms = True
     uses_products = True
     uses_differences = False
+    is_semidefinite = False
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -208,6 +212,20 @@ class Kernel:
         """
         return self.block(X[indices], X, None if sqnorms is None else sqnorms[indices], sqnorms)
 
+    def samples_of(self, X, indices):
+        """Some of the samples of a training set as one: the rows of X, and of a matrix the columns.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix, shape (m, d); (m, m) if precomputed
+        indices : ndarray of int, shape (n,)
+
+        Returns
+        -------
+        ndarray or CSR matrix, shape (n, d); (n, n) if precomputed
+        """
+        return X[indices]
+
     def rows(self, X, cache_size):
         """The rows of the kernel matrix of a training set.
 
@@ -224,8 +242,8 @@ class Kernel:
         Raises
         ------
         ValueError
-            If a precomputed matrix is not square, if K(x, x) of some row is negative or too large, or
-            if a row is too long for a kernel of squared norms.
+            If a precomputed matrix is not square, if a kernel matrix is not symmetric, if K(x, x) of a
+            row is negative or too large, or if a row is too long for a kernel of squared norms.
         """
         sqnorms = rows_of(X).sqnorms() if self.uses_products else None
         rows = self._make_rows(X, cache_size, sqnorms)
@@ -239,6 +257,7 @@ class Kernel:
                 f"The kernel {self.label} must have K(x, x) in [0, {LARGEST_SQNORM:g}]. "
                 f"Got {diagonal[invalid[0]]:g} for sample {invalid[0]}."
             )
+        _ = rows.blocks.indefinite  # before any training
         return rows
 
     def slope(self, sqradius):

@@ -68,7 +68,8 @@ def kernel_parameter(name):
     if not fields:
         raise ValueError(f"A kernel parameter must be one of a kernel in {list(KERNELS)}. Got {name!r}.")
     field = next(iter(fields.values()))
-    owners = " or ".join(map(repr, fields))
+    *others, last = map(repr, fields)
+    owners = f"{', '.join(others)} or {last}" if others else last
     return parameter(
         default=field.default,
         allowed=field.metadata["allowed"],

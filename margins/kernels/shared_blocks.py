@@ -5,10 +5,9 @@ import functools
 import numpy as np
 
 from margins.kernels.row_blocks import BYTES_PER_MEGABYTE, UNIT, times
+from margins.kernels.semidefinite import check_symmetry, negative_eigenvalue, some_samples
 from margins.linalg.threads import one_thread
 
-# Relative to the largest element: a function of users may compute in single precision.
-MAX_ASYMMETRY = 1e-4
 BYTES_OF_WHOLE = 12  # of an element of a matrix in double and in single precision
 
 
@@ -40,18 +39,33 @@ class SharedBlocks:
             matrix = self.kernel.training_block(self.X, slice(None), self._sqnorms)
         if np.array_equal(matrix, matrix.T):
             return matrix
-        self._check_symmetry(matrix)
+        check_symmetry(self.kernel.label, matrix)
         return 0.5 * (matrix + matrix.T)
 
-    def _check_symmetry(self, matrix):
-        """Raise ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision."""
-        difference = np.abs(matrix - matrix.T)
-        i, j = np.unravel_index(np.argmax(difference), matrix.shape)
-        if difference[i, j] > MAX_ASYMMETRY * np.abs(matrix).max():
-            raise ValueError(
-                f"The kernel {self.kernel.label} must be symmetric. Got K(x, z) = {matrix[i, j]:g} of "
-                f"samples {i} and {j}, and K(z, x) = {matrix[j, i]:g}."
-            )
+    @functools.cached_property
+    def indefinite(self):
+        """What shows, of evenly spread samples, that the kernel is not semidefinite: str, or None.
+
+        Raises ValueError if their matrix is not symmetric.
+        """
+        return self.why_indefinite(some_samples(self.X.shape[0]))
+
+    def why_indefinite(self, samples):
+        """The same of given samples: ndarray of int, at most `MAX_SAMPLES` if they are not all."""
+        if self.kernel.is_semidefinite:
+            return None
+        if len(samples) == self.X.shape[0]:
+            matrix = self.matrix
+        else:
+            with one_thread():
+                some = self.kernel.samples_of(self.X, samples)
+                matrix = self.kernel.training_block(some, slice(None))
+            check_symmetry(self.kernel.label, matrix, samples)
+        least = negative_eigenvalue(matrix)
+        if least is None:
+            return None
+        which = f"the matrix of {len(samples)} samples, scaled to K(x, x) = 1,"
+        return f"{which} has the eigenvalue {least:.3g}"
 
     def make(self, densely, most_whole=0):
         """The row blocks: RowBlocks, or MatrixBlocks of at most so many samples.

@@ -86,6 +86,7 @@ class NewtonRun(HasEnding):
         self._point = self._sums = None  # the point of the last evaluation, and its sums
         self._before = self._hessian = None  # of the base of the next evaluation
         self._version, self._n_worse, self._gap = 0, 0, math.inf
+        self._shortest = math.inf  # the least squared norm of a gradient with this smoothing
         self._n_updates, self._begin = 0, time.perf_counter()
         self.certificate = None
         self.history, self.phases = [], []
@@ -166,6 +167,8 @@ class NewtonRun(HasEnding):
         """Move by a Newton step: True if it has changed the weight vector."""
         which, base = self._which_sums(), self._point
         self._before, self._hessian = self._sums[which], self._sums[which].hessian
+        sqnorm = self._sqnorm(base, self._before)
+        self._shortest = sqnorm if which else min(self._shortest, sqnorm)
         step = yield from self._direction(base, which)
         if step is None:
             return False
@@ -174,16 +177,21 @@ class NewtonRun(HasEnding):
         yield from self._evaluate(base.w + step, factor, (base, bool(which)))
         if self._is_proven() or self._has_improved(base):
             return True
+        self._n_worse = max(self._n_worse - 1, 0)  # a step that is not taken is none
         t = yield from self._length(base, which, step)
         yield from self._evaluate(base.w + t * step, factor, (base, bool(which)))
         return bool((t * step != 0).any())
 
     def _has_improved(self, base):
-        """True if the gradient is shorter than before, or the objective has decreased enough."""
+        """True if the objective has decreased enough, or the gradient is shorter than all before.
+
+        The objective may then have increased. If it were enough to be shorter than the last one, steps
+        might go round in circles.
+        """
         step, share = self._point.w - base.w, self._tuning.step_reduction
         slope = float(self._gradient(base, self._before) @ step)
         slope_there = float(self._gradient(self._point, self._sums[0]) @ step)
-        is_shorter = self._sqnorm(self._point, self._sums[0]) <= share * self._sqnorm(base, self._before)
+        is_shorter = self._sqnorm(self._point, self._sums[0]) <= share * self._shortest
         return is_shorter or (slope < 0 and slope_there <= share * abs(slope))
 
     def _length(self, base, which, step):
@@ -319,7 +327,7 @@ class NewtonRun(HasEnding):
         if stop is Ending.PROVEN:
             return "rounding prevents its proof"
         if self._n_worse >= self._tuning.patience:
-            return f"{self._n_worse} passes in a row have not reduced the gap"
+            return f"{self._n_worse} steps in a row have not reduced the gap"
         return "Newton steps do not reduce the objective any more"
 
     def _is_proven(self):

@@ -316,6 +316,8 @@ class HasEnding:
     specification: Any  # margins.training.specification.Specification
     ending: Ending | None = None  # None: it has not ended
     _detail: str | None = None  # the reason of a standstill or of an infeasible problem
+    # What shows that the kernel is not positive semidefinite, so that no dual value is a bound.
+    indefinite: str | None = None
 
     @property
     def converged(self):

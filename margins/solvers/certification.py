@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from margins.kernels.semidefinite import MAX_SAMPLES
 from margins.losses._accurate import kernel_scores, label_sum, scores
 from margins.losses.base import NOTHING
 from margins.solvers.balance import dual_side_of
@@ -20,6 +21,9 @@ NEGLIGIBLE = 1e-10
 # Of sums that were just computed from the dual variables, whose roundings are independent: the same, for
 # one sample.
 NEGLIGIBLE_OF_ONE = 5e-10
+
+# Of |a|^2, relative to that of vectors of one direction: kernels may be computed in single precision.
+ROUNDING_OF_SINGLE = 1e-6
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 
@@ -162,7 +166,7 @@ class ReturnedPoint(NamedTuple):
 
 
 def returned_point(
-    loss, data, hypothesis, *, scale, theta, products, primal, n_accesses, negligible=NEGLIGIBLE
+    loss, data, hypothesis, *, scale, theta, products, primal, n_accesses, sums_are_fresh
 ):
     """The objective of the coefficients as they are returned, where rounding may have changed it.
 
@@ -182,8 +186,8 @@ def returned_point(
         The primal value in ordinary precision.
     n_accesses : int
         Since the weight vector was last summed: each may have rounded its products with a kernel.
-    negligible : float
-        Relative change of the primal value that is not looked into.
+    sums_are_fresh : bool
+        True: the products were just computed from the dual variables: their roundings are independent.
 
     Returns
     -------
@@ -194,6 +198,7 @@ def returned_point(
     if _is_negligible(loss, data, primal):
         return None
     model = _Model(data, hypothesis, theta)
+    negligible = NEGLIGIBLE_OF_ONE * math.sqrt(len(data)) if sums_are_fresh else NEGLIGIBLE
     error = model.relative_error(loss, scale, products, primal, n_accesses, negligible)
     if error == 0:
         return None
@@ -233,6 +238,34 @@ def proven_bounds(bounds, data, weights, n_accesses):
     if is_finite and not 0.5 * float(bounds.dual_scale) ** 2 * error > NEGLIGIBLE * bounds.dual:
         return bounds
     return _lowered(bounds, weights.dual_sum, weights.sqnorm + error)
+
+
+def why_indefinite(data, weights, closely=False):
+    """What shows that the kernel of a problem is not positive semidefinite: str; None: nothing does.
+
+    Then the objective has no lower bound, and no dual value is one.
+
+    Parameters
+    ----------
+    data : BinaryData
+    weights : WeightVector
+        With the dual variables: their |a|^2 may be negative.
+    closely : bool
+        True: the matrix of the support vectors is looked at, of those with the largest dual variables.
+    """
+    blocks = data.rows.blocks if data.rows.is_kernel else None
+    if blocks is None or blocks.kernel.is_semidefinite or blocks.indefinite is not None:
+        return None if blocks is None else blocks.indefinite
+    dual, m = weights.dual, len(data)
+    coefficients = data.signs * dual
+    sqnorm = float(coefficients @ weights.weights) + data.sqrho * float(coefficients.sum()) ** 2
+    size = float(dual @ np.sqrt(data.ordinary_sqnorms))
+    if sqnorm < -ROUNDING_OF_SINGLE * size * size:
+        return f"|a|^2 is {sqnorm:.3g} for the dual variables of a fit"
+    if not closely or m <= MAX_SAMPLES:
+        return None
+    largest = np.argpartition(dual, m - MAX_SAMPLES)[m - MAX_SAMPLES :]
+    return blocks.why_indefinite(np.sort(largest[dual[largest] > 0]))
 
 
 def rounding_of_sqnorm(data, weights, n_accesses=0):

@@ -66,7 +66,8 @@ class Plan:
     def phases_of(self, run):
         """The phases of a run: yields margins.solvers.base.Phase."""
         for phase in self._phases():
-            yield from phase.phases(run)
+            if run.indefinite is None or run.n_epochs == 0:  # no other solver would prove it either
+                yield from phase.phases(run)
 
     def __repr__(self):
         return f"Plan({self.reason!r}: {'; '.join(map(str, self.phases))})"

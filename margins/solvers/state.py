@@ -23,12 +23,11 @@ from margins.solvers.base import (
     solver_path,
 )
 from margins.solvers.certification import (
-    NEGLIGIBLE,
-    NEGLIGIBLE_OF_ONE,
     bounds_of,
     proven_bounds,
     returned_bounds,
     returned_point,
+    why_indefinite,
 )
 from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch
@@ -333,7 +332,9 @@ class RunState(HasEnding):
             products,
         )
         bounds = proven_bounds(bounds, self.data, self.weights, self._n_accesses_since_summed)
-        self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
+        self.indefinite = self.indefinite or why_indefinite(self.data, self.weights)
+        # Every dual value stays proven, unless there is nothing to prove.
+        self._best_dual = 0.0 if self.indefinite else max(self._best_dual, bounds.dual)
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
         self.certificate = self._certificate_of(bounds)
         self._is_certified, self._is_as_returned = True, False
@@ -361,11 +362,11 @@ class RunState(HasEnding):
         if self._is_as_returned:
             return
         self._is_as_returned = True
-        state = {
-            "theta": self.theta,
-            "products": self.products,
-            "n_accesses": self._n_accesses_since_summed,
-        }
+        self.indefinite = self.indefinite or why_indefinite(self.data, self.weights, closely=True)
+        if self.indefinite:
+            self._best_dual, self.certificate = 0.0, self.certificate.without_bound()
+            return
+        state = dict(theta=self.theta, products=self.products, n_accesses=self._n_accesses_since_summed)
         primal, scale = self.certificate.primal, self.specification.model_scale
         if scale is None:
             point = returned_point(
@@ -374,9 +375,7 @@ class RunState(HasEnding):
                 self.hypothesis,
                 scale=self.primal_scale,
                 primal=primal,
-                negligible=NEGLIGIBLE_OF_ONE * math.sqrt(len(self.data))
-                if self._sums_are_fresh
-                else NEGLIGIBLE,
+                sums_are_fresh=self._sums_are_fresh,
                 **state,
             )
             if point is not None:

@@ -226,9 +226,7 @@ class TrainingSet:
         classes, of_part = self.classes[list(codes)], np.searchsorted(codes, whole.codes[indices])
         if same_rows or not self.is_kernel:
             return self.part(indices, weight, classes, of_part)
-        X = whole.X[indices]
-        if isinstance(self.kernel, Precomputed):
-            X = X[:, indices]
+        X = self.kernel.samples_of(whole.X, indices)
         kept = whole.kept[indices]
         samples = whole._replace(X=X, codes=of_part, classes=classes, weight=weight, kept=kept)
         return TrainingSet(samples, self.kernel, self._make_rows)

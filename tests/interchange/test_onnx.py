@@ -41,6 +41,7 @@ def run(exported, X):
         {"kernel": "rbf", "gamma": 3.0, "C": 100.0},
         {"kernel": "poly", "degree": 3, "coef0": 1.0},
         {"kernel": "poly", "degree": 2},
+        {"kernel": "sigmoid", "gamma": 0.01, "coef0": 0.1},
     ],
 )
 def test_scores_and_labels_are_the_same(parameters, n_classes):

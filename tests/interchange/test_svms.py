@@ -34,7 +34,12 @@ def test_a_linear_model_is_a_linear_svc(name, n_classes):
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
     "kernel",
-    [{"kernel": "rbf"}, {"kernel": "rbf", "gamma": 0.3}, {"kernel": "poly", "degree": 2, "coef0": 1.0}],
+    [
+        {"kernel": "rbf"},
+        {"kernel": "rbf", "gamma": 0.3},
+        {"kernel": "poly", "degree": 2, "coef0": 1.0},
+        {"kernel": "sigmoid", "gamma": 0.01},
+    ],
 )
 def test_a_kernel_model_is_an_svc(kernel, make, n_classes):
     X, y = data(n_classes)

@@ -9,10 +9,10 @@ from kernel_of_one_file import RationalQuadratic
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.gaussian_process import kernels as references
-from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
 import margins
-from margins.kernels import LINEAR, RBF, Kernel, Linear, Polynomial, Precomputed
+from margins.kernels import LINEAR, RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from margins.kernels.row_blocks import FORMULA_VALUES, UNIT
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -21,6 +21,7 @@ FORMULAS = {
     "linear": (Linear(), lambda X, Z: X @ Z.T),
     "poly": (Polynomial(3, 0.4, 0.5), lambda X, Z: polynomial_kernel(X, Z, 3, 0.4, 0.5)),
     "poly of degree 0": (Polynomial(0, 0.4, 0.5), lambda X, Z: np.ones((len(X), len(Z)))),
+    "sigmoid": (Sigmoid(0.4, 0.5), lambda X, Z: sigmoid_kernel(X, Z, 0.4, 0.5)),
     "rbf": (RBF(0.7), lambda X, Z: rbf_kernel(X, Z, 0.7)),
     "rational quadratic": (RationalQuadratic(1.5, 0.8), references.RationalQuadratic(0.8, 1.5)),
 }

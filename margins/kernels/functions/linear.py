@@ -26,6 +26,7 @@ class Linear(Kernel):
     name = "linear"
     formula = "x.z"
     uses_sqnorms = False
+    is_semidefinite = True
 
     def compiled(self):
         return Transform()

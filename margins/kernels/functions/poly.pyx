@@ -79,6 +79,10 @@ class Polynomial(Kernel):
     formula = "(gamma x.z + coef0)**degree"
     uses_sqnorms = False
 
+    @property
+    def is_semidefinite(self):
+        return self.coef0 >= 0
+
     def resolve(self, X):
         return resolved(self, X)
 

@@ -8,6 +8,7 @@ from scipy import sparse
 from margins.data.binary_data import rows_of
 from margins.kernels._gram import GramRows
 from margins.kernels.kernel import Kernel
+from margins.kernels.semidefinite import check_symmetry
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class Precomputed(Kernel):
     def training_block(self, X, indices, sqnorms=None):
         return _array(X[indices])
 
+    def samples_of(self, X, indices):
+        return X[indices][:, indices]
+
     def blocks(self, X, points, support):
         for batch in self._batches(X.shape[0], len(support)):
             yield batch, np.ascontiguousarray(_array(X[batch][:, support]).T)
@@ -51,6 +55,7 @@ class Precomputed(Kernel):
                 "Precomputed kernel matrix of fit must be a square matrix. "
                 f"Got shape {X.shape[0]} x {X.shape[1]}."
             )
+        check_symmetry(self.label, X)
         diagonal = np.ascontiguousarray(X.diagonal(), dtype=np.float64)
         return GramRows(rows_of(X), diagonal)
 

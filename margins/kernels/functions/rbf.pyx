@@ -63,6 +63,7 @@ class RBF(Kernel):
     name = "rbf"
     formula = "exp(-gamma |x - z|**2)"
     uses_differences = True
+    is_semidefinite = True
 
     def resolve(self, X):
         return resolved(self, X)

@@ -1,0 +1,9 @@
+# cython: language_level=3
+"""The sigmoid kernel."""
+
+from margins.kernels._transform cimport Transform
+
+
+cdef class SigmoidTransform(Transform):
+    cdef double gamma
+    cdef double coef0

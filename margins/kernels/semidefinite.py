@@ -1,0 +1,72 @@
+"""Whether a kernel matrix can be one of inner products: what is cheap to find out.
+
+Of a positive semidefinite kernel K(x, z) is the inner product of x and z in some space, and a
+certificate bounds the least objective of that space. Of another kernel the objective has no lower bound.
+"""
+
+import numpy as np
+
+# So many samples at most are looked at: their matrix is factored in some milliseconds.
+MAX_SAMPLES = 512
+# Relative to the largest element: a function of users may compute in single precision.
+MAX_ASYMMETRY = 1e-4
+TILE = 512  # rows and columns that are compared at a time
+ROUNDINGS = 8  # of an element, relative to K(x, x) and K(z, z): that many units for each sample
+
+
+def some_samples(m):
+    """The samples of m that are looked at: ndarray of int64, ascending; all of at most `MAX_SAMPLES`."""
+    return np.unique(np.linspace(0, m - 1, min(m, MAX_SAMPLES)).astype(np.int64))
+
+
+def check_symmetry(label, matrix, samples=None):
+    """Raise ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision.
+
+    Parameters
+    ----------
+    label : str
+        What error messages call the kernel.
+    matrix : ndarray or CSR matrix, shape (n, n)
+    samples : ndarray of int, shape (n,), optional
+        Their indices among all samples; None: these are all.
+    """
+    n, worst, limit = matrix.shape[0], (0.0, 0, 0), 0.0
+    for row in range(0, n, TILE):
+        for column in range(0, row + 1, TILE):
+            below = matrix[row : row + TILE, column : column + TILE]
+            difference = abs(below - matrix[column : column + TILE, row : row + TILE].T)
+            i, j = np.unravel_index(difference.argmax(), difference.shape)
+            worst = max(worst, (float(difference[i, j]), *sorted((int(row + i), int(column + j)))))
+            limit = max(limit, MAX_ASYMMETRY * float(abs(below).max()))
+    largest, i, j = worst
+    if not largest > limit:
+        return
+    numbers = (i, j) if samples is None else (samples[i], samples[j])
+    raise ValueError(
+        f"The kernel {label} must be symmetric. Got K(x, z) = {matrix[i, j]:g} of samples {numbers[0]} "
+        f"and {numbers[1]}, and K(z, x) = {matrix[j, i]:g}."
+    )
+
+
+def negative_eigenvalue(matrix):
+    """An eigenvalue of a symmetric matrix that is negative beyond rounding: float, or None.
+
+    It is one of the matrix whose rows and columns are divided by the roots of its diagonal, as those of
+    unit vectors are. Elements that single precision holds are taken for results of single precision.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (n, n)
+        With a diagonal of at least 0.
+    """
+    is_single = np.array_equal(matrix, matrix.astype(np.float32))
+    unit = float(np.finfo(np.float32 if is_single else np.float64).eps)
+    lengths = np.sqrt(matrix.diagonal())
+    lengths[lengths == 0] = np.sqrt(np.abs(matrix).max()) or 1.0
+    scaled = matrix / lengths / lengths[:, np.newaxis]
+    rounding = ROUNDINGS * unit * len(matrix)
+    try:
+        np.linalg.cholesky(scaled + rounding * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return float(np.linalg.eigvalsh(scaled)[0])
+    return None

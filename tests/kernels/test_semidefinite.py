@@ -1,0 +1,148 @@
+"""Kernels that are not positive semidefinite: nothing is proven of them, and some are refused."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from fitted_clouds import make
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import margins
+from margins.kernels import RBF, Function, Linear, Polynomial, Precomputed, Sigmoid
+from margins.kernels.semidefinite import MAX_SAMPLES, negative_eigenvalue, some_samples
+
+NOT_SEMIDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])
+
+
+def fit(K, y, **params):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        classifier = margins.MarginClassifier(kernel="precomputed", **params).fit(K, y)
+    return classifier, [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_nothing_is_proven_of_two_samples_with_a_negative_minor(loss, C):
+    classifier, messages = fit(NOT_SEMIDEFINITE, [1, -1], loss=loss, C=C, fit_intercept=False)
+    assert not classifier.converged_
+    certificate = classifier.certificates_[0]
+    assert certificate.dual == 0 and certificate.gap == np.inf and certificate.fraction == 0
+    assert len(messages) == 1 and messages[0].endswith(
+        "The kernel is not positive semidefinite: the matrix of 2 samples, scaled to K(x, x) = 1, has "
+        "the eigenvalue -1. Then the objective has no lower bound, and nothing can be proven."
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(margins.available()) - {"alma", "second-order-perceptron"}))
+def test_no_algorithm_claims_a_bound(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        classifier = make(name, kernel="precomputed", random_state=0).fit(NOT_SEMIDEFINITE, [1, -1])
+    assert classifier.certificates_[0].dual == 0
+    assert classifier.certificates_[0].upper_bound == np.inf
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_bound_is_claimed_of_matrices_with_a_negative_eigenvalue(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 40))
+    A = rng.standard_normal((m, m))
+    K = [(A + A.T) / 2, np.tanh(A @ A.T / m - 0.2), np.round(3 * (A + A.T))][seed % 3]
+    K[np.diag_indices(m)] = abs(K.diagonal()) + 0.1
+    if np.linalg.eigvalsh(K)[0] >= 0:
+        K[0, 1] = K[1, 0] = 2 * np.sqrt(K[0, 0] * K[1, 1])
+    y = np.arange(m) % 2
+    for params in ({"loss": "hinge"}, {"C": np.inf}, {"C": 100.0, "penalize_intercept": False}):
+        classifier, _ = fit(K, y, max_iter=100, random_state=0, **params)
+        assert classifier.certificates_[0].dual == 0 and not classifier.converged_
+
+
+@pytest.mark.parametrize(
+    ("others", "what"),
+    [(0.001, r"\|a\|\^2 is -"), (10.0, "the matrix of 512 samples, .* has the eigenvalue -1[.]")],
+    ids=["squared norm", "support vectors"],
+)
+def test_support_vectors_show_what_the_samples_looked_at_first_do_not(others, what):
+    """Two samples beyond those that are looked at first spoil the matrix."""
+    m = MAX_SAMPLES + 100
+    left_out = np.setdiff1d(np.arange(m), some_samples(m))[:2]
+    K = others * np.eye(m)
+    K[np.ix_(left_out, left_out)] = NOT_SEMIDEFINITE
+    y = np.arange(m) % 2
+    y[left_out] = 0, 1
+    classifier, messages = fit(K, y, loss="hinge", fit_intercept=False)
+    assert classifier.certificates_[0].dual == 0
+    assert re.search(f"not positive semidefinite: {what}", messages[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(5))
+def test_products_of_few_features_are_semidefinite_up_to_rounding(dtype, seed):
+    X = (
+        np.random.default_rng(seed).standard_normal((300, 3)).astype(dtype)
+        * np.logspace(0, 3, 300)[:, None]
+    )
+    K = (X.astype(dtype) @ X.astype(dtype).T).astype(np.float64)
+    assert negative_eigenvalue(0.5 * (K + K.T)) is None
+
+
+def test_what_is_asymmetric_is_refused_before_training():
+    K = np.array([[1.0, 0.9], [-0.9, 1.0]])
+    sentence = (
+        r"The kernel 'precomputed' must be symmetric. Got K\(x, z\) = 0.9 of samples 0 and 1, and "
+    )
+    for estimator in (margins.MarginClassifier(), margins.get("perceptron")()):
+        with pytest.raises(ValueError, match=sentence):
+            estimator.set_params(kernel="precomputed").fit(K, [1, -1])
+    X = np.random.default_rng(0).standard_normal((MAX_SAMPLES + 50, 2))
+    with pytest.raises(ValueError, match="must be symmetric"):
+        margins.get("perceptron")(kernel=lambda A, B: A @ (B + [0, 1]).T + 100).fit(X, X[:, 0] > 0)
+
+
+def test_a_large_precomputed_matrix_is_compared_in_full():
+    m = MAX_SAMPLES + 100
+    i, j = np.setdiff1d(np.arange(m), some_samples(m))[:2]
+    K = np.eye(m)
+    K[i, j] = 0.5
+    with pytest.raises(ValueError, match=f"Got K.* = 0.5 of samples {i} and {j}, and .* = 0"):
+        margins.MarginClassifier(kernel="precomputed").fit(K, np.arange(m) % 2)
+
+
+def test_which_kernels_need_no_look():
+    semidefinite = [Linear(), RBF(), Polynomial(), Polynomial(coef0=1.0)]
+    assert all(kernel.is_semidefinite for kernel in semidefinite)
+    others = [Polynomial(coef0=-1.0), Sigmoid(), Precomputed(), Function(np.dot)]
+    assert not any(kernel.is_semidefinite for kernel in others)
+    X = np.random.default_rng(0).standard_normal((50, 2))
+    with pytest.warns(ConvergenceWarning, match="not positive semidefinite"):
+        margins.MarginClassifier(kernel="poly", degree=2, gamma=0.1, coef0=-1.0).fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("params", [{}, {"C": 10.0, "gamma": 0.01}, {"gamma": 0.01, "coef0": 0.1}])
+def test_sigmoid_models_predict_as_those_of_svc(params):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    with pytest.warns(ConvergenceWarning, match="The kernel is not positive semidefinite"):
+        ours = margins.MarginClassifier(
+            kernel="sigmoid", loss="hinge", penalize_intercept=False, **params
+        ).fit(X, y)
+    svc = SVC(kernel="sigmoid", **params).fit(X, y)
+    assert np.mean(ours.predict(X) == svc.predict(X)) > 0.93  # there is more than one local optimum
+    assert ours.score(X, y) > svc.score(X, y) - 0.02
+
+
+def test_the_sigmoid_kernel_is_proven_where_its_matrix_is_semidefinite():
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    classifier = margins.MarginClassifier(kernel="sigmoid", gamma=1.0, eps=1e-6).fit(X, [0, 0, 1, 1])
+    assert classifier.converged_ and classifier.certificates_[0].gap < 1e-5
+
+
+def test_a_negative_diagonal_is_refused():
+    X = np.array([[0.1, 0.0], [1.0, 0.0]])
+    with pytest.raises(ValueError, match=r"'sigmoid' must have K\(x, x\) in \[0, .* Got -0.7"):
+        margins.MarginClassifier(kernel="sigmoid", gamma=1.0, coef0=-1.0).fit(X, [0, 1])
