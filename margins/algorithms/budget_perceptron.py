@@ -17,7 +17,8 @@ class BudgetPerceptron(BudgetClassifier):
     `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
     their rows. Convergence to an epoch without updates is not guaranteed.
 
-    **Take it for** streams and kernel models that must stay small. **Rather not for** unlimited memory.
+    **Take it for** streams, and kernel models of a fixed set, that must stay small: give a `size`.
+    **Rather not for** streams with a kernel, since `partial_fit` is linear.
 
     **Source**: Crammer, Kandola & Singer (2003); the bound: Panagiotakopoulos & Tsampouka (2010),
     Remark 3.
@@ -36,7 +37,8 @@ class BudgetPerceptron(BudgetClassifier):
 
     size: int | None = parameter(
         optional(Interval(1, 2**31 - 1, integer=True)),
-        "Maximum number of samples in the cache. None: no limit.",
+        "Maximum number of samples in the cache. None: no limit; if classes cannot be separated, it "
+        "grows as long as there are samples.",
         default=None,
     )
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import check_scoring
+from sklearn.utils import check_consistent_length
 
 from margins.data.types import MatrixLike
+from margins.data.validation import checked_labels, codes_of
 from margins.parameters import Interval, check
 
 
@@ -70,7 +72,9 @@ class EarlyStopping:
     ) -> None:
         check("patience", "EarlyStopping", patience, Interval(1, math.inf, "left", integer=True))
         check("min_delta", "EarlyStopping", min_delta, Interval(0, math.inf, "left"))
-        self.X, self.y, self.patience, self.min_delta = X, np.asarray(y), patience, min_delta
+        labels = np.asarray(checked_labels(y, "y of EarlyStopping"))
+        check_consistent_length(X, labels)
+        self.X, self.y, self.patience, self.min_delta = X, labels, patience, min_delta
         self.scoring = scoring
         self.scores_: dict[Any, list[float]] = {}
 
@@ -82,7 +86,10 @@ class EarlyStopping:
         """The scores stay."""
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Nothing is scored before an epoch."""
+        """Check the labels before training: they must be classes of the training data."""
+        classes = getattr(context, "classes_of_fit", None)
+        if classes is not None:
+            codes_of(self.y, classes, "EarlyStopping", "fit")
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         """Score the model of an epoch: True if the fit is to end."""

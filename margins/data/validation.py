@@ -50,7 +50,7 @@ def validate_samples(estimator, X, y, name):
     )
     feature_names = None
     if not is_ready:
-        check_labels(y, f"y of {owner}.fit")
+        y = checked_labels(y, f"y of {owner}.fit")
         original, blank = X, _blank(estimator)
         X, y = validate_data(blank, X, y, accept_sparse="csr", dtype=DTYPES)
         X = _converted(X, original, f"X of {owner}")
@@ -97,13 +97,13 @@ def validate_chunk(estimator, X, y, classes, *, is_first, name):
     """
     owner = type(estimator).__name__
     X = _checked(X, f"X of {owner}")
-    check_labels(y, f"y of {owner}.partial_fit")
+    y = checked_labels(y, f"y of {owner}.partial_fit")
     original, blank = X, _blank(estimator)
     X, y = validate_data(blank, X, y, accept_sparse="csr", dtype=DTYPES, reset=is_first)
     check_classification_targets(y)
     X = _converted(X, original, f"X of {owner}")
     if classes is not None:
-        check_labels(classes, f"classes of {name}")
+        classes = checked_labels(classes, f"classes of {name}")
     if is_first and classes is not None:
         vars(blank).pop("classes_", None)  # of a stream that a rule has ended
     _check_partial_fit_first_call(blank, classes)
@@ -158,19 +158,26 @@ def validate_matrix(X, name, is_finite=False):
     return _converted(X, given, name)
 
 
-def check_labels(y, name):
-    """Raise ValueError if labels are bytes or None, or some are numbers and some are str.
+def checked_labels(y, name):
+    """The labels as they are or, of a nullable type of pandas, as exact numbers of NumPy: array-like.
 
-    NumPy would make str of the numbers in a list, and bytes and None have no order among str.
+    scikit-learn would make float64 of nullable integers, which rounds those beyond 2**53. NumPy would
+    make str of the numbers in a list, and bytes and None have no order among str.
 
     Parameters
     ----------
     y : array-like
     name : str
         What the error calls it.
+
+    Raises
+    ------
+    ValueError
+        If labels are bytes or None, or some are numbers and some are str.
     """
+    y = _of_numpy(y)
     if getattr(getattr(y, "dtype", None), "kind", "O") in "biufU":
-        return
+        return y
     labels = np.asarray(y, dtype=object).ravel().tolist()
     types = set(map(type, labels))
     if type(None) in types and len(labels) > 1:  # y itself may be None, which is another error
@@ -182,6 +189,21 @@ def check_labels(y, name):
         number = next(label for label in labels if isinstance(label, Number))
         text = next(label for label in labels if isinstance(label, str))
         raise ValueError(f"{name} must hold either numbers or str. Got both, {number!r} and {text!r}.")
+    return y
+
+
+def _of_numpy(y):
+    """Integers and booleans of an extension type of pandas as those of NumPy; others as they are.
+
+    With missing values they stay what they are, which is an error later.
+    """
+    if getattr(y, "ndim", 1) == 2 and hasattr(y, "iloc") and y.shape[1] == 1:
+        column = _of_numpy(y.iloc[:, 0])
+        return column[:, np.newaxis] if type(column) is np.ndarray else y
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, np.dtype) or getattr(dtype, "kind", "O") not in "biu" or y.isna().any():
+        return y
+    return y.to_numpy(bool if dtype.kind == "b" else f"{dtype.kind}8")
 
 
 def _checked(X, name):

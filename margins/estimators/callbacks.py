@@ -5,7 +5,8 @@ subtasks are the full epochs or, with more than two classes, the binary problems
 epochs. With two classes a callback may request the estimator as if the fit had stopped there, with its
 `learning_curve_` up to then.
 
-The context of an epoch has an attribute `epoch_task`, an `EpochTask`, for the callbacks of this package.
+For the callbacks of this package the context of a fit has an attribute `classes_of_fit`, its labels, and
+that of an epoch `epoch_task`, an `EpochTask`.
 """
 
 import copy
@@ -163,6 +164,7 @@ class FitTask:
         )
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         self._data = {"X": X, "y": y, "metadata": metadata}
+        self._context.classes_of_fit = classes
         self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def watch(self, index):

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from margins.data.structure import checked_csr
-from margins.data.validation import check_labels
+from margins.data.validation import checked_labels
 from margins.model_selection.folds import part_of, rows_of
 from margins.model_selection.keys import digest
 from margins.parameters import BOOLEAN, Interval, check, optional
@@ -49,7 +49,7 @@ class Data:
                 raise ValueError(f"X of {caller} must hold samples. Got {given!r}.")
         self.X = X
         if y is not None:
-            check_labels(y, f"y of {caller}")
+            y = checked_labels(y, f"y of {caller}")
         self.y = _column(y, "y", caller)
         self.sample_weight = _column(sample_weight, "sample_weight", caller)
         self.groups = _column(groups, "groups", caller)

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names, _num_samples
 
 from margins.data.binary_data import augmented_sqnorms, rows_of
-from margins.data.validation import check_labels, validate_matrix
+from margins.data.validation import checked_labels, validate_matrix
 from margins.tuning import TUNING
 
 
@@ -121,8 +121,7 @@ def read_labels(n_rows, y, weight, name):
     """The labels and weights of a partition of so many rows, checked: Labels."""
     if y is None:
         raise ValueError(f"y of {name} must hold a label for each row. Got None.")
-    check_labels(y, f"y of {name}")
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(checked_labels(y, f"y of {name}"), warn=True)
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
             raise ValueError(f"y of {name} must be finite. Got {y[~np.isfinite(y)][0]}.")
@@ -159,7 +158,9 @@ def merged_classes(parts, name):
 
     ValueError if no dtype holds all of them exactly.
     """
-    check_labels(np.array([label for part in parts for label in part.tolist()], object), f"y of {name}")
+    checked_labels(
+        np.array([label for part in parts for label in part.tolist()], object), f"y of {name}"
+    )
     kinds = {part.dtype.kind for part in parts}
     if {"i", "u"} <= kinds and "f" not in kinds:  # of which NumPy would make float64
         smallest, largest = (pick(int(pick(part)) for part in parts) for pick in (min, max))

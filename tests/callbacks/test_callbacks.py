@@ -114,6 +114,30 @@ def test_parameters_that_are_not_allowed_are_errors(wrong):
         EarlyStopping([[1.0]], [1], **wrong)
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, 1, 2], r"y of EarlyStopping must hold classes of the fit, \['a', 'b', 'c'\]. Got 0"),
+        (["A", "b", "c"], r"classes of the fit, \['a', 'b', 'c'\]. Got 'A'"),
+        (["a", "bb", "c"], r"classes of the fit, \['a', 'b', 'c'\]. Got 'bb'"),
+        ([b"a", b"b", b"c"], r"y of EarlyStopping must hold numbers or str. Got bytes"),
+    ],
+)
+def test_labels_that_are_no_classes_are_refused_before_training(labels, message):
+    X, y = data(3)
+    epochs = []
+    with pytest.raises(ValueError, match=message):
+        callback = EarlyStopping(X[:3], labels)
+        callback.on_fit_task_end = lambda estimator, context: epochs.append(context)
+        margins.get("pam")(random_state=0).set_callbacks(callback).fit(X, y)
+    assert not epochs
+
+
+def test_as_many_labels_as_rows_are_needed():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        EarlyStopping(data()[0], data()[1][:9])
+
+
 def test_lines_of_progress_name_the_class(capsys):
     X, y = data(3)
     margins.get("pdm")(C=1, eps=0.1, random_state=0, verbose=1).fit(X, y)

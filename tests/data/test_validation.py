@@ -11,6 +11,7 @@ from sklearn import config_context
 
 import margins
 from margins.data import validation
+from margins.data.chunks import Chunks
 from margins.model_selection import parameter_search
 
 X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.0]])
@@ -258,3 +259,47 @@ def test_labels_of_one_kind_are_accepted_in_any_container():
         assert set(classifier.predict(X).tolist()) <= set(np.asarray(y).tolist())
     for y in (pd.Series(["a", "b", "a", "b"]), pd.Series(["a", "b"] * 2, dtype="category")):
         assert margins.get("perceptron")().fit(X, y).classes_.tolist() == ["a", "b"]
+
+
+LARGE = [5, 2**60 + 1, 2**60 + 2, 5]
+
+
+NULLABLE = {
+    "array": pd.array(LARGE, dtype="Int64"),
+    "series": pd.Series(LARGE, dtype="Int64", index=[7, 3, 5, 1]),
+    "arrow": pd.Series(LARGE, dtype="int64[pyarrow]"),
+    "frame": pd.DataFrame({"label": pd.array(LARGE, dtype="Int64")}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@pytest.mark.parametrize("kind", NULLABLE)
+def test_labels_of_nullable_types_are_exact_beyond_the_integers_of_a_double(kind):
+    expected, labels = sorted(set(LARGE)), NULLABLE[kind]
+    perceptron = margins.get("perceptron")(random_state=0)
+    assert perceptron.fit(X, labels).classes_.tolist() == expected
+    assert perceptron.score(X, labels) == perceptron.score(X, np.array(LARGE))
+    assert margins.MarginClassifier().fit(Chunks.of_rows(X, labels)).classes_.tolist() == expected
+    stream = margins.get("perceptron")().partial_fit(
+        X, labels, classes=pd.array(expected, dtype="Int64")
+    )
+    assert stream.classes_.tolist() == expected
+
+
+def test_unsigned_labels_and_booleans_of_nullable_types_keep_their_kind():
+    unsigned = pd.array([2**63 + 1, 2**63 + 2] * 2, dtype="UInt64")
+    assert margins.MarginClassifier().fit(X, unsigned).classes_.tolist() == [2**63 + 1, 2**63 + 2]
+    booleans = pd.array([True, False] * 2, dtype="boolean")
+    assert margins.MarginClassifier().fit(X, booleans).classes_.dtype == bool
+    with pytest.raises(ValueError, match="NaN"):
+        margins.MarginClassifier().fit(X, pd.array([1, 2, None, 1], dtype="Int64"))
+
+
+def test_a_study_reads_nullable_labels_exactly():
+    large, labels = np.tile(X, (6, 1)), pd.Series([2**60 + 1, 2**60 + 2] * 12, dtype="Int64")
+    study = parameter_search(
+        margins.get("perceptron")(), {"C": [1.0]}, large, labels, cv=2, random_state=0
+    )
+    assert study == parameter_search(
+        margins.get("perceptron")(), {"C": [1.0]}, large, labels.to_numpy("i8"), cv=2, random_state=0
+    )
