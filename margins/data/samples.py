@@ -17,38 +17,43 @@ class Samples(NamedTuple):
     n_samples: int  # number of all samples
     n_features: int  # as given; of a precomputed kernel, X has fewer columns if samples are left out
     feature_names: np.ndarray | None = None  # str, shape (n_features,), or None
+    absent: tuple = ()  # int: the classes whose samples all have weight 0
 
 
 def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False, all_classes=True):
     """Weigh samples, ValidSamples, and remove those of weight 0: Samples.
 
     The weights are as in `sample_weights`. With `pairwise` the columns of X are the samples too. With
-    `all_classes` a class that is left without a sample is a ValueError.
+    `all_classes` these are all samples, of which at least two classes must have a positive weight.
     """
     X, codes, classes = valid.X, valid.codes, valid.classes
     n_samples, n_features = X.shape
     weight = sample_weights(name, X, codes, classes, sample_weight, class_weight)
-    kept = np.arange(n_samples)
+    kept, absent = np.arange(n_samples), ()
     if isinstance(weight, np.ndarray) and not weight.all():
         kept = np.flatnonzero(weight)
         X, codes, weight = X[kept], codes[kept], weight[kept]
         if pairwise:
             X = X[:, kept]
         if all_classes:
-            check_all_classes(name, codes, classes)
+            absent = absent_classes(name, codes, classes)
         if (weight == 1).all():
             weight = 1.0
-    return Samples(X, codes, classes, weight, kept, n_samples, n_features, valid.feature_names)
+    names = valid.feature_names
+    return Samples(X, codes, classes, weight, kept, n_samples, n_features, names, absent)
 
 
-def check_all_classes(name, codes, classes):
-    """Raise ValueError if a class has no sample of positive weight."""
-    missing = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 0)
-    if len(missing):
+def absent_classes(name, codes, classes):
+    """The codes of classes without samples: tuple of int; ValueError if fewer than two have some."""
+    counts = np.bincount(codes, minlength=len(classes))
+    present = np.flatnonzero(counts)
+    if len(present) < 2:
+        labels = classes[present].tolist()
         raise ValueError(
-            f"Every class of {name} must have a sample of positive weight. "
-            f"Got none of class {classes.tolist()[missing[0]]!r}."
+            f"At least 2 classes of {name} must have samples of positive weight. Got {len(labels)}"
+            f"{f': {labels[0]!r}' if labels else ''}."
         )
+    return tuple(np.flatnonzero(counts == 0).tolist())
 
 
 def sample_weights(name, X, codes, classes, sample_weight, class_weight):

@@ -178,7 +178,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             Labels of any type, of at least two classes. None only with chunks, which hold them.
         sample_weight : like y, optional
             Multiplies C of every sample and, where `WEIGHTS` says so, what its updates add. Samples of
-            weight 0 are left out.
+            weight 0 are left out; a class that has no others is never predicted.
 
         Returns
         -------

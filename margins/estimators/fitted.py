@@ -45,7 +45,7 @@ def run_attributes(fit):
         "n_accesses_": sum(run.n_accesses for run in runs),
         "converged_": all(run.converged for run in runs),
         # The paths of all binary problems, each once.
-        "solver_": ", ".join(dict.fromkeys(map(solver_path, phases))),
+        "solver_": ", ".join(dict.fromkeys(map(solver_path, filter(None, phases)))),
     }
 
 

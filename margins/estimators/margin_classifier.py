@@ -224,7 +224,9 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
             )
         training_set = self.training_set(X, y, sample_weight)
         specification = self.specification(training_set.sqnorms)
-        of_problem, positive = training_set.scheme.binary(training_set, 0)
+        scheme, absent = training_set.scheme, training_set.samples.absent
+        index = next(i for i in range(scheme.n_problems) if not scheme.is_absent(i, absent))
+        of_problem, positive = scheme.binary(training_set, index)
         problem = of_problem.problem(positive, specification)
         plan = self.plan(problem, specification, self._is_warm)
         kernel = self.kernel if isinstance(self.kernel, str) else repr(self.kernel)

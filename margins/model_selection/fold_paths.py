@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 from margins.certificate import Certificate
 from margins.data.binary_data import rows_of
 from margins.data.permutations import seeds_of
-from margins.data.samples import check_all_classes, sample_weights
+from margins.data.samples import absent_classes, sample_weights
 from margins.estimators.names import Caller
 from margins.kernels._columns import inner_products
 from margins.linalg.teams import run_tasks
@@ -147,16 +147,23 @@ def _part(estimator, training_set, train, sample_weight):
     """The training set of a fold, with the classes that it holds: TrainingSet."""
     name, classes = Caller(estimator, "fit"), training_set.classes
     codes = training_set.samples.codes[train]
-    present = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
-    if len(present) < len(classes):
-        classes, codes = classes[present], np.searchsorted(present, codes)
+    classes, codes = _present(classes, codes)
     weight_of_fold = None if sample_weight is None else sample_weight[train]
     weight = sample_weights(name, codes, codes, classes, weight_of_fold, estimator.class_weight)
     if isinstance(weight, np.ndarray) and not weight.all():
         positive = np.flatnonzero(weight)
         train, codes, weight = train[positive], codes[positive], weight[positive]
-    check_all_classes(name, codes, classes)
+        absent_classes(name, codes, classes)
+        classes, codes = _present(classes, codes)
     return training_set.part(train, weight, classes, codes)
+
+
+def _present(classes, codes):
+    """The classes that some samples have, and their indices in these."""
+    present = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
+    if len(present) == len(classes):
+        return classes, codes
+    return classes[present], np.searchsorted(present, codes)
 
 
 def _moments_of_folds(training_set, parts, specification, solver):

@@ -110,11 +110,13 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
         return scores, run.n_epochs, run.certificate.n_updates
 
     kept = paths.train_all(estimator.random_state, [float(Cs[i]) for i in order], keep)
-    trained = [None] * len(Cs)
+    trained, scheme = [None] * len(Cs), training_set.scheme
     for i, problems in zip(order, kept, strict=True):
         scores, n_epochs, n_updates = zip(*problems, strict=True)
+        of_problems = np.stack(scores)
+        scheme.set_absent(of_problems, training_set.samples.absent, 1.0)
         trained[i] = Trained(
-            scores[0] if len(problems) == 1 else np.stack(scores, axis=1),
+            scheme.decision(of_problems.T),
             training_set.classes,
             max(n_epochs),
             sum(n_updates),

@@ -23,6 +23,7 @@ from margins.solvers.driver import Run
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.successive import start_from
+from margins.training.fit import absent_run
 
 
 class AlongC:
@@ -66,6 +67,11 @@ class AlongC:
             True: the problem is over the rows of the training set, whatever samples it has.
         """
         scheme = self.training_set.scheme
+        absent = absent_run(self.training_set, index, self.specification)
+        if absent is not None:
+            for i in range(len(Cs)):
+                visit(i, absent)
+            return
         make = scheme.binary_with_same_rows if same_rows else scheme.binary
         (of_problem, positive), previous = make(self.training_set, index), None
         for i, C in enumerate(Cs):

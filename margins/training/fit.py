@@ -1,18 +1,73 @@
 """Fits: the runs of the binary problems of a training set, and the model that they make."""
 
+import math
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from margins.certificate import Certificate
 from margins.data.permutations import seeds_of
 from margins.kernels.kernel import Kernel
 from margins.linalg.teams import n_threads_of, run_tasks
 from margins.linalg.time_limits import TimeBudget
+from margins.solvers.base import Ending, HasEnding
 from margins.solvers.driver import Run
 from margins.training.schemes import Scheme
 from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
+
+# Of a problem without samples of one class: no margin is too large, and w = 0 is optimal.
+NOTHING_TO_SEPARATE = Certificate(
+    margin=math.inf, upper_bound=math.inf, fraction=1.0, primal=0.0, dual=0.0, gap=0.0, n_updates=0
+)
+
+
+class AbsentRun(HasEnding):
+    """What a fit reads of the run of a problem without samples of one class, which is not trained.
+
+    Most solvers train such a problem like any other. But with an intercept that is not penalised nothing
+    would determine its length, and a pair of classes may have no samples at all.
+
+    Parameters
+    ----------
+    specification : margins.training.specification.Specification
+    n_features, n_samples : int
+    """
+
+    certificate = NOTHING_TO_SEPARATE
+    ending = Ending.PROVEN
+    n_epochs = n_accesses = 0
+    primal_scale = dual_scale = 1.0
+    theta = 0.0
+
+    def __init__(self, specification, n_features, n_samples):
+        self.specification, self.history, self.phases = specification, [], []
+        zeros = np.zeros(n_samples)
+        self.data = SimpleNamespace(signs=zeros, sqrho=0.0, has_free_intercept=False)
+        self.hypothesis = SimpleNamespace(weights=np.zeros(n_features), dual=zeros, label_sum=0.0)
+
+    def release(self):
+        """Nothing is kept."""
+
+
+def absent_run(training_set, index, specification):
+    """The run of a binary problem that is not trained: AbsentRun; None of any other.
+
+    Parameters
+    ----------
+    training_set : margins.training.training_set.TrainingSet
+    index : int
+        Of the problem.
+    specification : margins.training.specification.Specification
+    """
+    scheme, samples = training_set.scheme, training_set.samples
+    if not samples.absent or not (scheme.has_pairs or specification.has_free_intercept):
+        return None
+    if not scheme.is_absent(index, samples.absent):
+        return None
+    return AbsentRun(specification, samples.n_features, len(samples.codes))
 
 
 class Fit(NamedTuple):
@@ -118,6 +173,9 @@ class Training:
         """The same, given a seed for each binary problem: list of Run."""
 
         def train(index, seed):
+            absent = absent_run(self.training_set, index, self.specification)
+            if absent is not None:
+                return absent
             run = self.make_run(index, seed)
             if self.budget is not None:
                 run.limit_time(self.budget.end_of_next())
@@ -196,11 +254,11 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     Parameters
     ----------
     runs : list
-        One for each binary problem: Run, Stream, or another object with their `data`, `theta`,
-        `hypothesis` and, unless the specification has a scale, `primal_scale`.
+        One for each binary problem, or of some one: Run, Stream, or another object with their `data`,
+        `theta`, `hypothesis` and, unless the specification has a scale, `primal_scale`.
     specification : margins.training.specification.Specification
     training_set : margins.training.training_set.TrainingSet
-        Only of fits with a kernel more than `is_kernel` is read.
+        Only of fits with a kernel more than `is_kernel` and the classes is read.
 
     Returns
     -------
@@ -211,20 +269,26 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     ValueError
         If a coefficient or an intercept is not finite.
     """
+    scheme = training_set.scheme
+    absent = training_set.samples.absent if len(runs) == scheme.n_problems else ()
     models = [(run, run.hypothesis, scale_of(run, specification)) for run in runs]
     intercept = np.array(
         [scale * (run.data.sqrho * model.label_sum - run.theta) for run, model, scale in models]
     )
+    scheme.set_absent(intercept, absent, 1.0)
     if not training_set.is_kernel:
         # One after the other, so that memory holds no second copy of all of them.
         coef = np.empty((len(models), len(models[0][1].weights)))
         for row, (_, model, scale) in zip(coef, models, strict=True):
             np.multiply(model.weights, scale, out=row)
+        scheme.set_absent(coef, absent, 0.0)
         _check_finite(specification, coef, intercept)
         return LinearModel(coef, intercept)
-    codes, scheme = training_set.samples.codes, training_set.scheme
+    codes = training_set.samples.codes
     signed = [scale * run.data.signs * model.dual for run, model, scale in models]
     dual_coef = scheme.gathered(signed, codes)
+    if not scheme.has_pairs:
+        scheme.set_absent(dual_coef, absent, 0.0)
     _check_finite(specification, dual_coef, intercept)
     support = np.flatnonzero(dual_coef.any(axis=0))
     support = support[np.argsort(codes[support], kind="stable")]

@@ -74,6 +74,28 @@ class OneVsRest:
         """The same, over the rows of the training set: products with all its samples are known."""
         return self.binary(training_set, index)
 
+    def is_absent(self, index, absent):
+        """True if a class that a problem needs is among those without samples: sequence of int."""
+        return self.positive[index] in absent
+
+    def set_absent(self, values, absent, offset):
+        """Set what problems without samples have, so that no prediction is one of their classes.
+
+        Their scores are the mean of all others less an offset, and so at each point less than another.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n_problems, ...)
+            Weights, dual variables, intercepts or scores; changed in place.
+        absent : sequence of int
+            The classes without samples.
+        offset : float
+            1 for intercepts and scores, else 0.
+        """
+        if absent:
+            others = np.delete(values, absent, axis=0)
+            values[list(absent)] = others.mean(axis=0) - offset
+
     def signs(self, codes):
         """1 for a positive sample of a problem, -1 for a negative one, 0 for one that it does not have:
         ndarray of int, shape (n, n_problems)."""
@@ -138,6 +160,16 @@ class OneVsOne:
     def binary_with_same_rows(self, training_set, index):
         """The same, over the rows of the training set: products with all its samples are known."""
         return training_set.of_classes(self.pairs[index], same_rows=True), 0
+
+    def is_absent(self, index, absent):
+        """See `OneVsRest.is_absent`."""
+        return not set(absent).isdisjoint(self.pairs[index])
+
+    def set_absent(self, values, absent, offset):
+        """See `OneVsRest.set_absent`: a class with samples wins all pairs with those without."""
+        for index, (first, _) in enumerate(self.pairs):
+            if self.is_absent(index, absent):
+                values[index] = -offset if first in absent else offset
 
     def signs(self, codes):
         """1 for a positive sample of a problem, -1 for a negative one, 0 for one that it does not have:

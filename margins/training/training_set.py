@@ -197,9 +197,13 @@ class TrainingSet:
             all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
             all_codes[indices] = codes
             np.add.at(all_weights, indices, weight)
-            other.samples = whole._replace(codes=all_codes, classes=classes, weight=all_weights)
+            other.samples = whole._replace(
+                codes=all_codes, classes=classes, weight=all_weights, absent=()
+            )
             return other
-        other.samples = whole._replace(X=None, codes=codes, classes=classes, weight=weight, kept=indices)
+        other.samples = whole._replace(
+            X=None, codes=codes, classes=classes, weight=weight, kept=indices, absent=()
+        )
         other._row_source = SharedRows(self.rows.part(indices))
         other.features = None if self.features is None else self.features.part(indices)
         other.sqnorms, other._augmented = self.sqnorms[indices], {}
@@ -228,13 +232,15 @@ class TrainingSet:
             return self.part(indices, weight, classes, of_part)
         X = self.kernel.samples_of(whole.X, indices)
         kept = whole.kept[indices]
-        samples = whole._replace(X=X, codes=of_part, classes=classes, weight=weight, kept=kept)
+        samples = whole._replace(
+            X=X, codes=of_part, classes=classes, weight=weight, kept=kept, absent=()
+        )
         return TrainingSet(samples, self.kernel, self._make_rows)
 
     def binary(self, code, classes):
         """The training set of one class against the others, as two classes of these names."""
         codes = (self.samples.codes == code).astype(np.intp)
-        return self.with_samples(self.samples._replace(codes=codes, classes=classes))
+        return self.with_samples(self.samples._replace(codes=codes, classes=classes, absent=()))
 
     def with_samples(self, samples):
         """The same rows, of samples with other labels or indices: TrainingSet."""

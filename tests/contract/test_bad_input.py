@@ -45,7 +45,7 @@ WEIGHT = r"^sample_weight of {fit} must be in \[0, inf\)\. Got {got} for sample 
 NO_NUMBER = "sample_weight contains|NaN|infinity"
 CLASS_WEIGHT = r"^class_weight of {fit} must be in \[0, inf\).*\. Got {got}"
 ONE_CLASS = r"^y of {fit} must hold at least 2 classes\. Got 1 class: {got}\.$"
-NO_WEIGHT = r"^Every class of {fit} must have a sample of positive weight\. Got none of class 'spam'\.$"
+NO_WEIGHT = r"^At least 2 classes of {fit} must have samples of positive weight\. Got 1: 'ham'\.$"
 LABELS = np.array(["ham", "spam"])[Y]
 # (X, y, sample_weight, class_weight, a regular expression of the error): {what is wrong: ...}.
 REFUSED = {

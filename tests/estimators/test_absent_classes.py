@@ -1,0 +1,115 @@
+"""Classes whose samples all have weight 0 stay classes, and no prediction is one of them."""
+
+import numpy as np
+import pytest
+from algorithm_groups import quiet
+from fitted_clouds import make
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.ensemble import BaggingClassifier
+from sklearn.model_selection import GridSearchCV
+
+import margins
+from margins.model_selection import parameter_search
+
+X, Y = load_iris(return_X_y=True)
+X = X / X.max(axis=0)
+EVERYWHERE = 10 * np.random.default_rng(0).normal(size=(500, 4)) * X[0]
+
+
+def without(*labels):
+    """Weights of 0 for these classes, else 1."""
+    return (~np.isin(Y, labels)).astype(float)
+
+
+@quiet
+@pytest.mark.parametrize("label", [0, 2])
+@pytest.mark.parametrize("name", margins.available())
+def test_no_algorithm_predicts_a_class_of_weight_0(name, label):
+    classifier = make(name, C=10.0, random_state=0, max_iter=100).fit(X, Y, without(label))
+    assert classifier.classes_.tolist() == [0, 1, 2]
+    assert classifier.decision_function(EVERYWHERE).shape == (500, 3)
+    assert label not in classifier.predict(EVERYWHERE)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"penalize_intercept": False},
+        {"penalize_intercept": False, "loss": "hinge"},
+        {"penalize_intercept": False, "C": np.inf},
+        {"fit_intercept": False},
+        {"kernel": "rbf"},
+        {"kernel": "rbf", "penalize_intercept": False, "loss": "hinge"},
+    ],
+    ids=str,
+)
+def test_the_other_classes_are_those_of_a_fit_without_it(multi_class, params):
+    params = {"multi_class": multi_class, "random_state": 0, "eps": 1e-6, **params}
+    corners = np.array([[3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 3, 0], [-3, -3, -3, 3]])
+    y = np.arange(80) % 4
+    samples = corners[y] + np.random.default_rng(1).uniform(-1, 1, (80, 4))
+    classifier = margins.MarginClassifier(**params).fit(samples, y, (y != 1).astype(float))
+    others = margins.MarginClassifier(**params).fit(samples[y != 1], y[y != 1])
+    assert_array_equal(classifier.predict(EVERYWHERE), others.predict(EVERYWHERE))
+    assert classifier.converged_
+    if multi_class == "ovr":
+        scores = classifier.decision_function(EVERYWHERE)
+        kept = scores[:, [0, 2, 3]]
+        assert_allclose(kept, others.decision_function(EVERYWHERE), rtol=1e-3, atol=1e-3)
+        assert_allclose(scores[:, 1], kept.mean(axis=1) - 1)
+    else:
+        pairs = [tuple(pair) for pair in classifier.pairs_.tolist()]
+        intercepts = dict(zip(pairs, classifier.intercept_, strict=True))
+        assert (intercepts[0, 1], intercepts[1, 2], intercepts[1, 3]) == (1, -1, -1)
+
+
+def test_a_fit_continues_from_one_without_a_class():
+    for params in ({"penalize_intercept": False}, {"kernel": "rbf"}, {"multi_class": "ovo"}):
+        classifier = margins.MarginClassifier(warm_start=True, random_state=0, **params)
+        for weight in (without(1), np.ones(150), without(0)):
+            assert classifier.fit(X, Y, weight).converged_
+
+
+def test_paths_folds_and_studies_go_on_without_a_class():
+    path = margins.svm_path(X, Y, [0.1, 10.0], sample_weight=without(2), penalize_intercept=False)
+    assert path.converged.all()
+    assert all(2 not in classifier.predict(EVERYWHERE) for classifier in path.classifiers)
+    selected = margins.MarginClassifierCV(Cs=[0.1, 10.0]).fit(X, Y, without(2))
+    assert selected.classes_.tolist() == [0, 1, 2] and 2 not in selected.predict(EVERYWHERE)
+    only_one = without(2)
+    only_one[120] = 1  # of the class 2 one sample is left, so that a fold lacks it
+    assert margins.MarginClassifierCV(Cs=[0.1, 10.0]).fit(X, Y, only_one).scores_.shape == (5, 2)
+    for route in ({"C": [0.1, 1.0]}, {"loss": ["hinge", "squared_hinge"]}):
+        study = parameter_search(
+            margins.MarginClassifier(), route, X, Y, sample_weight=without(2), random_state=0
+        )
+        assert study.tables[0].mean_scores() == pytest.approx(2 / 3)
+
+
+@quiet
+@pytest.mark.parametrize(
+    "estimator", [margins.MarginClassifier(), margins.get("perceptron")()], ids=repr
+)
+def test_bootstraps_of_a_rare_class_fit(estimator):
+    bagged = BaggingClassifier(estimator, random_state=0).fit(X[:103], Y[:103])
+    assert bagged.score(X[:103], Y[:103]) > 0.95
+    assert bagged.decision_function(X[:5]).shape == (5, 3)
+    search = GridSearchCV(BaggingClassifier(estimator, random_state=0), {"n_estimators": [5]}, cv=3)
+    assert np.isfinite(search.fit(X[:103], Y[:103]).best_score_)
+
+
+def test_two_classes_must_have_samples_of_positive_weight():
+    message = r"^At least 2 classes of auto .* must have samples of positive weight\. Got 1: 0\.$"
+    with pytest.raises(ValueError, match=message):
+        margins.MarginClassifier().fit(X, Y, without(1, 2))
+
+
+def test_what_is_proven_of_a_problem_that_is_not_trained():
+    classifier = margins.MarginClassifier(penalize_intercept=False).fit(X, Y, without(2))
+    certificate = classifier.certificates_[2]
+    assert (certificate.primal, certificate.dual, certificate.gap, certificate.fraction) == (0, 0, 0, 1)
+    assert classifier.learning_curve_[2] == [] and "newton" in classifier.solver_
+    assert classifier.explain(X, Y, without(0)).solver
