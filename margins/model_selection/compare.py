@@ -91,28 +91,29 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """One row for each pair; needs pandas: pandas.DataFrame."""
-        return frame(
-            [
-                {
-                    "first": each.first,
-                    "second": each.second,
-                    "difference": each.mean,
-                    "low": each.interval.low,
-                    "high": each.interval.high,
-                    "corrected_low": each.corrected_interval.low,
-                    "corrected_high": each.corrected_interval.high,
-                }
-                for each in self.differences
-            ]
-        )
+        return frame(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "first": each.first,
+                "second": each.second,
+                "difference": each.mean,
+                "low": each.interval.low,
+                "high": each.interval.high,
+                "corrected_low": each.corrected_interval.low,
+                "corrected_high": each.corrected_interval.high,
+            }
+            for each in self.differences
+        ]
 
     def to_latex(self, **options: Any) -> str:
-        """The rows of `to_frame` in LaTeX: str; ``**options`` are those of pandas' `to_latex`."""
-        return latex(self.to_frame(), options)
+        """The rows of `to_frame` in LaTeX, escaped: str; ``**options``: pandas' `to_latex`."""
+        return latex(self._rows(), options)
 
     def to_markdown(self, **options: Any) -> str:
-        """The rows of `to_frame` in Markdown: str; ``**options`` are those of pandas' `to_markdown`."""
-        return markdown(self.to_frame(), options)
+        """The rows of `to_frame` in Markdown, escaped: str; ``**options``: pandas' `to_markdown`."""
+        return markdown(self._rows(), options)
 
     def summary(self) -> str:
         """Readable tables: str."""

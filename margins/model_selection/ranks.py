@@ -149,7 +149,10 @@ class Ranking:
 
     def to_frame(self) -> Any:
         """One row for each data set, and one of mean ranks; needs pandas: pandas.DataFrame."""
-        rows = [
+        return frame(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
             {"data set": name, **dict(zip(self.algorithms, row, strict=True))}
             for name, row in zip(
                 [*self.data_sets, "mean rank"],
@@ -157,15 +160,14 @@ class Ranking:
                 strict=True,
             )
         ]
-        return frame(rows)
 
     def to_latex(self, **options: Any) -> str:
-        """The rows of `to_frame` in LaTeX: str; ``**options`` are those of pandas' `to_latex`."""
-        return latex(self.to_frame(), options)
+        """The rows of `to_frame` in LaTeX, escaped: str; ``**options``: pandas' `to_latex`."""
+        return latex(self._rows(), options)
 
     def to_markdown(self, **options: Any) -> str:
-        """The rows of `to_frame` in Markdown: str; ``**options`` are those of pandas' `to_markdown`."""
-        return markdown(self.to_frame(), options)
+        """The rows of `to_frame` in Markdown, escaped: str; ``**options``: pandas' `to_markdown`."""
+        return markdown(self._rows(), options)
 
     def __repr__(self) -> str:
         order = np.argsort(self.mean_ranks, kind="stable")

@@ -17,7 +17,7 @@ from margins.model_selection.intervals import (
 )
 from margins.model_selection.records import encoded, from_text, record, timeless, to_text
 from margins.model_selection.refits import Refits
-from margins.model_selection.tables import ROWS, frame, latex, markdown, summary
+from margins.model_selection.tables import frame, latex, markdown, rows_of, summary
 
 
 @record
@@ -286,17 +286,15 @@ class Study:
         ImportError
             If pandas is not installed.
         """
-        if rows not in ROWS:
-            raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {rows!r}.")
-        return frame(list(ROWS[rows](self)))
+        return frame(rows_of(self, rows))
 
     def to_latex(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
-        """The rows of `to_frame` in LaTeX: str; ``**options`` are those of pandas' `to_latex`."""
-        return latex(self.to_frame(rows), options)
+        """The rows of `to_frame` in LaTeX, escaped: str; ``**options``: pandas' `to_latex`."""
+        return latex(rows_of(self, rows), options)
 
     def to_markdown(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
-        """The rows of `to_frame` in Markdown: str; ``**options`` are those of pandas' `to_markdown`."""
-        return markdown(self.to_frame(rows), options)
+        """The rows of `to_frame` in Markdown, escaped: str; ``**options``: pandas' `to_markdown`."""
+        return markdown(rows_of(self, rows), options)
 
     def best_estimator(
         self,

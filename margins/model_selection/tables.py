@@ -1,11 +1,17 @@
 """A study as rows: for data frames, and as readable tables."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import mean
 from margins.text import aligned
+
+# scikit-learn's prefix: a parameter may have the name of a metric.
+PARAMETER = "param_"
+# What Markdown reads as markup within a cell. An underscore within a word is none.
+MARKUP = re.compile(r"[\\|*`<>~&\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def fold_rows(study: Any) -> Iterator[dict[str, Any]]:
@@ -57,9 +63,15 @@ def fit_rows(study: Any) -> Iterator[dict[str, Any]]:
 ROWS = {"folds": fold_rows, "settings": setting_rows, "fits": fit_rows}
 
 
+def rows_of(study: Any, kind: str) -> list[dict[str, Any]]:
+    """The rows of a study of one of `ROWS`: list of dicts; ValueError if it is none of these."""
+    if kind not in ROWS:
+        raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {kind!r}.")
+    return list(ROWS[kind](study))
+
+
 def _params(setting):
-    """With scikit-learn's prefix: a parameter may have the name of a metric."""
-    return {f"param_{name}": value for name, value in setting.items()}
+    return {f"{PARAMETER}{name}": value for name, value in setting.items()}
 
 
 def frame(rows: list[dict[str, Any]]) -> Any:
@@ -71,22 +83,63 @@ def frame(rows: list[dict[str, Any]]) -> Any:
     return pandas.DataFrame(rows)
 
 
-def latex(table: Any, options: dict[str, Any]) -> str:
-    """A pandas.DataFrame in LaTeX: str."""
+def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
+    """Rows in LaTeX, escaped unless `options` say otherwise: str."""
+    table = _printed(rows, "float_format" in options)
+    options = {"index": False, "float_format": "%.4f", "escape": True, **options}
     try:
-        text: str = table.to_latex(**{"index": False, "float_format": "%.4f", **options})
+        text: str = table.to_latex(**options)
     except ImportError as error:
         raise ImportError("to_latex needs Jinja2: pip install scikit-margins[frame]") from error
-    return text
+    if not options["escape"]:
+        return text
+    # pandas leaves "[" and "*", which the \\\\ of the row before would take for its arguments.
+    return re.sub(r"^(?=[\[*])", "{}", text, flags=re.MULTILINE)
 
 
-def markdown(table: Any, options: dict[str, Any]) -> str:
-    """A pandas.DataFrame in Markdown: str."""
+def markdown(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
+    """Rows in Markdown, escaped unless `options` name another format: str."""
+    table = _printed(rows, "floatfmt" in options)
+    options = {"index": False, "floatfmt": ".4f", "tablefmt": "pipe", **options}
+    if "disable_numparse" not in options:  # a data set may be called 50
+        options["disable_numparse"] = [
+            index + bool(options["index"])
+            for index, name in enumerate(table)
+            if any(isinstance(value, str) for value in table[name])
+        ]
+    if options["tablefmt"] in ("pipe", "github"):
+        table = table.apply(lambda column: column.map(_escaped)).rename(columns=_escaped)
     try:
-        text: str = table.to_markdown(**{"index": False, "floatfmt": ".4f", **options})
+        text: str = table.to_markdown(**options)
     except ImportError as error:
         raise ImportError("to_markdown needs tabulate: pip install scikit-margins[frame]") from error
     return text
+
+
+def _printed(rows, has_format):
+    """The data frame of rows to print: DataFrame.
+
+    Parameters are texts: digits after the point that suit a score would make C=1 and C=1e-5 of a grid
+    1.0000 and 0.0000. With `has_format` the caller has said how numbers are printed.
+    """
+    table = frame(rows)
+    for name in table.columns:
+        if str(name).startswith(PARAMETER) and not has_format:
+            table[name] = [_text_of_value(row[name]) if name in row else "" for row in rows]
+    return table
+
+
+def _text_of_value(value):
+    """A parameter on one line, a fraction with at most six digits: str."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return " ".join(text.split())
+
+
+def _escaped(value):
+    """A text with what Markdown reads as markup escaped; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    return MARKUP.sub(r"\\\g<0>", " ".join(value.split()))
 
 
 def text_of(setting):
