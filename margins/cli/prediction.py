@@ -50,6 +50,7 @@ def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
     precision, recall, f1, support = metrics.precision_recall_fscore_support(
         y, predicted, labels=labels, zero_division=0.0
     )
+    support = support.astype(int)  # scikit-learn counts in floats if no prediction is correct
     result = {
         "n_samples": len(y),
         "n_correct": int((predicted == y).sum()),

@@ -260,3 +260,15 @@ def test_classes_that_the_model_does_not_have_count_as_wrong(run, tmp_path):
     assert found["balanced_accuracy"] == pytest.approx(2 / 3)
     assert [each["samples"] for each in found["classes"]] == [1, 1, 1]
     assert found["confusion_matrix"][2] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("labels", ["7", "-7 7", "1 7"])  # all unknown, and one that is known
+def test_samples_are_counted_in_integers(run, train_file, tmp_path, labels):
+    points, model = tmp_path / "points.svm", tmp_path / "m.skops"
+    points.write_text("".join(f"{label} 1:-9\n" for label in labels.split()))
+    run("train", train_file, model)
+    found = run("evaluate", model, points, "--json").json["classes"]
+    assert [type(each["samples"]) for each in found] == [int] * len(found)
+    assert sum(each["samples"] for each in found) == len(labels.split())
+    rows = run("evaluate", model, points).out.splitlines()[4:]
+    assert [row.split()[-1] for row in rows] == [str(each["samples"]) for each in found]
