@@ -13,6 +13,7 @@ from margins.cli.errors import EXIT_CODES, FAILED, INTERRUPTED, UNREADABLE, WRON
 from margins.cli.options import (
     DATA,
     MODEL,
+    Group,
     algorithm,
     as_json,
     options_of_parameters,
@@ -28,7 +29,7 @@ from margins.data.malformed import MalformedFile
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=CONTEXT, epilog=EXIT_CODES)
+@click.group(cls=Group, context_settings=CONTEXT, epilog=EXIT_CODES)
 @click.version_option(package_name="scikit-margins", prog_name="margins")
 def cli():
     """Large-margin classifiers that prove how good they are.
@@ -174,7 +175,7 @@ def compare(data, algorithms, folds, read, options):
     metavar="NAME=VALUE,...",
     multiple=True,
     required=True,
-    help="Values of a parameter to search; may be repeated.",
+    help="Values of a parameter to search; may be repeated, also for one parameter.",
 )
 @click.option(
     "--halving",

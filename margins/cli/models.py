@@ -23,7 +23,10 @@ def parameters_of(settings):
         name, equals, text = setting.partition("=")
         if not equals or not name.strip():
             raise CommandError(f"A parameter must be given as NAME=VALUE. Got {setting!r}.")
-        parameters[name.strip()] = value_of(text.strip())
+        name = name.strip()
+        if name in parameters:
+            raise CommandError(f"{name} may be given once. Got -p {name} more than once.")
+        parameters[name] = value_of(text.strip())
     return parameters
 
 

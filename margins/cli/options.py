@@ -4,7 +4,29 @@ import functools
 
 import click
 
+from margins.cli.errors import CommandError
 from margins.cli.samples import FORMATS, Source
+
+
+class Command(click.Command):
+    """A command that refuses options whose first value would be lost."""
+
+    def parse_args(self, ctx, args):
+        """See click: an option that takes one value may be given once."""
+        *_, order = self.make_parser(ctx).parse_args(list(args))
+        for option in order:
+            is_single = isinstance(option, click.Option) and not option.multiple and not option.is_flag
+            if is_single and order.count(option) > 1:
+                raise CommandError(
+                    f"{option.opts[-1]} may be given once. Got {order.count(option)} of it."
+                )
+        return super().parse_args(ctx, args)
+
+
+class Group(click.Group):
+    """The group of these commands."""
+
+    command_class = Command
 
 
 def options_of_source(command):
@@ -58,7 +80,8 @@ PARAMETERS = (
     ("random_state", "--seed", "INT", "Of the orders of the samples; none: another one each time."),
     ("n_jobs", "--jobs", "INT", "Threads, of several classes."),
 )
-DEFAULTS = {"random_state": "0"}
+# Not of click: `-p` may set them without a contradiction.
+DEFAULTS = {"random_state": 0}
 
 
 def options_of_parameters(command):
@@ -70,13 +93,17 @@ def options_of_parameters(command):
 
         given = {name: kwargs.pop(name) for name, *_ in PARAMETERS}
         parameters = {name: value_of(text) for name, text in given.items() if text is not None}
-        return command(*args, parameters={**parameters, **parameters_of(settings)}, **kwargs)
+        by_name = parameters_of(settings)
+        for name, option, *_ in PARAMETERS:
+            if name in by_name and given[name] is not None:
+                raise CommandError(f"{name} may be given once. Got {option} and -p {name}.")
+        return command(*args, parameters={**DEFAULTS, **parameters, **by_name}, **kwargs)
 
     for name, option, metavar, text in reversed(PARAMETERS):  # the last one added is listed first
-        default = DEFAULTS.get(name)
-        with_parameters = click.option(
-            option, name, metavar=metavar, default=default, show_default=True, help=text
-        )(with_parameters)
+        shown = str(DEFAULTS[name]) if name in DEFAULTS else False
+        with_parameters = click.option(option, name, metavar=metavar, show_default=shown, help=text)(
+            with_parameters
+        )
     return settings(with_parameters)
 
 

@@ -189,6 +189,8 @@ def study(
         check_writable(output)
     classifier = make_classifier(name, parameters)
     for key, values in grid.items():
+        if key in parameters:
+            raise CommandError(f"{key} may be given once. Got -p {key} and -g {key}.")
         for value in values:
             make_classifier(name, {**parameters, key: value})
     _check_options("study", [classifier], scoring, n_jobs, cache)
@@ -216,11 +218,11 @@ def study(
 
 
 def grid_of(settings):
-    """A grid of texts ``name=value,value``: dict of lists.
+    """A grid of texts ``name=value,value``: dict of lists, in which each value of a name is once.
 
     Examples
     --------
-    >>> grid_of(["C=0.1,1,inf", "loss=hinge"])
+    >>> grid_of(["C=0.1,1", "loss=hinge", "C=1,inf"])
     {'C': [0.1, 1, inf], 'loss': ['hinge']}
     """
     grid = {}
@@ -228,8 +230,9 @@ def grid_of(settings):
         name, equals, text = setting.partition("=")
         if not equals or not text:
             raise CommandError(f"A grid must be given as NAME=VALUE,VALUE,... Got {setting!r}.")
-        grid[name.strip()] = [value_of(each.strip()) for each in text.split(",")]
-    return grid
+        values = grid.setdefault(name.strip(), {})
+        values.update({each.strip(): value_of(each.strip()) for each in text.split(",")})
+    return {name: list(values.values()) for name, values in grid.items()}
 
 
 def _options_of_protocol(scoring, n_jobs, seed, quiet):
