@@ -9,7 +9,15 @@ from contextlib import suppress
 
 import click
 
-from margins.cli.errors import EXIT_CODES, FAILED, INTERRUPTED, UNREADABLE, WRONG_USAGE, CommandError
+from margins.cli.errors import (
+    EXIT_CODES,
+    FAILED,
+    INTERRUPTED,
+    UNREAD,
+    UNREADABLE,
+    WRONG_USAGE,
+    CommandError,
+)
 from margins.cli.options import (
     DATA,
     MODEL,
@@ -244,11 +252,12 @@ def main(arguments=None):
     arguments : list of str, optional
         Default: those of the process.
     """
+    if sys.stdout is None:  # closed: what is printed would be lost without an error
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
     output = sys.stdout
     try:
         result = cli.main(arguments, prog_name="margins", standalone_mode=False)
-        if sys.stdout is not None:  # it may be closed
-            sys.stdout.flush()
+        sys.stdout.flush()
         return result or 0
     except CommandError as error:
         return _failed(error, error.exit_code)
@@ -278,9 +287,9 @@ def main(arguments=None):
 
 
 def _closed_pipe():
-    """The exit code where output is not read any more, as after `| head`."""
+    """The exit code if output is not read any more: that of Unix tools, which a signal ends."""
     _forget_output()
-    return UNREADABLE
+    return UNREAD
 
 
 def _forget_output():

@@ -10,6 +10,7 @@ WRONG_USAGE = 2
 UNREADABLE = 3
 NOT_PROVEN = 4
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
+UNREAD = 141  # 128 + SIGPIPE
 
 EXIT_CODES = """\b
 Exit codes:
@@ -19,7 +20,8 @@ Exit codes:
   3    a file that is missing or malformed, output that cannot be written, or samples in a file
        that cannot be trained on or predicted
   4    trained, and the model is written, but the accuracy was not proven
-  130  interrupted by Ctrl-C; no file is written"""
+  130  interrupted by Ctrl-C; no file is written
+  141  nothing reads standard output any more, as after `| head`"""
 
 
 class CommandError(Exception):

@@ -1,7 +1,9 @@
 """Files: contents of compressed ones, and writing that leaves a whole file or none."""
 
 import contextlib
+import errno
 import os
+import secrets
 import stat
 import sys
 
@@ -45,22 +47,41 @@ def _check_open(stream, name):
         raise unreadable(f"standard {name}: is closed")
 
 
-def check_writable(path):
-    """Raise CommandError, before any work, if a file cannot be written."""
-    if path == "-":
-        _check_open(sys.stdout, "output")
+def check_output():
+    """Raise CommandError, before any work, if results cannot be printed."""
+    _check_open(sys.stdout, "output")
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):  # a stream without a file
         return
-    folder = os.path.dirname(os.path.realpath(path)) or "."
+    try:
+        os.write(descriptor, b"")
+    except OSError as error:
+        raise unreadable(f"standard output: cannot be written: {error.strerror}") from error
+
+
+def check_writable(path):
+    """Raise CommandError, before any work, if a file cannot be written; "-" is standard output."""
+    if path == "-":
+        check_output()
+        return
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target) or "."
     if os.path.isdir(path):
         raise unreadable(f"{path}: cannot be written: it is a folder")
     if not os.path.isdir(folder):
         raise unreadable(f"{path}: cannot be written: there is no folder {folder}")
-    mode = _mode(path)
-    needed = [] if mode is None else [path]
-    if mode is None or stat.S_ISREG(mode):
-        needed.append(folder)  # for the temporary file
-    if not all(os.access(name, os.W_OK) for name in needed):
-        raise unreadable(f"{path}: cannot be written: permission denied")
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(target)  # whose error os.path.exists hides, of a name that is too long
+        mode = _mode(path)
+        if mode is not None and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if mode is None or stat.S_ISREG(mode):
+            with _temporary(target, 0o600):
+                pass  # can be made, which permissions alone do not tell
+    except OSError as error:
+        raise unreadable(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _mode(path):
@@ -101,15 +122,24 @@ def _permissions(mode):
 
 
 def _replace(target, contents, permissions):
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
-        with open(os.open(temporary, flags, permissions), "wb") as file:
+    with _temporary(target, permissions) as (file, temporary):
+        with file:
             file.write(contents)
         os.chmod(temporary, permissions)
         os.replace(temporary, target)
-    except BaseException:  # Ctrl-C among them
+
+
+@contextlib.contextmanager
+def _temporary(target, permissions):
+    """A context with a new file in the folder of another, and its path; it is gone at the end.
+
+    Its name does not contain the other one, which may be as long as names can be.
+    """
+    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(6)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(temporary, flags, permissions), "wb") as file:
+            yield file, temporary
+    finally:  # after Ctrl-C, too
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-        raise

@@ -1,7 +1,7 @@
 """`margins predict` and `margins evaluate`: what a model says of samples."""
 
 from margins.cli.errors import DONE, samples_of, unreadable
-from margins.cli.files import check_writable, write_whole
+from margins.cli.files import check_output, check_writable, write_whole
 from margins.cli.models import read_model
 from margins.cli.output import label_text, note, print_json, print_pairs, print_table
 from margins.cli.samples import TrainingColumns, read_points
@@ -13,6 +13,8 @@ def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, 
     With `scores`, each label is followed by its scores, separated by blanks.
     """
     check_writable(path)
+    if as_json:
+        check_output()
     model = read_model(model_path, trusted)
     samples = read_points(source, TrainingColumns.of(model), needs_labels=False)
     _note_unknown(samples, quiet)
@@ -32,6 +34,7 @@ def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, 
 
 def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
     """Print how well a model predicts the labels of samples: the exit code."""
+    check_output()
     from sklearn import metrics
 
     model = read_model(model_path, trusted)

@@ -4,7 +4,7 @@ import contextlib
 import warnings
 
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
-from margins.cli.files import check_writable, write_whole
+from margins.cli.files import check_output, check_writable, write_whole
 from margins.cli.models import make_classifier, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
 from margins.cli.samples import TrainingColumns, read_points, read_samples
@@ -12,6 +12,7 @@ from margins.cli.samples import TrainingColumns, read_points, read_samples
 
 def explain(source, parameters, *, scale=False, as_json=False):
     """Print what `train` would do, and why: the exit code."""
+    check_output()
     classifier = make_classifier("auto", parameters)
     samples = read_samples(source)
     with samples_of(source.path):
@@ -56,6 +57,7 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
     from margins.cli.training import messages_of
     from margins.estimators.path import svm_path
 
+    check_output()
     for name in ("C", "max_time", "warm_start"):
         if name in parameters:
             option = {"C": "-C", "max_time": "--max-time"}.get(name, f"-p {name}")
@@ -132,6 +134,7 @@ def compare(source, names, *, folds, seed, n_jobs, scoring, scale=False, quiet=F
     from margins.model_selection import compare as compare_studies
     from margins.model_selection import parameter_search
 
+    check_output()
     if len(set(names)) < 2:
         raise CommandError(f"compare needs at least 2 algorithms. Got {', '.join(names) or 'none'}.")
     classifiers = {name: make_classifier(name, {}) for name in names}
@@ -185,6 +188,7 @@ def study(
     """Run a double cross-validation, and print its result: the exit code."""
     from margins.model_selection import Halving, double_cross_validation
 
+    check_output()
     if output is not None:
         check_writable(output)
     classifier = make_classifier(name, parameters)

@@ -5,7 +5,7 @@ import time
 import warnings
 
 from margins.cli.errors import DONE, NOT_PROVEN, samples_of
-from margins.cli.files import check_writable, write_whole
+from margins.cli.files import check_output, check_writable, write_whole
 from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
 
 
@@ -15,6 +15,8 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
     from margins.cli.samples import read_samples
 
     check_writable(path)
+    if as_json or not quiet:
+        check_output()
     classifier = make_classifier(name, parameters)  # reports wrong parameters before wrong files
     with live_progress(not quiet) as show:
         started = time.perf_counter()

@@ -198,13 +198,14 @@ def test_a_pipe_without_a_reader_ends_the_command(run, train_file, tmp_path, mon
     with open(writer, "w") as pipe:
         monkeypatch.setattr(sys, "stdout", pipe)
         code, _, err = run("predict", tmp_path / "m.skops", train_file)
-    assert (code, err) == (3, "")
+    assert (code, err) == (141, "")
 
 
 def test_a_closed_output_is_an_error(train_file, run, tmp_path, monkeypatch):
     run("train", train_file, tmp_path / "m.skops")
     monkeypatch.setattr(sys, "stdout", None)
     assert run("predict", tmp_path / "m.skops", train_file).code == 3
+    sys.stdout.close()
 
 
 def test_without_a_proof_the_model_is_written_and_the_exit_code_says_so(run, train_file, tmp_path):

@@ -31,6 +31,21 @@ def test_a_file_that_is_replaced_keeps_its_permissions_and_its_link(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("length", [241, 255])
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path, length):
+    path = tmp_path / ("m" * length)
+    files.check_writable(str(path))
+    assert os.listdir(tmp_path) == []
+    for contents in (b"one", b"two"):
+        files.write_whole(str(path), contents)
+        assert path.read_bytes() == contents and os.listdir(tmp_path) == [path.name]
+
+
+def test_a_name_that_cannot_be_written_fails_before_any_work(run, tmp_path):
+    result = run("train", "none.svm", tmp_path / ("m" * 256))
+    assert result.code == 3 and "mmm: cannot be written: File name too long" in result.err
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError("disk full")])
 def test_what_fails_half_way_leaves_the_old_file(tmp_path, monkeypatch, error):
     path = tmp_path / "file"
