@@ -109,11 +109,6 @@ def with_columns(classifier, source, X, scale):
     return Pipeline([*steps, ("classifier", classifier)])
 
 
-def classifier_of(model):
-    """The classifier of a model: the last step of a pipeline, or the model itself."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
-
-
 def model_bytes(model):
     """The contents of a model file: bytes."""
     import io

@@ -47,7 +47,9 @@ def options_of_source(command):
         multiple=True,
         help="Columns of categories, of a table; each value becomes a feature.",
     )
-    @click.option("--zero-based", is_flag=True, help="Indices of svmlight's format begin at 0.")
+    @click.option(
+        "--zero-based", is_flag=True, help="Indices of svmlight's format begin at 0; models keep it."
+    )
     @functools.wraps(command)
     def with_source(*args, format_, target, categorical, zero_based, **kwargs):
         names = [name.strip() for text in categorical for name in text.split(",") if name.strip()]

@@ -34,6 +34,11 @@ class Source(NamedTuple):
         return next((kind for end, kind in SUFFIXES.items() if name.endswith(end)), "svmlight")
 
     @property
+    def first_index(self):
+        """The index of the first feature in svmlight's format: 0 or 1."""
+        return 0 if self.zero_based else 1
+
+    @property
     def is_table(self):
         """True if it has columns with names."""
         return self.kind != "svmlight"
@@ -96,13 +101,15 @@ class TrainingColumns(NamedTuple):
     names: list[str] | None  # of the columns of a table
     categorical: tuple[str, ...]  # those of categories
     classes: Any  # ndarray
+    first_index: int | None = None  # in svmlight's format, 0 or 1; None: not known, or a table
 
     @classmethod
     def of(cls, model):
         """Of a fitted classifier or pipeline."""
         names = getattr(model, "feature_names_in_", None)
         names = None if names is None else names.tolist()
-        return cls(model.n_features_in_, names, categorical_of(model), model.classes_)
+        first_index = getattr(classifier_of(model), "first_index_", None)
+        return cls(model.n_features_in_, names, categorical_of(model), model.classes_, first_index)
 
     @classmethod
     def on(cls, source, samples):
@@ -110,7 +117,8 @@ class TrainingColumns(NamedTuple):
         import numpy as np
 
         names = samples.X.columns.tolist() if source.is_table else None
-        return cls(samples.X.shape[1], names, source.categorical, np.unique(samples.y))
+        classes, first_index = np.unique(samples.y), None if source.is_table else source.first_index
+        return cls(samples.X.shape[1], names, source.categorical, classes, first_index)
 
 
 def read_points(source, trained, *, needs_labels):
@@ -118,6 +126,7 @@ def read_points(source, trained, *, needs_labels):
 
     Features of a file in svmlight's format that the model does not have are left out, as their weight is
     0; so are columns of a table. Without `needs_labels` labels are ignored, and a table may lack them.
+    The file is read as that of the training: CommandError if an option contradicts it.
     """
     d, names = trained.n_features, trained.names
     if source.is_table:
@@ -125,6 +134,12 @@ def read_points(source, trained, *, needs_labels):
             raise CommandError(
                 f"{source.path}: the model was trained on a file in svmlight's format, so that it "
                 "cannot find its features in a table."
+            )
+        if source.categorical and set(source.categorical) != set(trained.categorical):
+            raise CommandError(
+                f"{source.path}: --categorical must name the columns of categories that the model was "
+                f"trained with, {_few(trained.categorical) or 'none'}, or be left out. "
+                f"Got {_few(source.categorical)}."
             )
         from margins.cli.tables import read_table
 
@@ -134,6 +149,13 @@ def read_points(source, trained, *, needs_labels):
             f"{source.path}: the model was trained on a table with columns {_few(names)}, "
             "and this file has no names. Give --format csv or --format parquet."
         )
+    if trained.first_index is not None:
+        if source.first_index < trained.first_index:
+            raise CommandError(
+                f"{source.path}: --zero-based contradicts the model, which was trained on a file whose "
+                "indices begin at 1. Leave it out."
+            )
+        source = source._replace(zero_based=trained.first_index == 0)
     X, y = matrix_of(read_arrays(source, to_train=False))
     n_unknown = max(X.shape[1] - d, 0)
     if X.shape[1] > d:
@@ -141,6 +163,11 @@ def read_points(source, trained, *, needs_labels):
     elif X.shape[1] < d:
         X.resize((X.shape[0], d))
     return Samples(X, y, n_unknown)
+
+
+def classifier_of(model):
+    """The classifier of a model: the last step of a pipeline, or the model itself."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def categorical_of(model):

@@ -11,8 +11,8 @@ from margins.cli.output import live_progress, note, print_json, print_pairs, pri
 
 def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=False):
     """Train a classifier, and write it to the file `path`: the exit code."""
-    from margins.cli.models import classifier_of, make_classifier, model_bytes, with_columns
-    from margins.cli.samples import read_samples
+    from margins.cli.models import make_classifier, model_bytes, with_columns
+    from margins.cli.samples import classifier_of, read_samples
 
     check_writable(path)
     if as_json or not quiet:
@@ -28,6 +28,8 @@ def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=F
             model = with_columns(classifier, source, samples.X, scale)
             messages = fit(model, samples.X, samples.y, show)
         trained = time.perf_counter()
+        if not source.is_table:  # files to predict are read by it
+            classifier_of(model).first_index_ = source.first_index
         contents = model_bytes(model)
     write_whole(path, contents)
     seconds = {
@@ -59,7 +61,7 @@ def messages_of(show, *models):
 
     `models` are those that report their progress meanwhile: `show` is called with each line.
     """
-    from margins.cli.models import classifier_of
+    from margins.cli.samples import classifier_of
     from margins.estimators.progress import progress_to
 
     classifiers = [classifier_of(model) for model in models if show is not None]

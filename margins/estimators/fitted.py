@@ -22,6 +22,7 @@ FITTED = (
     "mistakes_",
     "votes_",
     "feature_names_in_",
+    "first_index_",  # of the svmlight file that the command line trained on: 0 or 1
     "upper_bounds_",
     "normalised_upper_bounds_",
     "_n_samples",

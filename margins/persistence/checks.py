@@ -37,6 +37,8 @@ def _problems_of(classifier: Any) -> Iterator[str]:
     if not (isinstance(d, int) and d > 0):
         yield f"n_features_in_ must be a positive integer. Got {d!r}"
         return
+    if getattr(classifier, "first_index_", 0) not in (0, 1):
+        yield f"first_index_ must be 0 or 1. Got {classifier.first_index_!r}"
     if not isinstance(classifier.kernel_, Kernel):
         yield f"kernel_ must be a kernel. Got {classifier.kernel_!r}"
         return
