@@ -24,6 +24,7 @@ from margins.cli.options import (
     Group,
     algorithm,
     as_json,
+    force,
     options_of_parameters,
     options_of_source,
     options_of_study,
@@ -54,16 +55,26 @@ def cli():
 @options_of_parameters
 @options_of_source
 @scale
+@force
 @quiet
 @as_json
-def train(data, model, algorithm, parameters, read, scale, quiet, as_json):
-    """Train a classifier on DATA, and write it to the file MODEL.
+def train(data, model, algorithm, parameters, read, scale, force, quiet, as_json):
+    """Train a classifier on DATA, and write it to the file MODEL, which may be an older model.
 
     Parameters that are not given have the algorithm's defaults: see `margins describe`.
     """
     from margins.cli.training import train
 
-    return train(read(data), model, algorithm, parameters, scale=scale, quiet=quiet, as_json=as_json)
+    return train(
+        read(data),
+        model,
+        algorithm,
+        parameters,
+        scale=scale,
+        force=force,
+        quiet=quiet,
+        as_json=as_json,
+    )
 
 
 @cli.command(short_help="Write predicted labels.")
@@ -73,19 +84,27 @@ def train(data, model, algorithm, parameters, read, scale, quiet, as_json):
 @click.option("--scores", is_flag=True, help="Write the scores after each label.")
 @trusted
 @options_of_source
+@force
 @quiet
 @as_json
-def predict(model, data, output, scores, trusted, read, quiet, as_json):
+def predict(model, data, output, scores, trusted, read, force, quiet, as_json):
     """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
 
-    Without OUTPUT, or with "-", to standard output.
+    Without OUTPUT, or with "-", to standard output. OUTPUT must be new, unless --force is given.
     """
     from margins.cli.prediction import predict
 
     if as_json and output == "-":
         raise CommandError("--json needs a file OUTPUT: predictions would mix with it.")
     return predict(
-        read(data), model, output, scores=scores, trusted=trusted, quiet=quiet, as_json=as_json
+        read(data),
+        model,
+        output,
+        scores=scores,
+        trusted=trusted,
+        force=force,
+        quiet=quiet,
+        as_json=as_json,
     )
 
 
@@ -108,15 +127,16 @@ def evaluate(model, data, trusted, read, quiet, as_json):
 @click.argument("output", metavar="OUTPUT")
 @click.option("--double", is_flag=True, help="Inputs and scores of double precision.")
 @trusted
+@force
 @quiet
-def export(model, output, double, trusted, quiet):
+def export(model, output, double, trusted, force, quiet):
     """Write MODEL to OUTPUT in ONNX, for onnxruntime and whatever else reads it.
 
     Its input is X, its outputs are the label and the scores of each sample.
     """
     from margins.cli.models import export
 
-    return export(model, output, double=double, trusted=trusted, quiet=quiet)
+    return export(model, output, double=double, trusted=trusted, force=force, quiet=quiet)
 
 
 @cli.command(short_help="Which solvers would run, and why.")
@@ -195,10 +215,11 @@ def compare(data, algorithms, folds, read, options):
 @click.option("--inner", type=click.IntRange(2), default=10, show_default=True, help="Inner folds.")
 @click.option("--cache", metavar="FOLDER", help="Where finished fits are kept.")
 @click.option("-o", "--output", metavar="FILE", help="The study as JSON, for Study.from_json.")
+@force
 @settings
 @options_of_source
 @options_of_study
-def study(data, algorithm, grid, halving, outer, inner, cache, output, settings, read, options):
+def study(data, algorithm, grid, halving, outer, inner, cache, output, force, settings, read, options):
     """Double cross-validation on DATA: an unbiased score of an algorithm with its parameter search."""
     from margins.cli.models import parameters_of
     from margins.cli.studies import grid_of, study
@@ -213,6 +234,7 @@ def study(data, algorithm, grid, halving, outer, inner, cache, output, settings,
         inner=inner,
         cache=cache,
         output=output,
+        force=force,
         **options,
     )
 

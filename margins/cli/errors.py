@@ -17,8 +17,8 @@ Exit codes:
   0    done
   1    an error of none of the kinds below, such as a plug-in that cannot be imported
   2    wrong usage: an option, a parameter or an algorithm that does not exist or is not allowed
-  3    a file that is missing or malformed, output that cannot be written, or samples in a file
-       that cannot be trained on or predicted
+  3    a file that is missing or malformed, output that cannot be written or would overwrite
+       another file, or samples in a file that cannot be trained on or predicted
   4    trained, and the model is written, but the accuracy was not proven
   130  interrupted by Ctrl-C; no file is written
   141  nothing reads standard output any more, as after `| head`"""

@@ -1,8 +1,9 @@
 """Classifiers from options, and model files."""
 
 from margins.cli.errors import DONE, CommandError, unreadable
-from margins.cli.files import check_writable, write_whole
+from margins.cli.files import write_whole
 from margins.cli.output import note
+from margins.cli.outputs import ONNX, check_replaceable
 
 # Words of a shell, and what they mean in Python.
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
@@ -135,9 +136,9 @@ def read_model(path, trusted=()):
     return model
 
 
-def export(path, output, *, double=False, trusted=(), quiet=False):
+def export(path, output, *, double=False, trusted=(), force=False, quiet=False):
     """Write a model file in ONNX to the file `output`: the exit code."""
-    check_writable(output)
+    check_replaceable(output, ONNX, [path], force)
     model = read_model(path, trusted)
     try:
         from margins.interchange import to_onnx

@@ -139,6 +139,11 @@ def options_of_study(command):
     return with_options
 
 
+force = click.option(
+    "--force",
+    is_flag=True,
+    help="Overwrite an existing file, whatever it holds, but none that is read.",
+)
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print results and errors only.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 scale = click.option("--scale", is_flag=True, help="Divide each feature by its largest absolute value.")

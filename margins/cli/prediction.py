@@ -1,18 +1,21 @@
 """`margins predict` and `margins evaluate`: what a model says of samples."""
 
 from margins.cli.errors import DONE, samples_of, unreadable
-from margins.cli.files import check_output, check_writable, write_whole
+from margins.cli.files import check_output, write_whole
 from margins.cli.models import read_model
 from margins.cli.output import label_text, note, print_json, print_pairs, print_table
+from margins.cli.outputs import PREDICTIONS, check_replaceable
 from margins.cli.samples import TrainingColumns, read_points
 
 
-def predict(source, model_path, path, *, scores=False, trusted=(), quiet=False, as_json=False):
+def predict(
+    source, model_path, path, *, scores=False, trusted=(), force=False, quiet=False, as_json=False
+):
     """Write the predicted labels, one a line: the exit code.
 
     With `scores`, each label is followed by its scores, separated by blanks.
     """
-    check_writable(path)
+    check_replaceable(path, PREDICTIONS, [model_path, source.path], force)
     if as_json:
         check_output()
     model = read_model(model_path, trusted)

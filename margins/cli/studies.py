@@ -4,9 +4,10 @@ import contextlib
 import warnings
 
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
-from margins.cli.files import check_output, check_writable, write_whole
+from margins.cli.files import check_output, write_whole
 from margins.cli.models import make_classifier, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
+from margins.cli.outputs import STUDY, check_replaceable
 from margins.cli.samples import TrainingColumns, read_points, read_samples
 
 
@@ -181,6 +182,7 @@ def study(
     n_jobs,
     cache=None,
     output=None,
+    force=False,
     scale=False,
     quiet=False,
     as_json=False,
@@ -190,7 +192,7 @@ def study(
 
     check_output()
     if output is not None:
-        check_writable(output)
+        check_replaceable(output, STUDY, [source.path], force)
     classifier = make_classifier(name, parameters)
     for key, values in grid.items():
         if key in parameters:

@@ -5,16 +5,17 @@ import time
 import warnings
 
 from margins.cli.errors import DONE, NOT_PROVEN, samples_of
-from margins.cli.files import check_output, check_writable, write_whole
+from margins.cli.files import check_output, write_whole
 from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
+from margins.cli.outputs import MODEL, check_replaceable
 
 
-def train(source, path, name, parameters, *, scale=False, quiet=False, as_json=False):
+def train(source, path, name, parameters, *, scale=False, force=False, quiet=False, as_json=False):
     """Train a classifier, and write it to the file `path`: the exit code."""
     from margins.cli.models import make_classifier, model_bytes, with_columns
     from margins.cli.samples import classifier_of, read_samples
 
-    check_writable(path)
+    check_replaceable(path, MODEL, [source.path], force)
     if as_json or not quiet:
         check_output()
     classifier = make_classifier(name, parameters)  # reports wrong parameters before wrong files
