@@ -4,6 +4,7 @@ from margins.cli.errors import DONE, CommandError, unreadable
 from margins.cli.files import write_whole
 from margins.cli.output import note
 from margins.cli.outputs import ONNX, check_replaceable
+from margins.cli.samples import read_samples
 
 # Words of a shell, and what they mean in Python.
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
@@ -108,6 +109,12 @@ def with_columns(classifier, source, X, scale):
     from sklearn.pipeline import Pipeline
 
     return Pipeline([*steps, ("classifier", classifier)])
+
+
+def model_and_samples(classifier, source, scale):
+    """What a command fits, or explains: a classifier or pipeline, and the Samples of a file."""
+    samples = read_samples(source)
+    return with_columns(classifier, source, samples.X, scale), samples
 
 
 def model_bytes(model):

@@ -5,7 +5,7 @@ import warnings
 
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, write_whole
-from margins.cli.models import make_classifier, value_of, with_columns
+from margins.cli.models import make_classifier, model_and_samples, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
 from margins.cli.outputs import STUDY, check_replaceable
 from margins.cli.samples import TrainingColumns, read_points, read_samples
@@ -15,10 +15,9 @@ def explain(source, parameters, *, scale=False, as_json=False):
     """Print what `train` would do, and why: the exit code."""
     check_output()
     classifier = make_classifier("auto", parameters)
-    samples = read_samples(source)
+    model, samples = model_and_samples(classifier, source, scale)
     with samples_of(source.path):
-        X = _prepared(with_columns(classifier, source, samples.X, scale), samples)
-        explanation = classifier.explain(X, samples.y)
+        explanation = classifier.explain(_prepared(model, samples), samples.y)
     if not as_json:
         print(explanation)
         return DONE
@@ -66,11 +65,10 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
                 f"path does not take {option}: --c-min and --c-max say which fits it makes."
             )
     classifier = make_classifier("auto", parameters)
-    samples = read_samples(source)
+    model, samples = model_and_samples(classifier, source, scale)
     points = None
     if test is not None:
         points = read_points(test, TrainingColumns.on(source, samples), needs_labels=True)
-    model = with_columns(classifier, source, samples.X, scale)
     with live_progress(not quiet) as show, samples_of(source.path):
         X = _prepared(model, samples)
         verbose = {} if show is None else {"verbose": 1}
@@ -200,9 +198,8 @@ def study(
         for value in values:
             make_classifier(name, {**parameters, key: value})
     _check_options("study", [classifier], scoring, n_jobs, cache)
-    samples = read_samples(source)
+    model, samples = model_and_samples(classifier, source, scale)
     _check_lengths(source, samples, scale)
-    model = with_columns(classifier, source, samples.X, scale)
     if model is not classifier:
         grid = {f"classifier__{key}": values for key, values in grid.items()}
     options = _options_of_protocol(scoring, n_jobs, seed, quiet)

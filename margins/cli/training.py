@@ -12,8 +12,8 @@ from margins.cli.outputs import MODEL, check_replaceable
 
 def train(source, path, name, parameters, *, scale=False, force=False, quiet=False, as_json=False):
     """Train a classifier, and write it to the file `path`: the exit code."""
-    from margins.cli.models import make_classifier, model_bytes, with_columns
-    from margins.cli.samples import classifier_of, read_samples
+    from margins.cli.models import make_classifier, model_and_samples, model_bytes
+    from margins.cli.samples import classifier_of
 
     check_replaceable(path, MODEL, [source.path], force)
     if as_json or not quiet:
@@ -21,12 +21,11 @@ def train(source, path, name, parameters, *, scale=False, force=False, quiet=Fal
     classifier = make_classifier(name, parameters)  # reports wrong parameters before wrong files
     with live_progress(not quiet) as show:
         started = time.perf_counter()
-        samples = read_samples(source)
+        model, samples = model_and_samples(classifier, source, scale)
         read = time.perf_counter()
         with samples_of(source.path):
             if show is not None:
                 show("training")
-            model = with_columns(classifier, source, samples.X, scale)
             messages = fit(model, samples.X, samples.y, show)
         trained = time.perf_counter()
         if not source.is_table:  # files to predict are read by it
