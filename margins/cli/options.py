@@ -79,7 +79,7 @@ PARAMETERS = (
     ("gamma", "--gamma", "FLOAT", "Of the kernel: scale, auto or a number."),
     ("max_iter", "--max-iter", "INT", "Full epochs at most."),
     ("max_time", "--max-time", "SECONDS", "Seconds of training at most."),
-    ("random_state", "--seed", "INT", "Of the orders of the samples; none: another one each time."),
+    ("random_state", "--seed", "INT", "Of the orders of the samples (default 0); none: a new one."),
     ("n_jobs", "--jobs", "INT", "Threads, of several classes."),
 )
 # Not of click: `-p` may set them without a contradiction.
@@ -102,10 +102,7 @@ def options_of_parameters(command):
         return command(*args, parameters={**DEFAULTS, **parameters, **by_name}, **kwargs)
 
     for name, option, metavar, text in reversed(PARAMETERS):  # the last one added is listed first
-        shown = str(DEFAULTS[name]) if name in DEFAULTS else False
-        with_parameters = click.option(option, name, metavar=metavar, show_default=shown, help=text)(
-            with_parameters
-        )
+        with_parameters = click.option(option, name, metavar=metavar, help=text)(with_parameters)
     return settings(with_parameters)
 
 

@@ -15,7 +15,7 @@ from margins.cli.files import check_writable
 class Contents(NamedTuple):
     """What a command writes to a file."""
 
-    name: str
+    why_not: str  # why a file that exists is not replaced
     is_in: Callable[[str], bool]  # True if a file evidently holds such contents
 
 
@@ -43,8 +43,7 @@ def check_replaceable(path, contents, inputs, force):
             raise unreadable(f"{path}: cannot be written: it is the input {name}. Give another name.")
     if path != "-" and output.st_size and not force and not contents.is_in(path):
         raise unreadable(
-            f"{path}: exists, and is not evidently {contents.name} of an earlier run. "
-            "Give another name, or --force to overwrite it."
+            f"{path}: exists, and {contents.why_not}. Give another name, or --force to overwrite it."
         )
 
 
@@ -73,8 +72,8 @@ def _is_model(path):
         return False
 
 
-MODEL = Contents("a model file", _is_model)
-ONNX = Contents("an ONNX file", lambda path: b"skl2onnx" in _begins(path, 16))
-STUDY = Contents("a study", lambda path: _begins(path, 9) == b'{"!Study"')
+MODEL = Contents("is not a model file", _is_model)
+ONNX = Contents("is not an ONNX file of `export`", lambda path: b"skl2onnx" in _begins(path, 16))
+STUDY = Contents("is not a study", lambda path: _begins(path, 9) == b'{"!Study"')
 # Labels, one a line, may as well be those of a user.
-PREDICTIONS = Contents("a file of predictions", lambda path: False)
+PREDICTIONS = Contents("may hold something else than predictions", lambda path: False)
