@@ -10,13 +10,11 @@ A subclass declares its parameters and yields phases; the rest of scikit-learn's
 """
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from margins.data.binary_data import rows_of
 from margins.data.chunks import Chunks
@@ -33,7 +31,7 @@ from margins.estimators.fitted import (
     run_attributes,
     sample_attributes,
 )
-from margins.estimators.messages import name_rule_error, not_converged
+from margins.estimators.messages import name_rule_error, not_converged, warn_of
 from margins.estimators.names import Caller
 from margins.estimators.notebook import fitted_block
 from margins.estimators.partitioned import is_streamed, read_samples, why_not_streamed
@@ -208,8 +206,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             if fit.task is not None:
                 fit.task.end()
             if fit.specification.warns and not self.converged_:
-                for text in not_converged(self, fit):
-                    warnings.warn(text, ConvergenceWarning, stacklevel=2 + FRAMES)
+                warn_of(not_converged(self, fit), 2 + FRAMES)
         return self
 
     def _fit(self, X, y, sample_weight):

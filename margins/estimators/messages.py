@@ -1,8 +1,13 @@
 """Names of estimators in messages, errors of rules, and the warning of a fit without a proof."""
 
+import contextlib
 import math
+import threading
+import warnings
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from margins.estimators.names import display_name
 from margins.registry import name_of
@@ -32,8 +37,48 @@ def name_rule_error(error, estimator, kept):
     error.sample = int(kept[error.sample])
 
 
+class Unproven(NamedTuple):
+    """What is to be said of fits that have not converged: about the one with the largest gap."""
+
+    gap: float
+    text: str
+
+
+class _OfThread(threading.local):
+    noted: list[Unproven] | None = None
+
+
+_of_thread = _OfThread()
+
+
+@contextlib.contextmanager
+def noted():
+    """A context that notes fits of this thread that have not converged, in place of warnings.
+
+    Yields a list of Unproven.
+    """
+    before, _of_thread.noted = _of_thread.noted, []
+    try:
+        yield _of_thread.noted
+    finally:
+        _of_thread.noted = before
+
+
+def warn_of(unproven, stacklevel):
+    """Give a ConvergenceWarning, or note it in a context of `noted`."""
+    if _of_thread.noted is not None:
+        _of_thread.noted.append(unproven)
+        return
+    warnings.warn(unproven.text, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def worst_of(all_unproven):
+    """Of several the one with the largest gap: Unproven, or None of none."""
+    return max((each for each in all_unproven if each), key=lambda each: each.gap, default=None)
+
+
 def not_converged(estimator, fit):
-    """The warnings of the runs of a fit that have not converged: yields str.
+    """The warning of a fit of which not every binary problem has converged: Unproven.
 
     Parameters
     ----------
@@ -41,13 +86,20 @@ def not_converged(estimator, fit):
     fit : margins.training.fit.Fit
     """
     problems = fit.training_set.scheme.names(fit.training_set.classes)
-    for problem, run in zip(problems, fit.runs, strict=True):
-        if not run.converged:
-            yield run_not_converged(estimator, run, problem)
+    unproven = [
+        run_not_converged(estimator, run, problem)
+        for problem, run in zip(problems, fit.runs, strict=True)
+        if not run.converged
+    ]
+    worst = worst_of(unproven)
+    if len(unproven) == 1:
+        return worst
+    others = f" Nor did {len(unproven) - 1} of the other {len(problems) - 1} problems."
+    return worst._replace(text=worst.text + others)
 
 
 def run_not_converged(estimator, run, problem=""):
-    """The warning that a run has not converged: str.
+    """The warning that a run has not converged: Unproven.
 
     Parameters
     ----------
@@ -59,14 +111,15 @@ def run_not_converged(estimator, run, problem=""):
     certificate, which = run.certificate, f" for {problem}" if problem else ""
     text = f"{display_name(estimator)} did not converge{which}: {run.message}. "
     if run.indefinite is not None:
-        return (
-            f"{text}The kernel is not positive semidefinite: {run.indefinite}. Then the objective has "
-            "no lower bound, and nothing can be proven."
+        text += (
+            f"The kernel is not positive semidefinite: {run.indefinite}. Then the objective has no "
+            "lower bound, and nothing can be proven."
         )
+        return Unproven(certificate.gap, text)
     text += estimator.describe(run)
     if math.isinf(certificate.primal) and not run.loss.is_finite:
         text += " This hyperplane does not separate the classes. " + _what_separates(estimator, run)
-    return text + _what_helps(estimator, run)
+    return Unproven(certificate.gap, text + _what_helps(estimator, run))
 
 
 def _what_helps(estimator, run):

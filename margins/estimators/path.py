@@ -1,7 +1,6 @@
 """Regularisation paths: fits of the same samples for many penalties C, each with its own proof."""
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -9,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from margins.certificate import Certificate
 from margins.data.chunks import Chunks
 from margins.data.types import LazyMatrix, MatrixLike
 from margins.estimators.fitted import dense_coef
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.messages import Unproven, not_converged, warn_of, worst_of
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.linalg.memory import check_model_fits
 from margins.losses import Loss
@@ -158,7 +157,8 @@ def svm_path(
     Warns
     -----
     ConvergenceWarning
-        If a fit ends before its accuracy is proven; it states for which C, and the certificate reached.
+        If fits end before their accuracy is proven: one, which states how many there are, and of the
+        worst one C and what it has proven.
 
     See Also
     --------
@@ -182,18 +182,20 @@ def svm_path(
             raise TypeError(f"svm_path does not take {name!r}: Cs says which fits there are.")
     estimator = MarginClassifier(loss=loss, eps=eps, n_jobs=n_jobs, **params)
     estimator.check_parameters()
-    classifiers, messages = [MarginClassifier()] * len(Cs), {}
+    classifiers, unproven = [MarginClassifier()] * len(Cs), []
     order = np.argsort(Cs, kind="stable")
     for i, fit in zip(order, _fits_along(estimator, X, y, sample_weight, Cs[order]), strict=True):
         classifier = copy.copy(estimator)
         classifier.C = float(Cs[i])
         classifier.set_fitted(fit)
         classifiers[i] = classifier
-        worst = max(fit.runs, key=lambda run: (not run.converged, run.certificate.gap))
-        if not worst.converged:
-            messages[classifier.C] = f"{worst.message}. {estimator.describe(worst)}"
-    for C, message in messages.items():
-        warnings.warn(f"svm_path did not converge for C={C:g}: {message}", ConvergenceWarning, 2)
+        if not classifier.converged_:
+            gap, text = not_converged(classifier, fit)
+            unproven.append(Unproven(gap, f"C={classifier.C:g}: {text}"))
+    if unproven:
+        worst = worst_of(unproven)
+        count = f"svm_path did not converge for {len(unproven)} of {len(Cs)} values of C."
+        warn_of(worst._replace(text=f"{count} The largest gap is that of {worst.text}"), 2)
     return SVMPath(Cs, classifiers)
 
 

@@ -177,7 +177,7 @@ def sum_in_order(sums):
     return total
 
 
-def run_tasks(train, seeds, n_jobs, in_turn=False):
+def run_tasks(train, seeds, n_jobs, in_turn=False, names=None):
     """Train several problems, each in one of the threads.
 
     Parameters
@@ -191,6 +191,8 @@ def run_tasks(train, seeds, n_jobs, in_turn=False):
         Those that are more than there are problems share the sums of a problem.
     in_turn : bool
         True: one problem after the other, all of whose sums are shared by all threads.
+    names : list of str, optional
+        What a note calls the problem whose training raises an error; an empty one is left out.
 
     Returns
     -------
@@ -201,8 +203,13 @@ def run_tasks(train, seeds, n_jobs, in_turn=False):
     n_threads = 1 if in_turn else min(n_all, len(seeds))
 
     def train_by_team(index, seed):
-        with team_of(n_all // n_threads):
-            return train(index, seed)
+        try:
+            with team_of(n_all // n_threads):
+                return train(index, seed)
+        except Exception as error:
+            if names is not None and names[index]:
+                error.add_note(f"This happened in the fit of {names[index]}.")
+            raise
 
     if n_threads == 1:
         return [train_by_team(index, seed) for index, seed in enumerate(seeds)]

@@ -1,13 +1,11 @@
 """Selection of C by cross-validation: all folds along their paths in one call."""
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -20,6 +18,7 @@ from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.messages import Unproven, warn_of
 from margins.estimators.names import Caller
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.estimators.path import grid_of
@@ -325,20 +324,21 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
 
     def _warn(self) -> None:
         """Warn of fits in folds that have not reached their accuracy."""
-        gaps = [
-            problem.certificate.gap
-            for fold in self.fold_fits_
-            for fits in fold
+        gaps = {
+            (f"fold {fold}, C={C:g}", problem.name): problem.certificate.gap
+            for fold, of_fold in enumerate(self.fold_fits_)
+            for C, fits in zip(self.Cs_, of_fold, strict=True)
             for problem in fits
             if not problem.converged
-        ]
+        }
         if gaps:
-            warnings.warn(
+            worst = max(gaps, key=gaps.__getitem__)
+            text = (
                 f"{self._display_name()} did not converge in {len(gaps)} fits of folds: the largest "
-                f"relative duality gap is {max(gaps):.3g}. `fold_fits_` has all of them.",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"relative duality gap is {gaps[worst]:.3g}, of {', '.join(filter(None, worst))}. "
+                "`fold_fits_` has all of them."
             )
+            warn_of(Unproven(gaps[worst], text), 4)
 
     def decision_function(self, X: Any) -> Any:
         """Signed scores of the classifier with the C selected.

@@ -2,6 +2,7 @@
 
 import platform
 import sys
+import warnings
 from typing import Any
 
 import joblib
@@ -9,6 +10,7 @@ import numpy as np
 import scipy
 import sklearn
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.estimators.names import display_name
@@ -30,7 +32,7 @@ from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
 from margins.model_selection.tasks import Shared, Task, shares
 
-FORMAT = 3  # of the cached content and of keys; part of every key
+FORMAT = 4  # of the cached content and of keys; part of every key
 
 
 class Engine:
@@ -82,6 +84,7 @@ class Engine:
         self.splits = self.rounds.splits + self.outer
         # Why not every fit of a search was in lockstep, or along a path; None: every fit was.
         self.lockstep_reason = self.path_reason = None
+        self._unproven = []  # (gap, text) of the fits that have not converged
         self.shared = Shared(
             self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
         )
@@ -183,6 +186,8 @@ class Engine:
                 tables += found
             chosen = [table.best_params for table in found]
             folds = self._outer_folds(chosen, bar) if self.outer else _folds_of_table(tables[-1])
+        if self._unproven:
+            self._warn(n_fits)
         if self.outer:
             tables.sort(key=lambda table: (table.outer, table.stage))
         kind = type(self.given)
@@ -275,7 +280,7 @@ class Engine:
             keys = [
                 self._key(self._keys[task.split], clone(task.settings, safe=False)) for task in tasks
             ]
-        return run_all(
+        outcomes = run_all(
             tasks,
             self.shared,
             n_jobs=self.n_jobs,
@@ -283,6 +288,22 @@ class Engine:
             cache=self.cache,
             keys=keys,
             name_of=self._name,
+        )
+        for task, outcome in zip(tasks, outcomes, strict=True):
+            for setting, unproven in zip(task.settings, outcome.unproven, strict=True):
+                if unproven is not None:
+                    gap, text = unproven
+                    self._unproven.append((gap, f"{self._name(task)} with {setting!r}: {text}"))
+        return outcomes
+
+    def _warn(self, n_fits):
+        """Warn of the fits that have not converged: how many there are, and the worst."""
+        _, text = max(self._unproven)
+        warnings.warn(
+            f"{len(self._unproven)} of {n_fits} fits of {self.caller} did not converge. That of the "
+            f"largest gap is {text}",
+            ConvergenceWarning,
+            stacklevel=4,
         )
 
     def _name(self, task):

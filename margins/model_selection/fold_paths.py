@@ -25,6 +25,7 @@ class FoldFit(NamedTuple):
     converged: bool
     n_iter: int
     solver: str
+    name: str = ""  # of the class or the pair of classes; empty with two classes
 
 
 class FoldPath:
@@ -42,6 +43,7 @@ class FoldPath:
     def train(self, problem, seed, test_rows):
         """Train one binary problem along C, and compute its scores of the test set."""
         is_kernel = self.training_set.is_kernel
+        name = self.scheme.names(self.training_set.classes)[problem]
         coefs = None if is_kernel else np.empty((len(self.Cs), test_rows.n_features))
 
         def visit(i, run):
@@ -53,7 +55,7 @@ class FoldPath:
                 model = model_of([run], run.specification, self.training_set)
                 self.scores[i, :, problem], coefs[i] = model.intercept, model.coef
             self.fits[i][problem] = FoldFit(
-                run.certificate, run.converged, run.n_epochs, run.solver_path
+                run.certificate, run.converged, run.n_epochs, run.solver_path, name
             )
             if self.runs is not None:
                 self.runs[i][problem] = run
@@ -138,7 +140,8 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
         drawn = seeds_of(random_state, max(path.n_problems for path in paths))
         seeds = [drawn] * len(paths)
     # Threads would share the cache of a kernel's rows.
-    run_tasks(train, [0] * len(tasks), n_jobs, in_turn=training_set.is_kernel)
+    names = [f"fold {f}" for f, _ in tasks]
+    run_tasks(train, [0] * len(tasks), n_jobs, in_turn=training_set.is_kernel, names=names)
     scores = np.array([path.metrics(scoring, X, y) for path in paths])
     return scores, [path.fits for path in paths], paths
 

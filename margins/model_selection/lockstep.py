@@ -19,6 +19,7 @@ from sklearn.utils import gen_batches
 from margins._update import Averaging, BinaryData, WeightVector
 from margins.data.permutations import Orders, seeds_of
 from margins.estimators.callbacks import has_callbacks
+from margins.estimators.messages import Unproven
 from margins.estimators.names import display_name
 from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.estimators.predictions import VOTING
@@ -54,6 +55,7 @@ class Trained(NamedTuple):
     classes: np.ndarray  # shape (n_classes,)
     n_iter: int  # full epochs, the largest over the binary problems
     n_updates: int  # summed over the binary problems
+    unproven: Unproven | None = None  # the worst of the binary problems that have not converged
 
 
 def reason_against(estimator, settings):

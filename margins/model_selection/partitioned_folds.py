@@ -17,6 +17,7 @@ from margins.estimators.partitioned import fit_of
 from margins.model_selection.fold_paths import FoldFit
 from margins.partitions.fit import PartitionedFit
 from margins.training.fit import model_of
+from margins.training.schemes import scheme_of
 
 DEFAULT_FOLDS = 5
 RESPONSE = "predict"  # of metrics of predicted labels, as scorers of scikit-learn call it
@@ -144,10 +145,10 @@ def score_partitions(
         [(place % n_folds, model.coef, model.intercept) for place, model in enumerate(models)]
     )
     scores = np.array([metric(each, classes) for each in counts]).reshape(len(Cs), n_folds).T
-    fits = [[[fit_of_run(run) for run in grid[i, fold]] for i in range(len(Cs))] for fold in folds]
+    names = scheme_of("ovr", len(classes)).names(classes)
+
+    def proven(run: Any, name: str) -> FoldFit:
+        return FoldFit(run.certificate, run.converged, run.n_epochs, "newton", name)
+
+    fits = [[list(map(proven, grid[i, fold], names)) for i in range(len(Cs))] for fold in folds]
     return ScoredFolds(scores, fits)
-
-
-def fit_of_run(run: Any) -> FoldFit:
-    """What is proven of a run: FoldFit."""
-    return FoldFit(run.certificate, run.converged, run.n_epochs, "newton")

@@ -5,16 +5,14 @@ are those of such fits up to `eps`.
 """
 
 import math
-import warnings
 from numbers import Real
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from margins.data.validation import validate_points
 from margins.estimators.callbacks import has_callbacks
 from margins.estimators.margin_classifier import MarginClassifier
-from margins.estimators.messages import run_not_converged
+from margins.estimators.messages import run_not_converged, worst_of
 from margins.estimators.names import display_name
 from margins.model_selection.lockstep import Trained, reason_for_single_fits
 from margins.training.along_c import paths_of
@@ -103,16 +101,17 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
     paths = paths_of(training_set, specification, estimator, Cs)
 
     def keep(index, run):
+        unproven = None
         if not run.converged:
             problem = training_set.scheme.names(training_set.classes)[index]
-            warnings.warn(run_not_converged(estimator, run, problem), ConvergenceWarning, stacklevel=2)
+            unproven = run_not_converged(estimator, run, problem)
         scores = model_of([run], run.specification, training_set).scores(X_test).ravel()
-        return scores, run.n_epochs, run.certificate.n_updates
+        return scores, run.n_epochs, run.certificate.n_updates, unproven
 
     kept = paths.train_all(estimator.random_state, [float(Cs[i]) for i in order], keep)
     trained, scheme = [None] * len(Cs), training_set.scheme
     for i, problems in zip(order, kept, strict=True):
-        scores, n_epochs, n_updates = zip(*problems, strict=True)
+        scores, n_epochs, n_updates, unproven = zip(*problems, strict=True)
         of_problems = np.stack(scores)
         scheme.set_absent(of_problems, training_set.samples.absent, 1.0)
         trained[i] = Trained(
@@ -120,5 +119,6 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
             training_set.classes,
             max(n_epochs),
             sum(n_updates),
+            worst_of(unproven),
         )
     return trained

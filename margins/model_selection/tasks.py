@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from margins.data.structure import sealed
 from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.messages import noted, worst_of
 from margins.model_selection import lockstep, study_paths
 from margins.model_selection.folds import part_of, rows_of
 
@@ -38,11 +39,12 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The results of a task, in the order of its settings: scores and seconds."""
+    """The results of a task, in the order of its settings: scores, seconds, and what is not proven."""
 
     scores: dict  # metric -> list of float
     fit_times: list
     score_times: list
+    unproven: list  # of Unproven or None; from a cache, of lists of its fields
 
 
 class Failure(NamedTuple):
@@ -140,7 +142,7 @@ def _one_by_one(shared, task, current):
     weight = part_of(shared.sample_weight, train)
     weights = {} if weight is None else {"sample_weight": weight}
     parts = {}
-    outcomes, fit_times, score_times = [], [], []
+    outcomes, fit_times, score_times, unproven = [], [], [], []
     for setting in task.settings:
         current[0] = setting
         classifier = clone(shared.estimator).set_params(**clone(setting, safe=False))
@@ -153,12 +155,14 @@ def _one_by_one(shared, task, current):
             parts[pairwise] = X_train, y_train, X_test, y_test
         X_train, y_train, X_test, y_test = parts[pairwise]
         begin = time.perf_counter()
-        classifier.fit(X_train, y_train, **weights)
+        with noted() as of_fit:
+            classifier.fit(X_train, y_train, **weights)
         fitted = time.perf_counter()
         outcomes.append(shared.scoring.of(classifier, X_test, y_test))
         fit_times.append(fitted - begin)
         score_times.append(time.perf_counter() - fitted)
-    return _outcome(outcomes, fit_times, score_times)
+        unproven.append(worst_of(of_fit))
+    return _outcome(outcomes, fit_times, score_times, unproven)
 
 
 def _in_lockstep(shared, task, current):
@@ -199,9 +203,10 @@ def _scored(shared, trained, X_test, y_test, begin):
     # The seconds are those of all settings together: each gets an equal share.
     n_settings = len(trained)
     fit_time, score_time = (fitted - begin) / n_settings, (end - fitted) / n_settings
-    return _outcome(outcomes, [fit_time] * n_settings, [score_time] * n_settings)
+    unproven = [each.unproven for each in trained]
+    return _outcome(outcomes, [fit_time] * n_settings, [score_time] * n_settings, unproven)
 
 
-def _outcome(outcomes, fit_times, score_times):
+def _outcome(outcomes, fit_times, score_times, unproven):
     scores = {name: [each[name] for each in outcomes] for name in outcomes[0]}
-    return Outcome(scores, fit_times, score_times)
+    return Outcome(scores, fit_times, score_times, unproven)

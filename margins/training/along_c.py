@@ -74,12 +74,17 @@ class AlongC:
             return
         make = scheme.binary_with_same_rows if same_rows else scheme.binary
         (of_problem, positive), previous = make(self.training_set, index), None
+        name = scheme.names(self.training_set.classes)[index]
         for i, C in enumerate(Cs):
-            specification = self.specification._replace(C=float(C))
-            problem = of_problem.problem(positive, specification)
-            run = Run(problem, seed, specification, features=of_problem.features)
-            run.train(self._phases(run, previous, of_problem.has_left_out))
-            visit(i, run)
+            try:
+                specification = self.specification._replace(C=float(C))
+                problem = of_problem.problem(positive, specification)
+                run = Run(problem, seed, specification, features=of_problem.features)
+                run.train(self._phases(run, previous, of_problem.has_left_out))
+                visit(i, run)
+            except Exception as error:
+                error.add_note(f"This happened with C={C:g}{', ' if name else ''}{name}.")
+                raise
             if previous is not None:
                 previous.release()
             previous = run

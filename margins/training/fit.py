@@ -184,7 +184,8 @@ class Training:
                 run.release()
             return run
 
-        return run_tasks(train, seeds, self.n_jobs, self._in_turn)
+        names = self._scheme.names(self.training_set.classes)
+        return run_tasks(train, seeds, self.n_jobs, self._in_turn, names)
 
 
 class LinearModel(NamedTuple):

@@ -277,12 +277,15 @@ def test_warning_names_the_class_without_a_proof(name, stop):
         warnings.simplefilter("always")
         classifier.fit(X, y)
     assert not classifier.converged_
-    assert [warning.category for warning in caught] == [ConvergenceWarning] * 3
-    for warning, label in zip(caught, ("ant", "bee", "cat"), strict=True):
-        assert str(warning.message).startswith(
-            f"{name} ({type(classifier).__name__}) did not converge for class '{label}': max_iter=1 "
-        )
-        assert warning.filename == __file__  # of the caller of fit
+    (warning,) = caught
+    assert warning.category is ConvergenceWarning
+    assert warning.filename == __file__  # of the caller of fit
+    worst = np.argmax([certificate.gap for certificate in classifier.certificates_])
+    assert str(warning.message).startswith(
+        f"{name} ({type(classifier).__name__}) did not converge for class '{classifier.classes_[worst]}': "
+        "max_iter=1 "
+    )
+    assert str(warning.message).endswith("Nor did 2 of the other 2 problems.")
 
 
 def test_only_algorithms_for_separating_hyperplanes_warn_that_there_is_none():
@@ -292,7 +295,7 @@ def test_only_algorithms_for_separating_hyperplanes_warn_that_there_is_none():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             classifier.fit(X, y)
-        expected = [] if name in SILENT else [ConvergenceWarning] * 3
+        expected = [] if name in SILENT else [ConvergenceWarning]
         assert [warning.category for warning in caught] == expected, name
         assert classifier.converged_ is (name == AVERAGE), name
         assert all(certificate.primal == math.inf for certificate in classifier.certificates_), name

@@ -1,7 +1,6 @@
 """Both protocols find what nested scikit-learn, or a plain loop, finds on the same folds."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -26,6 +25,7 @@ from sklearn.svm import SVC
 
 import margins
 from margins.model_selection import Stages, double_cross_validation, parameter_search
+from margins.model_selection.lockstep import Trained
 
 X, y = load_breast_cancer(return_X_y=True)
 X = X[:200] / X.max(axis=0)
@@ -258,16 +258,9 @@ def test_precomputed_kernels_are_cut_both_ways(estimator):
     assert_array_equal(study.scores(), expected.scores())
 
 
-class Trained(NamedTuple):
-    scores: np.ndarray
-    classes: np.ndarray
-    n_iter: int = 1
-    n_updates: int = 1
-
-
 def one_by_one(estimator, settings, X_train, y_train, X_test, sample_weight=None):
     fits = [clone(estimator).set_params(**setting).fit(X_train, y_train) for setting in settings]
-    return [Trained(fit.decision_function(X_test), fit.classes_) for fit in fits]
+    return [Trained(fit.decision_function(X_test), fit.classes_, 1, 1) for fit in fits]
 
 
 @pytest.mark.parametrize(
