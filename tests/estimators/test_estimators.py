@@ -281,10 +281,8 @@ def test_warning_names_the_class_without_a_proof(name, stop):
     assert warning.category is ConvergenceWarning
     assert warning.filename == __file__  # of the caller of fit
     worst = np.argmax([certificate.gap for certificate in classifier.certificates_])
-    assert str(warning.message).startswith(
-        f"{name} ({type(classifier).__name__}) did not converge for class '{classifier.classes_[worst]}': "
-        "max_iter=1 "
-    )
+    who, label = f"{name} ({type(classifier).__name__})", classifier.classes_[worst]
+    assert str(warning.message).startswith(f"{who} did not converge for class '{label}': max_iter=1 ")
     assert str(warning.message).endswith("Nor did 2 of the other 2 problems.")
 
 
