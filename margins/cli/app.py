@@ -54,7 +54,8 @@ def train(data, model, algorithm, parameters, read, scale, quiet, as_json):
     """
     from margins.cli.training import train
 
-    return train(read(data), model, algorithm, parameters, scale=scale, quiet=quiet, as_json=as_json)
+    samples = read(data, quiet)
+    return train(samples, model, algorithm, parameters, scale=scale, quiet=quiet, as_json=as_json)
 
 
 @cli.command(short_help="Write predicted labels.")
@@ -75,9 +76,7 @@ def predict(model, data, output, scores, trusted, read, quiet, as_json):
 
     if as_json and output == "-":
         raise CommandError("--json needs a file OUTPUT: predictions would mix with it.")
-    return predict(
-        read(data), model, output, scores=scores, trusted=trusted, quiet=quiet, as_json=as_json
-    )
+    return predict(read(data, quiet), model, output, scores=scores, trusted=trusted, as_json=as_json)
 
 
 @cli.command(short_help="Compare predictions with labels.")
@@ -91,7 +90,7 @@ def evaluate(model, data, trusted, read, quiet, as_json):
     """Compare what MODEL predicts with the labels in DATA."""
     from margins.cli.prediction import evaluate
 
-    return evaluate(read(data), model, trusted=trusted, quiet=quiet, as_json=as_json)
+    return evaluate(read(data, quiet), model, trusted=trusted, as_json=as_json)
 
 
 @cli.command(short_help="Write a model in ONNX.")
@@ -142,10 +141,10 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
         raise CommandError("path sets C itself, from --c-min to --c-max. Got C.")
 
     return path(
-        read(data),
+        read(data, quiet),
         parameters,
         penalties_of(c_min, c_max, points),
-        test=None if test is None else read(test),
+        test=None if test is None else read(test, quiet),
         scale=scale,
         quiet=quiet,
         as_json=as_json,
@@ -162,7 +161,7 @@ def compare(data, algorithms, folds, read, options):
     """Cross-validate ALGORITHMS on the same folds of DATA, and print their differences."""
     from margins.cli.studies import compare
 
-    return compare(read(data), list(algorithms), folds=folds, **options)
+    return compare(read(data, options["quiet"]), list(algorithms), folds=folds, **options)
 
 
 @cli.command(short_help="Double cross-validation with a search.")
@@ -195,7 +194,7 @@ def study(data, algorithm, grid, halving, outer, inner, cache, output, settings,
     from margins.cli.studies import grid_of, study
 
     return study(
-        read(data),
+        read(data, options["quiet"]),
         algorithm,
         parameters_of(settings),
         grid_of(grid),

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
+from margins.cli.output import note
 
 FORMATS = ("auto", "svmlight", "csv", "parquet")
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
@@ -22,6 +23,7 @@ class Source(NamedTuple):
     target: str | None = None  # the column of the labels, of a table
     categorical: tuple[str, ...] = ()  # columns of categories, of a table
     zero_based: bool = False  # True: indices in a file of svmlight's format begin at 0
+    quiet: bool = False  # True: nothing is noted of what is left out
 
     @property
     def kind(self):
@@ -44,7 +46,6 @@ class Samples(NamedTuple):
 
     X: Any  # CSR array or pandas.DataFrame, shape (m, d)
     y: Any  # ndarray or None, shape (m,); None: a table without the column of labels
-    n_unknown: int = 0  # features of the file that the model does not have, and that are left out
 
 
 def read_arrays(source, *, to_train):
@@ -52,7 +53,7 @@ def read_arrays(source, *, to_train):
 
     To train, it must have a feature, and at most `MOST_FEATURES`.
     """
-    from margins.data.svmlight import LARGEST_INDEX, parsed
+    from margins.data.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
     if source.target is not None or source.categorical:
         raise CommandError(
@@ -61,7 +62,11 @@ def read_arrays(source, *, to_train):
         )
     path, zero_based = source.path, source.zero_based
     largest = MOST_FEATURES - zero_based if to_train else LARGEST_INDEX
-    arrays = parsed(contents_of(path), path, zero_based=zero_based, largest=largest)
+    arrays = parsed(
+        contents_of(path), path, zero_based=zero_based, largest=largest, option="--zero-based"
+    )
+    if arrays.skipped:
+        _note(source, note_of_skipped(path, arrays.skipped))
     if to_train and arrays.shape[1] == 0:
         raise unreadable(f"{path}: must hold at least one feature.")
     return arrays
@@ -135,12 +140,20 @@ def read_points(source, trained, *, needs_labels):
             "and this file has no names. Give --format csv or --format parquet."
         )
     X, y = matrix_of(read_arrays(source, to_train=False))
-    n_unknown = max(X.shape[1] - d, 0)
     if X.shape[1] > d:
+        unknown = set(X.indices[X.indices >= d].tolist())
+        largest = max(unknown) + 1 - source.zero_based
+        indices = f"index {largest}" if len(unknown) == 1 else f"{len(unknown)} indices up to {largest}"
+        _note(source, f"{source.path}: features that the model does not have are left out: {indices}.")
         X = X[:, :d]
     elif X.shape[1] < d:
         X.resize((X.shape[0], d))
-    return Samples(X, y, n_unknown)
+    return Samples(X, y)
+
+
+def _note(source, message):
+    if not source.quiet:
+        note(f"note: {message}")
 
 
 def categorical_of(model):

@@ -10,7 +10,7 @@ import numpy as np
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
 from margins.cli.labels import WrongLabel, labels_of
-from margins.data.chunk_files import MISSING
+from margins.data.chunk_tables import MISSING
 from margins.data.malformed import MalformedFile
 
 

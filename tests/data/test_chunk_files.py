@@ -10,8 +10,10 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import margins
-from margins.data.chunk_files import csv_parts, ranges_of_lines, svmlight_parts
+from margins.data.chunk_svmlight import svmlight_parts
+from margins.data.chunk_tables import csv_parts
 from margins.data.chunks import Chunks
+from margins.data.files import ranges_of_lines
 from margins.data.malformed import MalformedFile
 
 pandas = pytest.importorskip("pandas")
@@ -210,6 +212,42 @@ def test_malformed_lines_have_their_place_in_the_file(tmp_path):
     with pytest.raises(MalformedFile, match=r"a\.svm:31:5: .*Got 'x'") as caught:
         [part() for part in parts]
     assert caught.value.line == 31
+
+
+def test_parts_of_svmlight_may_have_no_samples(tmp_path):
+    path, empty = tmp_path / "a.svm", tmp_path / "b.svm"
+    path.write_text("# made by hand\n\n1 1:2 3:1\n# the end\n")
+    empty.write_text("# nothing yet\n")
+    parts = [part() for part in svmlight_parts([str(path)], None, False, 3)]
+    assert [X.shape for X, _ in parts] == [(0, 3), (1, 3), (0, 3)]
+    chunks = Chunks.from_svmlight([empty, path])
+    assert [X.shape for X, _ in chunks] == [(0, 3), (1, 3)]
+    assert [len(y) for _, y in chunks] == [0, 1]
+
+
+def test_skipped_fields_of_svmlight_are_noted_once_for_a_file(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1 qid:1 1:2\n" * 30)
+    parts = svmlight_parts([str(path)], 1, False, 50)
+    with pytest.warns(UserWarning, match=r"a\.svm: qid: are skipped") as caught:
+        for _ in range(2):
+            assert sum(part()[0].sum() for part in parts) == 60
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("n_features", [-3, 0, 2.5, True, "3", 2**31])
+def test_n_features_of_svmlight_is_checked_before_files_are_read(tmp_path, n_features):
+    path = tmp_path / "a.svm"
+    path.write_text("what is this")
+    with pytest.raises(ValueError, match="n_features of Chunks.from_svmlight must be None or an"):
+        Chunks.from_svmlight(path, n_features=n_features)
+    with pytest.raises(ValueError, match="zero_based of Chunks.from_svmlight must be True or False"):
+        Chunks.from_svmlight(path, zero_based="x")
+
+
+def test_the_transform_of_chunks_is_checked_at_once():
+    with pytest.raises(TypeError, match=r"transform of Chunks.map must be a function of X\. Got 3\."):
+        Chunks.of_rows(np.zeros((4, 2)), np.arange(4) % 2).map(3)
 
 
 # What is made of chunks.
