@@ -81,7 +81,8 @@ def read_samples(source, *, needs_labels=True):
     if source.is_table:
         from margins.cli.tables import read_table
 
-        return Samples(*read_table(source, needs_labels))
+        X, y, _ = read_table(source, needs_labels)
+        return Samples(X, y)
     return Samples(*matrix_of(read_arrays(source, to_train=True)))
 
 
@@ -99,7 +100,7 @@ class TrainingColumns(NamedTuple):
 
     n_features: int
     names: list[str] | None  # of the columns of a table
-    categorical: tuple[str, ...]  # those of categories
+    categories: dict[str, list[Any]]  # of the columns of categories, by name
     classes: Any  # ndarray
 
     @classmethod
@@ -107,7 +108,7 @@ class TrainingColumns(NamedTuple):
         """Of a fitted classifier or pipeline."""
         names = getattr(model, "feature_names_in_", None)
         names = None if names is None else names.tolist()
-        return cls(model.n_features_in_, names, categorical_of(model), model.classes_)
+        return cls(model.n_features_in_, names, _categories_of(model), model.classes_)
 
     @classmethod
     def on(cls, source, samples):
@@ -115,14 +116,16 @@ class TrainingColumns(NamedTuple):
         import numpy as np
 
         names = samples.X.columns.tolist() if source.is_table else None
-        return cls(samples.X.shape[1], names, source.categorical, np.unique(samples.y))
+        categories = {name: samples.X[name].unique().tolist() for name in source.categorical}
+        return cls(samples.X.shape[1], names, categories, np.unique(samples.y))
 
 
 def read_points(source, trained, *, needs_labels):
     """Samples for a model, those features that it has: Samples.
 
     Features of a file in svmlight's format that the model does not have are left out, as their weight is
-    0; so are columns of a table. Without `needs_labels` labels are ignored, and a table may lack them.
+    0; so are columns of a table. Of categories that it does not have a note is printed. Without
+    `needs_labels` labels are ignored, and a table may lack them.
     """
     d, names = trained.n_features, trained.names
     if source.is_table:
@@ -133,7 +136,11 @@ def read_points(source, trained, *, needs_labels):
             )
         from margins.cli.tables import read_table
 
-        return Samples(*read_table(source, needs_labels, names, trained.categorical, trained.classes))
+        X, y, unknown = read_table(source, needs_labels, trained)
+        if unknown:
+            lacking = "categories that the model does not have become zeros"
+            _note(source, f"{source.path}: {lacking}: {'; '.join(unknown)}.")
+        return Samples(X, y)
     if names is not None:
         raise CommandError(
             f"{source.path}: the model was trained on a table with columns {_few(names)}, "
@@ -156,17 +163,17 @@ def _note(source, message):
         note(f"note: {message}")
 
 
-def categorical_of(model):
-    """The columns of categories of a model that `train` has made: tuple of str."""
+def _categories_of(model):
+    """The categories of a model that `train` has made: dict of lists, by column."""
     steps = dict(getattr(model, "steps", ()))
     if "columns" not in steps:
-        return ()
-    return tuple(
-        name
-        for step, _, columns in steps["columns"].transformers_
+        return {}
+    return {
+        name: categories.tolist()
+        for step, encoder, columns in steps["columns"].transformers_
         if step == "categories"
-        for name in columns
-    )
+        for name, categories in zip(columns, encoder.categories_, strict=True)
+    }
 
 
 def _few(names):

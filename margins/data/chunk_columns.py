@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from margins.data.table_values import WrongValue, numbers_of, text_of, texts_of
+
 
 class TableColumns(NamedTuple):
     """Which columns of tables are read, and as what."""
@@ -76,72 +78,64 @@ def columns_of(found_in, target, columns, categories, weight):
     for name, values in categories.items():
         if name not in names:
             raise ValueError(f"{path}: categories must be columns of X. Got {name!r}.")
-        if isinstance(given[name], str) or not values or len(set(values)) < len(values):
+        if isinstance(given[name], str) or not values or len(set(map(text_of, values))) < len(values):
             raise ValueError(
                 f"{path}: the values of {name!r} must be distinct, in a list. Got {given[name]!r}."
             )
-    return TableColumns(target, tuple(names), categories, weight)
+    chosen = TableColumns(target, tuple(names), categories, weight)
+    features = chosen.features
+    for position, name in enumerate(features):
+        if name in features[:position]:
+            raise ValueError(
+                f"{path}: every column of X must have a name of its own, and those of categories are "
+                f"called column=value. Got {name!r} twice. Choose the columns, or rename one."
+            )
+    return chosen
 
 
-def samples_of(place, columns, values_of):
+def samples_of(columns, values_of, labels_of):
     """The samples of a part of a table: a data frame X, y, and weights if it has them.
 
     Parameters
     ----------
-    place : str
-        What errors call the part.
     columns : TableColumns
     values_of : callable
         ``values_of(name)`` returns a column: pandas.Series.
+    labels_of : callable
+        ``labels_of(column)`` returns the labels in the column of the target: ndarray.
+
+    Raises
+    ------
+    WrongValue
+        If a value is not allowed.
     """
     import pandas
 
-    features, y = columns.features, values_of(columns.target)
-    if y.isna().any():
-        raise ValueError(f"{place}: the label {columns.target!r} must not be missing.")
+    features, y = columns.features, labels_of(values_of(columns.target))
     X, at = np.empty((len(y), len(features)), order="F"), 0
     for name in columns.names:
         values = values_of(name)
         if name in columns.categories:
-            allowed = columns.categories[name]
-            codes = pandas.Index(allowed).get_indexer(values)
-            if (codes < 0).any():
-                raise ValueError(
-                    f"{place}: {name!r} must be one of {', '.join(map(repr, allowed))}. "
-                    f"Got {values.tolist()[int(np.argmax(codes < 0))]!r}."
-                )
-            X[:, at : at + len(allowed)] = codes[:, None] == np.arange(len(allowed))
-            at += len(allowed)
+            codes = _codes_of(values, columns.categories[name])
+            n = len(columns.categories[name])
+            X[:, at : at + n] = codes[:, None] == np.arange(n)
+            at += n
             continue
-        X[:, at] = _numbers(place, name, values)
+        X[:, at] = numbers_of(values, f" Of categories give the values: categories={{{name!r}: [...]}}.")
         at += 1
     frame = pandas.DataFrame(X, columns=features, copy=False)
-    labels = y.to_numpy()
     if columns.weight is None:
-        return frame, labels
-    return frame, labels, _numbers(place, columns.weight, values_of(columns.weight))
+        return frame, y
+    return frame, y, numbers_of(values_of(columns.weight))
 
 
-def _numbers(place, name, values):
-    """A column of numbers: ndarray of float64; ValueError if it has something else, or none."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    if is_numeric_dtype(values) or is_bool_dtype(values):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        if np.isfinite(numbers).all():
-            return numbers
-    for row, value in enumerate(values.tolist()):
-        if not _is_number(value):
-            hint = f" Of categories give the values: categories={{{name!r}: [...]}}."
-            raise ValueError(
-                f"{place}, row {row}: {name!r} must be a finite number. Got {value!r}."
-                f"{hint if isinstance(value, str) else ''}"
-            )
-    return np.array([float(value) for value in values.tolist()])
-
-
-def _is_number(value):
-    try:
-        return bool(np.isfinite(float(value)))
-    except (TypeError, ValueError):
-        return False
+def _codes_of(column, allowed):
+    """Which of the values that are allowed each category is: ndarray of int. Else WrongValue."""
+    code_of = {text_of(value): code for code, value in enumerate(allowed)}
+    codes = np.array([code_of.get(text, -1) for text in texts_of(column).tolist()], dtype=int)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        problem = f"{column.name!r} must be one of {', '.join(map(repr, allowed))}"
+        is_wrong = lambda field: text_of(field) not in code_of  # noqa: E731
+        raise WrongValue(column.name, row, column.iloc[row], problem, is_wrong)
+    return codes

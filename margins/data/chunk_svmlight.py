@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from margins.data.files import TEXT_BYTES, bytes_of, ranges_of_lines
+from margins.data.files import TEXT_BYTES, bytes_of, n_lines_before, ranges_of_lines
 from margins.data.malformed import MalformedFile
 from margins.data.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
@@ -43,8 +43,7 @@ class LinesOfSvmlight:
                 text, self._path, zero_based=self._zero_based, largest=largest, may_be_empty=True
             )
         except MalformedFile as error:  # its line is one of this part
-            line = error.line + _n_lines_before(self._path, self._begin)
-            raise MalformedFile(error.path, line, error.column, error.problem) from None
+            raise error.moved(n_lines_before(self._path, self._begin)) from None
         if arrays.skipped and self._path not in self._noted:
             self._noted.add(self._path)
             warnings.warn(note_of_skipped(self._path, arrays.skipped), stacklevel=2)
@@ -74,11 +73,3 @@ def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES):
         parts = [LinesOfSvmlight(*each, 0, zero_based, noted) for each in ranges]
         n_features = max((part.width(LARGEST_INDEX) for part in parts), default=0)
     return [LinesOfSvmlight(*each, n_features, zero_based, noted) for each in ranges]
-
-
-def _n_lines_before(path, position):
-    with open(path, "rb") as file:
-        n_lines = 0
-        while (left := position - file.tell()) > 0:
-            n_lines += file.read(min(left, TEXT_BYTES)).count(b"\n")
-        return n_lines

@@ -142,7 +142,9 @@ class Chunks(Sequence[Any]):
             The columns of X; None: all others.
         categories : mapping of str to sequence, optional
             The columns of categories, each with all its values: for each of them a column of 0 and 1, in
-            this order, named ``column=value``. All other columns must be finite numbers or booleans.
+            this order, named ``column=value``. Values are compared as numbers or booleans if they are
+            any (1, 1.0), else as text without blanks around it; a missing value is "". All other columns
+            must be finite numbers or booleans.
         sample_weight : str, optional
             The column of weights.
 
@@ -178,7 +180,8 @@ class Chunks(Sequence[Any]):
         Parameters
         ----------
         paths, target, columns, categories, sample_weight
-            As for `from_parquet`.
+            As for `from_parquet`. Labels are whole numbers, booleans or text, as all of the first 32
+            megabytes are: those are read at once, and others are an error with its place.
 
         Returns
         -------

@@ -2,9 +2,13 @@
 
 import glob
 import os
+import re
 
 # Bytes of a text file that are read at a time.
 TEXT_BYTES = 1 << 25
+# What is within quotes, of which two stand for one, and the closing quote, if there is one.
+CLOSING = re.compile(rb'[^"]*(?:""[^"]*)*"?')
+QUOTED = re.compile(rb'(?<![^,\r\n])"[^"]*(?:""[^"]*)*("?)')
 
 
 def files_of(paths, name):
@@ -21,7 +25,7 @@ def files_of(paths, name):
     return found
 
 
-def ranges_of_lines(path, n_bytes, begin=0, quote=None):
+def ranges_of_lines(path, n_bytes, begin=0, has_quotes=False):
     """Divide a file after the ends of lines: yields (begin, end), of about `n_bytes`.
 
     Parameters
@@ -31,22 +35,35 @@ def ranges_of_lines(path, n_bytes, begin=0, quote=None):
         A part has at least as many, but the last one.
     begin : int
         Where the first line begins.
-    quote : bytes, optional
-        What encloses fields, within which a line does not end.
+    has_quotes : bool
+        True: the lines are CSV, in which a line does not end within quotes. Only a quote where a field
+        begins opens it: others, as in ``5" pipe``, are characters like any other, for pandas too.
     """
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         while begin < size:
             file.seek(begin)
             text = file.read(n_bytes)
+            if not text.endswith(b"\n"):
+                text += file.readline()
             end = begin + len(text)
-            is_open = quote is not None and text.count(quote) % 2 == 1
-            while end < size and (is_open or not text.endswith(b"\n")):
+            is_open = has_quotes and _ends_within_quotes(text.removeprefix(b"\xef\xbb\xbf"))
+            while is_open and end < size:
                 text = file.readline()
                 end += len(text)
-                is_open ^= quote is not None and text.count(quote) % 2 == 1
+                is_open = _ends_within_quotes(text, is_open=True)
             yield begin, end
             begin = end
+
+
+def _ends_within_quotes(text, is_open=False):
+    """True if whole lines of CSV end within quotes; `is_open` says whether they begin within some."""
+    position = 0
+    if is_open:
+        position = CLOSING.match(text).end()
+        if not text.endswith(b'"', 0, position):
+            return True
+    return any(not match[1] for match in QUOTED.finditer(text, position))
 
 
 def bytes_of(path, begin, end):
@@ -54,3 +71,12 @@ def bytes_of(path, begin, end):
     with open(path, "rb") as file:
         file.seek(begin)
         return file.read(end - begin)
+
+
+def n_lines_before(path, position):
+    """The number of line ends before a position in a file: int."""
+    with open(path, "rb") as file:
+        n_lines = 0
+        while (left := position - file.tell()) > 0:
+            n_lines += file.read(min(left, TEXT_BYTES)).count(b"\n")
+        return n_lines

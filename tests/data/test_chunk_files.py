@@ -107,7 +107,7 @@ def test_lines_of_svmlight_are_chunks(tmp_path):
 def test_ranges_end_where_lines_do(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b'a\n"b\nc"\nd\n"e\n\n"x\nlast')
-    ranges = list(ranges_of_lines(str(path), 3, quote=b'"'))
+    ranges = list(ranges_of_lines(str(path), 3, has_quotes=True))
     text = path.read_bytes()
     assert [text[begin:end] for begin, end in ranges] == [b'a\n"b\nc"\n', b'd\n"e\n\n"x\n', b"last"]
     assert list(ranges_of_lines(str(path), 10**6)) == [(0, len(text))]
@@ -131,11 +131,11 @@ def test_columns_and_files_that_are_not_there(parquet, tmp_path):
 @pytest.mark.parametrize(
     ("column", "value", "error"),
     [
-        ("city", "Rom", r"row group 0: 'city' must be one of 'Bonn', .*\. Got 'Rom'"),
-        ("city", None, "row group 0: 'city' must be one of"),
+        ("city", "Rom", r"row group 0, row 4: 'city' must be one of 'Bonn', .*\. Got 'Rom'"),
+        ("city", None, "row group 0, row 4: 'city' must be one of"),
         ("size", np.nan, "row group 0, row 4: 'size' must be a finite number. Got nan"),
         ("size", np.inf, "row 4: 'size' must be a finite number. Got inf"),
-        ("label", None, "row group 0: the label 'label' must not be missing"),
+        ("label", None, "row group 0, row 4: the label 'label' must not be missing"),
     ],
 )
 def test_values_that_are_not_allowed(table, tmp_path, column, value, error):
@@ -154,18 +154,31 @@ def test_categories_that_are_not_declared(table, parquet):
 @pytest.mark.parametrize(
     ("text", "params", "error"),
     [
-        (b"a,y\n1,0\n2,1,5\n3,0\n", {}, "is no CSV of the columns of its header.*line 3"),
-        (b"a,y\n9,1,0\n9,2,1\n", {}, "row 0 has more fields than the header"),
-        (b"a,b,y\n1,2,0\n2,1\n", {}, "the label 'y' must not be missing"),
+        (b"a,y\n1,0\n2,1,5\n3,0\n", {}, "csv:3:5: a row must have 2 fields, as the header. Got 3"),
+        (b"a,y\n9,1,0\n9,2,1\n", {}, "csv:2:5: a row must have 2 fields, as the header. Got 3"),
+        (b"a,y\n0,1,0\n1,2,1\n", {}, "csv:2:5: a row must have 2 fields, as the header. Got 3"),
+        (b"a,b,y\n1,2,0\n2,1\n", {}, "csv:3:4: a row must have 3 fields, as the header. Got 2"),
         (b"a,a,y\n1,2,0\n", {}, "every column must have a name of its own"),
         (b"", {}, "must be CSV in UTF-8 that begins with a header"),
         (b"\x1f\x8b\xff", {}, "must be CSV in UTF-8 that begins with a header"),
-        (b"a,y\n1,\xe9\n", {}, "utf-8"),
+        (b"a,y\n1,\xe9\n", {}, "csv:2:3: must be text in UTF-8. Got the byte 0xe9"),
         (b"a,y\n1,0\n", {"sample_weight": "y"}, "must be columns of their own"),
         (b"a,y\n1,0\n", {"columns": "a"}, "columns must be a list of names. Got the str 'a'"),
         (b"a,c,y\n1,u,0\n", {"columns": ["a"], "categories": {"c": ["u"]}}, "must be columns of X"),
         (b"c,y\nu,0\n", {"categories": {"c": ["u", "u"]}}, "values of 'c' must be distinct"),
         (b"c,y\nu,0\n", {"categories": {"c": "u"}}, "must be distinct, in a list. Got 'u'"),
+        (b"c,y\n1,0\n", {"categories": {"c": ["1", 1.0]}}, "values of 'c' must be distinct"),
+        (b"c,c=u,y\nu,1,0\n", {"categories": {"c": ["u"]}}, "a name of its own, .* Got 'c=u' twice"),
+        (
+            b"a,a=b,y\nu,1,0\n",
+            {"categories": {"a": ["b=c"], "a=b": ["c"]}},
+            "a name of its own, .* Got 'a=b=c' twice",
+        ),
+        (b'c,d,y\n"p\nq",u,0\np,v,1\n', {"categories": {"c": ["p"], "d": ["u"]}}, "csv:2:1: 'c' must"),
+        (b"c,a,y\np,1,0\np\n", {"categories": {"c": ["p"]}}, "csv:3:2: a row must have 3 fields"),
+        (b"y,a,c\n0,1,\n1,2\n", {"categories": {"c": [""]}}, "csv:3:4: a row must have 3 fields"),
+        (b"x y,a,y\n3,1,1.5\n", {}, r"csv:2:5: the label 'y' .* may not have a fraction. Got '1.5'"),
+        (b"a,y\n1, NA\n", {}, r"csv:2:3: the label 'y' must not be missing. Got ' NA'"),
     ],
 )
 def test_csv_that_is_not_what_it_should_be(tmp_path, text, params, error):
