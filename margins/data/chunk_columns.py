@@ -1,5 +1,6 @@
 """The columns of tables in chunks: which are read, as what, and their samples."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,11 +52,18 @@ def columns_of(found_in, target, columns, categories, weight):
     """
     if isinstance(columns, str):
         raise ValueError(f"columns must be a list of names. Got the str {columns!r}.")
+    if columns is not None and not isinstance(columns, Iterable):
+        raise ValueError(f"columns must be None or a list of names. Got {columns!r}.")
+    if categories is not None and not isinstance(categories, Mapping):
+        raise ValueError(f"categories must be a dict of lists, by column. Got {categories!r}.")
     path, first = found_in[0]
     names = (
         [name for name in first if name not in (target, weight)] if columns is None else list(columns)
     )
     given = dict(categories or {})
+    for name, values in given.items():
+        if not isinstance(values, Iterable):
+            raise ValueError(f"the categories of {name!r} must be a list. Got {values!r}.")
     categories = {name: list(values) for name, values in given.items()}
     needed = [target, *names, *categories, *([] if weight is None else [weight])]
     for path, found in found_in:

@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from margins.data.files import TEXT_BYTES, bytes_of, n_lines_before, ranges_of_lines
+from margins.data.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
 from margins.data.malformed import MalformedFile
 from margins.data.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
@@ -72,4 +72,5 @@ def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES):
     if n_features is None:
         parts = [LinesOfSvmlight(*each, 0, zero_based, noted) for each in ranges]
         n_features = max((part.width(LARGEST_INDEX) for part in parts), default=0)
+    check_not_empty(ranges, paths, "Chunks.from_svmlight")
     return [LinesOfSvmlight(*each, n_features, zero_based, noted) for each in ranges]

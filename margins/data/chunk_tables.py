@@ -9,10 +9,10 @@ import io
 
 from margins.data.chunk_columns import columns_of, samples_of
 from margins.data.csv_records import check_lengths, malformed_field, names_of, read_csv
-from margins.data.files import TEXT_BYTES, bytes_of, n_lines_before, ranges_of_lines
+from margins.data.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
 from margins.data.labels import check_present, kind_of, labels_of
 from margins.data.malformed import MalformedFile
-from margins.data.parquet import checked, damage_of, first_line
+from margins.data.parquet import column_of, damage_of
 from margins.data.table_values import MISSING, WrongValue
 
 
@@ -34,23 +34,19 @@ class RowGroup:
     def __call__(self):
         from pyarrow import parquet
 
-        place = f"{self._path}, row group {self._index}"
         with parquet.ParquetFile(self._path) as file:
 
             def values_of(name):
                 try:
-                    # Other threads read other chunks.
-                    group = file.read_row_group(self._index, columns=[name], use_threads=False)
-                    return checked(group).column(0).to_pandas().rename(name)
-                except Exception as error:  # pyarrow's errors have many types
-                    raise ValueError(
-                        f"{place}, column {name!r} is damaged: {first_line(error)}."
-                    ) from error
+                    return column_of(file, self._index, name)
+                except ValueError as error:
+                    raise ValueError(f"{self._path}: {error}.") from error
 
             try:
                 return samples_of(self._columns, values_of, self._labels)
             except WrongValue as error:
-                raise ValueError(f"{place}, row {error.row}: {error}") from None
+                place = f"{self._path}, row group {self._index}, row {error.row}"
+                raise ValueError(f"{place}: {error}") from None
 
     def _labels(self, column):
         check_present(column)
@@ -80,11 +76,13 @@ def parquet_parts(paths, target, columns, categories, weight):
             raise ValueError(
                 f"{path}: the labels {target!r} must be {kinds[0]}, as in {paths[0]}. Got {kind}."
             )
-    return [
+    parts = [
         RowGroup(path, index, chosen, kinds[0])
         for path, n in zip(paths, n_groups, strict=True)
         for index in range(n)
     ]
+    check_not_empty(parts, paths, "Chunks.from_parquet")
+    return parts
 
 
 def _kind_of_type(arrow_type):
@@ -180,7 +178,8 @@ def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES):
         for path, (header, _) in zip(paths, headers, strict=True)
         for begin, end in ranges_of_lines(path, n_bytes, len(header), has_quotes=True)
     ]
-    kind = parts[0].kind() if parts else None
+    check_not_empty(parts, paths, "Chunks.from_csv")
+    kind = parts[0].kind()
     return [part.with_kind(kind) for part in parts]
 
 

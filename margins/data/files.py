@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+from collections.abc import Iterable
 
 # Bytes of a text file that are read at a time.
 TEXT_BYTES = 1 << 25
@@ -16,6 +17,8 @@ def files_of(paths, name):
     if isinstance(paths, str | os.PathLike):
         text = os.fspath(paths)
         found = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
+    elif not isinstance(paths, Iterable):
+        raise ValueError(f"paths of {name} must be a path, a pattern, or a list. Got {paths!r}.")
     else:
         found = [os.fspath(path) for path in paths]
     missing = [path for path in found if not os.path.isfile(path)]
@@ -23,6 +26,12 @@ def files_of(paths, name):
         got = repr(missing[0]) if missing else f"no file for {paths!r}"
         raise ValueError(f"paths of {name} must be files. Got {got}.")
     return found
+
+
+def check_not_empty(parts, paths, name):
+    """Raise ValueError if files have no part; `name` is the function's."""
+    if not parts:
+        raise ValueError(f"{', '.join(paths)}: {name} needs at least one sample. Got none.")
 
 
 def ranges_of_lines(path, n_bytes, begin=0, has_quotes=False):

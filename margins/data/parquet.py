@@ -7,6 +7,26 @@ def checked(table):
     return table
 
 
+def column_of(file, group, name):
+    """A column of a row group of a ParquetFile, checked: pandas.Series.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged.
+    """
+    n_rows = file.metadata.row_group(group).num_rows
+    try:
+        # Other threads read other row groups.
+        table = checked(file.read_row_group(group, columns=[name], use_threads=False))
+        if table.num_rows != n_rows:
+            raise ValueError(f"{table.num_rows} values for {n_rows} rows")
+        return table.column(0).to_pandas().rename(name)
+    except Exception as error:  # pyarrow's errors have many types
+        problem = f"row group {group}, column {name!r} is damaged: {first_line(error)}"
+        raise ValueError(problem) from error
+
+
 def damage_of(source):
     """What cannot be read of a Parquet file, a path or a binary file: str."""
     from pyarrow import parquet
@@ -25,10 +45,9 @@ def damage_of(source):
         for group in range(n_groups):
             for name in names:
                 try:
-                    column = checked(file.read_row_group(group, columns=[name], use_threads=False))
-                    column.to_pandas(ignore_metadata=True)
-                except Exception as error:
-                    return f"row group {group}, column {name!r} is damaged: {first_line(error)}"
+                    column_of(file, group, name)
+                except ValueError as error:
+                    return str(error)
     return "its metadata of pandas is damaged"
 
 

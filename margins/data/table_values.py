@@ -113,8 +113,7 @@ def text_of(value):
         if pandas.isna(value):
             return ""
         value = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-        value = value.removesuffix(" 00:00:00")  # as pandas writes dates
-    text = value.strip(BLANKS)
+    text = value.strip(BLANKS).removesuffix(" 00:00:00")  # which pandas writes of some dates
     if text.lower() in BOOLEANS:
         return str(BOOLEANS[text.lower()])
     is_number = NAMING_NUMBER.fullmatch(text) and not WHOLE.fullmatch(text)  # which may be long
@@ -140,6 +139,8 @@ def texts_of(column):
         row = next(row for row, value in enumerate(values) if _is_nested(value))
         allowed = f"{column.name!r} must be a single value in each row"
         raise WrongValue(column.name, row, values[row], allowed, lambda text: False) from None
+    if column.dtype.kind == "f":  # as float32, which has fewer digits
+        distinct = np.asarray(distinct)
     return np.array([text_of(value) for value in distinct], dtype=object)[codes]
 
 

@@ -167,6 +167,9 @@ def test_categories_that_are_not_declared(table, parquet):
         (b"a,c,y\n1,u,0\n", {"columns": ["a"], "categories": {"c": ["u"]}}, "must be columns of X"),
         (b"c,y\nu,0\n", {"categories": {"c": ["u", "u"]}}, "values of 'c' must be distinct"),
         (b"c,y\nu,0\n", {"categories": {"c": "u"}}, "must be distinct, in a list. Got 'u'"),
+        (b"c,y\nu,0\n", {"categories": ["c"]}, r"categories must be a dict of lists.* Got \['c'\]"),
+        (b"c,y\nu,0\n", {"categories": {"c": 3}}, "the categories of 'c' must be a list. Got 3"),
+        (b"c,y\nu,0\n", {"columns": 3}, "columns must be None or a list of names. Got 3"),
         (b"c,y\n1,0\n", {"categories": {"c": ["1", 1.0]}}, "values of 'c' must be distinct"),
         (b"c,c=u,y\nu,1,0\n", {"categories": {"c": ["u"]}}, "a name of its own, .* Got 'c=u' twice"),
         (
@@ -256,6 +259,22 @@ def test_n_features_of_svmlight_is_checked_before_files_are_read(tmp_path, n_fea
         Chunks.from_svmlight(path, n_features=n_features)
     with pytest.raises(ValueError, match="zero_based of Chunks.from_svmlight must be True or False"):
         Chunks.from_svmlight(path, zero_based="x")
+
+
+def test_files_without_a_sample_are_named(tmp_path):
+    (tmp_path / "a.svm").write_text("")
+    (tmp_path / "a.csv").write_text("x,y\n")
+    pandas.DataFrame({"x": [1.0], "y": [0]}).head(0).to_parquet(tmp_path / "a.parquet")
+    for read, name in ((Chunks.from_svmlight, "a.svm"), (Chunks.from_csv, "a.csv")):
+        target = () if name == "a.svm" else ("y",)
+        with pytest.raises(ValueError, match=f"{name}: Chunks.* needs at least one sample. Got none"):
+            read(tmp_path / name, *target)
+    assert all(len(y) == 0 for _, y in Chunks.from_parquet(tmp_path / "a.parquet", "y"))
+
+
+def test_paths_are_a_path_or_several():
+    with pytest.raises(ValueError, match=r"paths of Chunks.from_csv must be a path, .* Got 3\."):
+        Chunks.from_csv(3, "y")
 
 
 def test_the_transform_of_chunks_is_checked_at_once():

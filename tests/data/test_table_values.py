@@ -1,6 +1,7 @@
 """Values of tables: equal ones are read as equal, by the command line's readers and in chunks."""
 
 from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from margins.data.chunk_tables import csv_parts
 from margins.data.chunks import Chunks
 from margins.data.labels import kind_of, labels_like, labels_of, labels_to_train
 from margins.data.malformed import MalformedFile
+from margins.data.parquet import column_of
 from margins.data.table_values import WrongValue, number_of, numbers_of, text_of, texts_of
 
 pandas = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow")
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ pytest.importorskip("pyarrow")
         ("True", "true", "TRUE", " true\t", True, np.True_),
         ("p", " p", "p ", b"p"),
         ("", " ", None, np.nan, pandas.NA, pandas.NaT),
-        ("2020-01-01", pandas.Timestamp("2020-01-01")),
+        ("2020-01-01", "2020-01-01 00:00:00", pandas.Timestamp("2020-01-01")),
         ("01",),
         ("+1",),
         ("1e400",),
@@ -80,6 +82,22 @@ def test_columns_of_numbers_of_no_single_type_are_float64():
     with pytest.raises(WrongValue, match="'x' must be a finite number. Got nan.") as caught:
         numbers_of(pandas.Series([True, np.nan, False], dtype=object, name="x"))
     assert caught.value.row == 1
+
+
+def test_categories_of_parquet_are_those_that_pandas_writes_in_csv(tmp_path):
+    for values in (
+        np.array([0.1, 2.5, 3], np.float32),
+        np.array([0.1, 2.5, np.nan]),
+        pandas.array([1, None, 3], dtype="Int64"),
+        pandas.array([True, None, False], dtype="boolean"),
+        pandas.to_datetime(["2020-01-01", "2020-01-02", None]),
+        pandas.to_datetime(["2020-01-01 00:00:00", "2020-01-02 12:30:00", None]),
+        pandas.Categorical(["p", None, "q"]),
+    ):
+        column = pandas.Series(values, name="c")
+        column.to_frame().to_csv(tmp_path / "c.csv", index=False)
+        written = pandas.read_csv(tmp_path / "c.csv", dtype=str, skip_blank_lines=False)["c"]
+        assert texts_of(column).tolist() == texts_of(written).tolist()
 
 
 def test_nested_values_are_refused():
@@ -204,6 +222,17 @@ def test_decimals_of_parquet_are_numbers_and_labels(tmp_path):
     pandas.DataFrame(columns).to_parquet(tmp_path / "a")
     X, y = Chunks.from_parquet(tmp_path / "a", "y")[0]
     assert X["x"].tolist() == [0.5, 2] and y.tolist() == [1, 0] and y.dtype == np.int64
+
+
+def test_a_column_with_fewer_values_than_rows_is_damaged():
+    class File:
+        metadata = SimpleNamespace(row_group=lambda group: SimpleNamespace(num_rows=3))
+
+        def read_row_group(self, group, columns, use_threads):
+            return pyarrow.table({columns[0]: [1.0, 2.0]})
+
+    with pytest.raises(ValueError, match="row group 1, column 'x' is damaged: .*2 values for 3 rows"):
+        column_of(File(), 1, "x")
 
 
 @pytest.mark.parametrize(
