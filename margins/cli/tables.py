@@ -2,13 +2,11 @@
 
 import io
 
-import numpy as np
-
 from margins.cli.errors import CommandError, samples_of, unreadable
 from margins.cli.files import contents_of
 from margins.data.csv_records import check_lengths, malformed_field, read_csv
 from margins.data.labels import check_present, labels_like, labels_to_train
-from margins.data.table_values import MISSING, WrongValue, numbers_of, text_of, texts_of
+from margins.data.table_values import MISSING, Distinct, WrongValue, numbers_of, text_of
 
 
 def read_table(source, needs_labels, trained=None):
@@ -57,11 +55,9 @@ def read_table(source, needs_labels, trained=None):
                 hint = f" If these are categories, give --categorical {name}."
                 table[name] = numbers_of(table[name], hint)
         if needs_labels:
-            check_present(table[target], MISSING if source.kind == "csv" else {""})
-            if trained is None:
-                y = labels_to_train(table[target])
-            else:
-                y = labels_like(table[target], trained.classes)
+            labels = Distinct(table[target])
+            check_present(labels, MISSING if source.kind == "csv" else {""})
+            y = labels_to_train(labels) if trained is None else labels_like(labels, trained.classes)
     except WrongValue as error:
         raise _located(source, contents, error) from None
     return table[features], y, unknown
@@ -72,18 +68,17 @@ def _categories(column, trained, unknown):
 
     Adds to `unknown` a text that counts the ones that the model does not have.
     """
-    texts = texts_of(column)
+    categories = Distinct(column)
     if trained is None:
-        return texts
-    categories = trained.categories[column.name]
-    known = {text_of(category): category for category in categories}
-    missing = dict.fromkeys(text for text in texts.tolist() if text not in known)
+        return categories.mapped(text_of)
+    known = {text_of(category): category for category in trained.categories[column.name]}
+    missing = dict.fromkeys(text for text in map(text_of, categories.values) if text not in known)
     if missing:
-        n_rows = int(np.isin(texts, list(missing)).sum())
+        n_rows = int(categories.mapped(lambda category: text_of(category) not in known, bool).sum())
         unknown.append(
             f"{len(missing)} of {column.name!r} in {n_rows} rows, such as {next(iter(missing))!r}"
         )
-    return np.array([known.get(text, text) for text in texts.tolist()], dtype=object)
+    return categories.mapped(lambda category: known.get(text_of(category), text_of(category)))
 
 
 def _check_columns(path, columns, of_model, of_options):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.data.table_values import WrongValue, numbers_of, text_of, texts_of
+from margins.data.table_values import Distinct, numbers_of, text_of
 
 
 class TableColumns(NamedTuple):
@@ -140,10 +140,7 @@ def samples_of(columns, values_of, labels_of):
 def _codes_of(column, allowed):
     """Which of the values that are allowed each category is: ndarray of int. Else WrongValue."""
     code_of = {text_of(value): code for code, value in enumerate(allowed)}
-    codes = np.array([code_of.get(text, -1) for text in texts_of(column).tolist()], dtype=int)
-    if (codes < 0).any():
-        row = int(np.argmax(codes < 0))
-        problem = f"{column.name!r} must be one of {', '.join(map(repr, allowed))}"
-        is_wrong = lambda field: text_of(field) not in code_of  # noqa: E731
-        raise WrongValue(column.name, row, column.iloc[row], problem, is_wrong)
-    return codes
+    categories = Distinct(column)
+    problem = f"{column.name!r} must be one of {', '.join(map(repr, allowed))}"
+    categories.check(problem, lambda category: text_of(category) not in code_of)
+    return categories.mapped(lambda category: code_of[text_of(category)], int)

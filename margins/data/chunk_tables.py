@@ -13,7 +13,7 @@ from margins.data.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_be
 from margins.data.labels import check_present, kind_of, labels_of
 from margins.data.malformed import MalformedFile
 from margins.data.parquet import column_of, damage_of
-from margins.data.table_values import MISSING, WrongValue
+from margins.data.table_values import MISSING, Distinct, WrongValue
 
 
 class RowGroup:
@@ -49,10 +49,11 @@ class RowGroup:
                 raise ValueError(f"{place}: {error}") from None
 
     def _labels(self, column):
-        check_present(column)
-        if column.dtype.kind in "biuf":
+        labels = Distinct(column)
+        check_present(labels)
+        if labels.kind in "biuf":
             return column.to_numpy()
-        return labels_of(column, "text" if self._kind == "text" else kind_of(column))
+        return labels_of(labels, "text" if self._kind == "text" else kind_of(labels))
 
 
 def parquet_parts(paths, target, columns, categories, weight):
@@ -144,17 +145,18 @@ class LinesOfCsv:
             raise ValueError(f"{place}: {error}") from error
 
     def _labels(self, column):
-        check_present(column, MISSING)
+        labels = Distinct(column)
+        check_present(labels, MISSING)
         reason = "" if self._kind is None else ", as the first labels of the files"
-        return labels_of(column, self._kind or kind_of(column), reason)
+        return labels_of(labels, self._kind or kind_of(labels), reason)
 
     def kind(self):
         """What the labels are, as `margins.data.labels.kind_of` says; None if they are not allowed."""
         try:
             contents = self._header + bytes_of(self._path, self._begin, self._end)
-            column = self._read(contents, [self._columns.target])[self._columns.target]
-            check_present(column, MISSING)
-            return kind_of(column)
+            labels = Distinct(self._read(contents, [self._columns.target])[self._columns.target])
+            check_present(labels, MISSING)
+            return kind_of(labels)
         except (ValueError, WrongValue):
             return None  # the error comes when the part is read
 

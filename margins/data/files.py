@@ -9,7 +9,7 @@ from collections.abc import Iterable
 TEXT_BYTES = 1 << 25
 # What is within quotes, of which two stand for one, and the closing quote, if there is one.
 CLOSING = re.compile(rb'[^"]*(?:""[^"]*)*"?')
-QUOTED = re.compile(rb'(?<![^,\r\n])"[^"]*(?:""[^"]*)*("?)')
+QUOTED = re.compile(rb'"(?:(?<=[,\r\n]")|(?<=\A"))[^"]*(?:""[^"]*)*("?)')  # begins with a byte to search
 
 
 def files_of(paths, name):

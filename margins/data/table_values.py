@@ -1,5 +1,6 @@
 """Values of tables: equal ones are read as equal, however CSV and Parquet write them."""
 
+import functools
 import numbers
 import re
 from decimal import Decimal
@@ -125,23 +126,54 @@ def text_of(value):
     return str(int(exact if exact == exact.to_integral_value() else number))
 
 
-def texts_of(column):
-    """The texts of categories or classes: ndarray of str objects, shape (m,). See `text_of`.
+class Distinct:
+    """The distinct values of a column, which are fewer than its rows.
 
-    WrongValue if a value is not a single one, as in nested columns of Parquet.
+    Parameters
+    ----------
+    column : pandas.Series
     """
-    import pandas
 
-    try:
-        codes, distinct = pandas.factorize(column, use_na_sentinel=False)
-    except TypeError:
-        values = column.tolist()
-        row = next(row for row, value in enumerate(values) if _is_nested(value))
-        allowed = f"{column.name!r} must be a single value in each row"
-        raise WrongValue(column.name, row, values[row], allowed, lambda text: False) from None
-    if column.dtype.kind == "f":  # as float32, which has fewer digits
-        distinct = np.asarray(distinct)
-    return np.array([text_of(value) for value in distinct], dtype=object)[codes]
+    def __init__(self, column):
+        self.column, self.name, self.kind = column, column.name, column.dtype.kind
+
+    @functools.cached_property
+    def _coded(self):
+        import pandas
+
+        try:
+            codes, values = pandas.factorize(self.column, use_na_sentinel=False)
+        except TypeError:
+            rows = self.column.tolist()
+            row = next(row for row, value in enumerate(rows) if _is_nested(value))
+            allowed = f"{self.name!r} must be a single value in each row"
+            raise WrongValue(self.name, row, rows[row], allowed, lambda text: False) from None
+        # Of an array float32 values stay so, and have as many digits as in CSV.
+        return codes, list(np.asarray(values) if self.kind == "f" else values)
+
+    @property
+    def values(self):
+        """The distinct values: list. WrongValue if one is not a single one, as in nested columns."""
+        return self._coded[1]
+
+    def mapped(self, function, dtype=object):
+        """What a function of a value returns, for every row: ndarray, shape (m,)."""
+        return np.array([function(value) for value in self.values], dtype=dtype)[self._coded[0]]
+
+    def check(self, allowed, is_wrong):
+        """Raise WrongValue at the first row whose value is wrong, which `is_wrong` returns."""
+        wrong = [code for code, value in enumerate(self.values) if is_wrong(value)]
+        if wrong:  # codes ascend from the first row
+            row = int(np.argmax(self._coded[0] == wrong[0]))
+            raise WrongValue(self.name, row, self.column.iloc[row], allowed, is_wrong)
+
+
+def texts_of(column):
+    """The texts of categories: ndarray of str objects, shape (m,). See `text_of`.
+
+    WrongValue if a value is not a single one.
+    """
+    return Distinct(column).mapped(text_of)
 
 
 def _is_nested(value):

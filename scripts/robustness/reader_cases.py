@@ -324,14 +324,14 @@ def _difference(kind, ours, theirs):
 
 def _key(value):
     """What a value stands for, read in another way than by margins: float, str or None."""
-    if value is None or value is pandas.NA or value != value or str(value) in MISSING:
+    if value is None or value is pandas.NA or value != value:
         return None
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
-    text = str(value).strip(" \t")
+    text = (value.decode(errors="replace") if isinstance(value, bytes) else str(value)).strip(" \t")
+    if text in MISSING:
+        return None
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
     try:
         return float(Decimal(text)) if "_" not in text else text
     except (InvalidOperation, OverflowError):
-        return text or None
+        return text

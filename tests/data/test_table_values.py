@@ -9,13 +9,17 @@ from numpy.testing import assert_array_equal
 
 from margins.data.chunk_tables import csv_parts
 from margins.data.chunks import Chunks
-from margins.data.labels import kind_of, labels_like, labels_of, labels_to_train
+from margins.data.labels import check_present, kind_of, labels_like, labels_of, labels_to_train
 from margins.data.malformed import MalformedFile
 from margins.data.parquet import column_of
-from margins.data.table_values import WrongValue, number_of, numbers_of, text_of, texts_of
+from margins.data.table_values import Distinct, WrongValue, number_of, numbers_of, text_of, texts_of
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
+
+
+def distinct(values):
+    return Distinct(pandas.Series(values, name="y"))
 
 
 @pytest.mark.parametrize(
@@ -101,9 +105,9 @@ def test_categories_of_parquet_are_those_that_pandas_writes_in_csv(tmp_path):
 
 
 def test_nested_values_are_refused():
-    for read in (texts_of, kind_of, labels_to_train):
+    for read in (check_present, kind_of, labels_to_train):
         with pytest.raises(WrongValue, match="'x' must be a single value in each row. Got ") as caught:
-            read(pandas.Series(["a", [1, 2]], dtype=object, name="x"))
+            read(Distinct(pandas.Series(["a", [1, 2]], dtype=object, name="x")))
         assert caught.value.row == 1
 
 
@@ -120,7 +124,7 @@ def test_nested_values_are_refused():
     ],
 )
 def test_labels_that_are_equal_are_one_class(written, expected):
-    labels = labels_to_train(pandas.Series(written, name="y"))
+    labels = labels_to_train(distinct(written))
     assert labels.tolist() == expected and labels.dtype.kind in "iU"
 
 
@@ -138,15 +142,15 @@ def test_labels_that_are_equal_are_one_class(written, expected):
     ],
 )
 def test_labels_become_the_equal_ones_of_a_model(classes, written, expected):
-    assert labels_like(pandas.Series(written, name="y"), np.array(classes)).tolist() == expected
+    assert labels_like(distinct(written), np.array(classes)).tolist() == expected
 
 
 def test_labels_of_a_kind_are_of_it():
     for kind, written, value in (("whole", ["1", "red"], "red"), ("boolean", ["true", "1"], "1")):
         with pytest.raises(WrongValue, match=f"must be .*, as before. Got '{value}'") as caught:
-            labels_of(pandas.Series(written, name="y"), kind, ", as before")
+            labels_of(distinct(written), kind, ", as before")
         assert caught.value.row == 1
-    assert labels_of(pandas.Series([" a", "1.0"], name="y"), "text").tolist() == ["a", "1.0"]
+    assert labels_of(distinct([" a", "1.0"]), "text").tolist() == ["a", "1.0"]
 
 
 # Of chunks.
