@@ -106,7 +106,11 @@ def _read_parquet(contents, path):
             f"{path}: reading Parquet needs pyarrow: pip install 'scikit-margins[parquet]'"
         ) from error
     try:
-        return checked(parquet.read_table(io.BytesIO(contents))).to_pandas()
+        table = checked(parquet.read_table(io.BytesIO(contents)))
+        frame = table.to_pandas()
+        if not {str(name) for name in frame.columns} <= set(table.column_names):
+            raise ValueError("names of columns that the file does not have")
+        return frame
     except Exception as error:  # of a damaged file, pyarrow and pandas raise errors of many types
         raise unreadable(f"{path}: {damage_of(io.BytesIO(contents))}.") from error
 

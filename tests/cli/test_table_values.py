@@ -192,6 +192,24 @@ def test_numbers_of_parquet_are_read_or_have_their_row(tmp_path):
         read_samples(source._replace(categorical=("x",)))
 
 
+def test_names_of_parquet_need_not_be_text(tmp_path):
+    path = tmp_path / "t.parquet"
+    frame = pandas.DataFrame([[0.5, 0], [1.5, 1]], index=pandas.Index([5, 7], name="key"))
+    frame.to_parquet(path)
+    assert read_samples(Source(str(path), target="1")).X.columns.tolist() == ["0"]
+    frame.columns = pandas.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
+    frame.to_parquet(path)
+    assert read_samples(Source(str(path), target="('a', 'c')")).X.columns.tolist() == ["('a', 'b')"]
+
+
+@pytest.mark.parametrize("labels", [[True, None, False], ["a", None, "b"], [1, None, 0]])
+def test_a_missing_label_of_parquet_has_its_row(tmp_path, labels):
+    path = tmp_path / "t.parquet"
+    pandas.DataFrame({"x": [1.0, 2.0, 3.0], "y": labels}).to_parquet(path)
+    with pytest.raises(CommandError, match="t.parquet: row 1: the label 'y' must not be missing"):
+        read_samples(Source(str(path), target="y"))
+
+
 # Damage.
 
 
@@ -228,6 +246,7 @@ def test_a_damaged_table_of_parquet_is_an_error_that_says_what(run, tmp_path):
     metadata = table.schema.metadata[b"pandas"]
     for old, new in (
         (b'"pandas_type"', b'"pandas_typo"'),
+        (b'"name": "x"', b'"name": "t"'),
         (b'"numpy_type": "int64"', b'"numpy_type": "fo/at64"'),
         (b'"index_columns"', b'"index_co\xffumns"'),
         (b'"columns": [', b'"columns": 3, "x": ['),
