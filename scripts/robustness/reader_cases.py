@@ -332,6 +332,7 @@ def _key(value):
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
     try:
-        return float(Decimal(text)) if "_" not in text else text
+        is_text = "_" in text or Decimal(text).is_nan()  # which equals nothing
+        return text if is_text else float(Decimal(text))
     except (InvalidOperation, OverflowError):
         return text
