@@ -66,7 +66,7 @@ def train(data, model, algorithm, parameters, read, scale, force, quiet, as_json
     from margins.cli.training import train
 
     return train(
-        read(data),
+        read(data, quiet),
         model,
         algorithm,
         parameters,
@@ -96,16 +96,8 @@ def predict(model, data, output, scores, trusted, read, force, quiet, as_json):
 
     if as_json and output == "-":
         raise CommandError("--json needs a file OUTPUT: predictions would mix with it.")
-    return predict(
-        read(data),
-        model,
-        output,
-        scores=scores,
-        trusted=trusted,
-        force=force,
-        quiet=quiet,
-        as_json=as_json,
-    )
+    samples = read(data, quiet)
+    return predict(samples, model, output, scores=scores, trusted=trusted, force=force, as_json=as_json)
 
 
 @cli.command(short_help="Compare predictions with labels.")
@@ -119,7 +111,7 @@ def evaluate(model, data, trusted, read, quiet, as_json):
     """Compare what MODEL predicts with the labels in DATA."""
     from margins.cli.prediction import evaluate
 
-    return evaluate(read(data), model, trusted=trusted, quiet=quiet, as_json=as_json)
+    return evaluate(read(data, quiet), model, trusted=trusted, as_json=as_json)
 
 
 @cli.command(short_help="Write a model in ONNX.")
@@ -171,10 +163,10 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
         raise CommandError("path sets C itself, from --c-min to --c-max. Got C.")
 
     return path(
-        read(data),
+        read(data, quiet),
         parameters,
         penalties_of(c_min, c_max, points),
-        test=None if test is None else read(test),
+        test=None if test is None else read(test, quiet),
         scale=scale,
         quiet=quiet,
         as_json=as_json,
@@ -191,7 +183,7 @@ def compare(data, algorithms, folds, read, options):
     """Cross-validate ALGORITHMS on the same folds of DATA, and print their differences."""
     from margins.cli.studies import compare
 
-    return compare(read(data), list(algorithms), folds=folds, **options)
+    return compare(read(data, options["quiet"]), list(algorithms), folds=folds, **options)
 
 
 @cli.command(short_help="Double cross-validation with a search.")
@@ -225,7 +217,7 @@ def study(data, algorithm, grid, halving, outer, inner, cache, output, force, se
     from margins.cli.studies import grid_of, study
 
     return study(
-        read(data),
+        read(data, options["quiet"]),
         algorithm,
         parameters_of(settings),
         grid_of(grid),

@@ -54,8 +54,8 @@ def options_of_source(command):
     def with_source(*args, format_, target, categorical, zero_based, **kwargs):
         names = [name.strip() for text in categorical for name in text.split(",") if name.strip()]
 
-        def read(path):
-            return Source(path, format_, target, tuple(dict.fromkeys(names)), zero_based)
+        def read(path, quiet=False):
+            return Source(path, format_, target, tuple(dict.fromkeys(names)), zero_based, quiet)
 
         return command(*args, read=read, **kwargs)
 

@@ -8,9 +8,7 @@ from margins.cli.outputs import PREDICTIONS, check_replaceable
 from margins.cli.samples import TrainingColumns, read_points
 
 
-def predict(
-    source, model_path, path, *, scores=False, trusted=(), force=False, quiet=False, as_json=False
-):
+def predict(source, model_path, path, *, scores=False, trusted=(), force=False, as_json=False):
     """Write the predicted labels, one a line: the exit code.
 
     With `scores`, each label is followed by its scores, separated by blanks.
@@ -20,7 +18,6 @@ def predict(
         check_output()
     model = read_model(model_path, trusted)
     samples = read_points(source, TrainingColumns.of(model), needs_labels=False)
-    _note_unknown(samples, quiet)
     with samples_of(source.path):
         labels = [label_text(label) for label in model.predict(samples.X).tolist()]
         values = model.decision_function(samples.X) if scores else None
@@ -35,14 +32,13 @@ def predict(
     return DONE
 
 
-def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
+def evaluate(source, model_path, *, trusted=(), as_json=False):
     """Print how well a model predicts the labels of samples: the exit code."""
     check_output()
     from sklearn import metrics
 
     model = read_model(model_path, trusted)
     samples = read_points(source, TrainingColumns.of(model), needs_labels=True)
-    _note_unknown(samples, quiet)
     classes, y = model.classes_.tolist(), samples.y
     if (samples.y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):
         raise unreadable(
@@ -95,8 +91,3 @@ def evaluate(source, model_path, *, trusted=(), quiet=False, as_json=False):
     if unknown:
         note(f"note: the model has no class {', '.join(map(label_text, unknown))}.")
     return DONE
-
-
-def _note_unknown(samples, quiet):
-    if samples.n_unknown and not quiet:
-        note(f"note: {samples.n_unknown} features that the model does not have are left out.")

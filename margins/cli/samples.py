@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
+from margins.cli.output import note
 
 FORMATS = ("auto", "svmlight", "csv", "parquet")
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
@@ -22,6 +23,7 @@ class Source(NamedTuple):
     target: str | None = None  # the column of the labels, of a table
     categorical: tuple[str, ...] = ()  # columns of categories, of a table
     zero_based: bool = False  # True: indices in a file of svmlight's format begin at 0
+    quiet: bool = False  # True: nothing is noted of what is left out
 
     @property
     def kind(self):
@@ -49,7 +51,6 @@ class Samples(NamedTuple):
 
     X: Any  # CSR array or pandas.DataFrame, shape (m, d)
     y: Any  # ndarray or None, shape (m,); None: a table without the column of labels
-    n_unknown: int = 0  # features of the file that the model does not have, and that are left out
 
 
 def read_arrays(source, *, to_train):
@@ -57,7 +58,7 @@ def read_arrays(source, *, to_train):
 
     To train, it must have a feature, and at most `MOST_FEATURES`.
     """
-    from margins.data.svmlight import LARGEST_INDEX, parsed
+    from margins.data.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
     if source.target is not None or source.categorical:
         raise CommandError(
@@ -66,7 +67,11 @@ def read_arrays(source, *, to_train):
         )
     path, zero_based = source.path, source.zero_based
     largest = MOST_FEATURES - zero_based if to_train else LARGEST_INDEX
-    arrays = parsed(contents_of(path), path, zero_based=zero_based, largest=largest)
+    arrays = parsed(
+        contents_of(path), path, zero_based=zero_based, largest=largest, option="--zero-based"
+    )
+    if arrays.skipped:
+        _note(source, note_of_skipped(path, arrays.skipped))
     if to_train and arrays.shape[1] == 0:
         raise unreadable(f"{path}: must hold at least one feature.")
     return arrays
@@ -81,7 +86,8 @@ def read_samples(source, *, needs_labels=True):
     if source.is_table:
         from margins.cli.tables import read_table
 
-        return Samples(*read_table(source, needs_labels))
+        X, y, _ = read_table(source, needs_labels)
+        return Samples(X, y)
     return Samples(*matrix_of(read_arrays(source, to_train=True)))
 
 
@@ -99,7 +105,7 @@ class TrainingColumns(NamedTuple):
 
     n_features: int
     names: list[str] | None  # of the columns of a table
-    categorical: tuple[str, ...]  # those of categories
+    categories: dict[str, list[Any]]  # of the columns of categories, by name
     classes: Any  # ndarray
     first_index: int | None = None  # in svmlight's format, 0 or 1; None: not known, or a table
 
@@ -109,7 +115,7 @@ class TrainingColumns(NamedTuple):
         names = getattr(model, "feature_names_in_", None)
         names = None if names is None else names.tolist()
         first_index = getattr(classifier_of(model), "first_index_", None)
-        return cls(model.n_features_in_, names, categorical_of(model), model.classes_, first_index)
+        return cls(model.n_features_in_, names, _categories_of(model), model.classes_, first_index)
 
     @classmethod
     def on(cls, source, samples):
@@ -118,15 +124,17 @@ class TrainingColumns(NamedTuple):
 
         names = samples.X.columns.tolist() if source.is_table else None
         classes, first_index = np.unique(samples.y), None if source.is_table else source.first_index
-        return cls(samples.X.shape[1], names, source.categorical, classes, first_index)
+        categories = {name: samples.X[name].unique().tolist() for name in source.categorical}
+        return cls(samples.X.shape[1], names, categories, classes, first_index)
 
 
 def read_points(source, trained, *, needs_labels):
     """Samples for a model, those features that it has: Samples.
 
     Features of a file in svmlight's format that the model does not have are left out, as their weight is
-    0; so are columns of a table. Without `needs_labels` labels are ignored, and a table may lack them.
-    The file is read as that of the training: CommandError if an option contradicts it.
+    0; so are columns of a table. Of categories that it does not have a note is printed. Without
+    `needs_labels` labels are ignored, and a table may lack them. The file is read as that of the
+    training: CommandError if an option contradicts it.
     """
     d, names = trained.n_features, trained.names
     if source.is_table:
@@ -135,15 +143,19 @@ def read_points(source, trained, *, needs_labels):
                 f"{source.path}: the model was trained on a file in svmlight's format, so that it "
                 "cannot find its features in a table."
             )
-        if source.categorical and set(source.categorical) != set(trained.categorical):
+        if source.categorical and set(source.categorical) != set(trained.categories):
             raise CommandError(
                 f"{source.path}: --categorical must name the columns of categories that the model was "
-                f"trained with, {_few(trained.categorical) or 'none'}, or be left out. "
+                f"trained with, {_few(list(trained.categories)) or 'none'}, or be left out. "
                 f"Got {_few(source.categorical)}."
             )
         from margins.cli.tables import read_table
 
-        return Samples(*read_table(source, needs_labels, names, trained.categorical, trained.classes))
+        X, y, unknown = read_table(source, needs_labels, trained)
+        if unknown:
+            lacking = "categories that the model does not have become zeros"
+            _note(source, f"{source.path}: {lacking}: {'; '.join(unknown)}.")
+        return Samples(X, y)
     if names is not None:
         raise CommandError(
             f"{source.path}: the model was trained on a table with columns {_few(names)}, "
@@ -157,12 +169,15 @@ def read_points(source, trained, *, needs_labels):
             )
         source = source._replace(zero_based=trained.first_index == 0)
     X, y = matrix_of(read_arrays(source, to_train=False))
-    n_unknown = max(X.shape[1] - d, 0)
     if X.shape[1] > d:
+        unknown = set(X.indices[X.indices >= d].tolist())
+        largest = max(unknown) + 1 - source.zero_based
+        indices = f"index {largest}" if len(unknown) == 1 else f"{len(unknown)} indices up to {largest}"
+        _note(source, f"{source.path}: features that the model does not have are left out: {indices}.")
         X = X[:, :d]
     elif X.shape[1] < d:
         X.resize((X.shape[0], d))
-    return Samples(X, y, n_unknown)
+    return Samples(X, y)
 
 
 def classifier_of(model):
@@ -170,17 +185,22 @@ def classifier_of(model):
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def categorical_of(model):
-    """The columns of categories of a model that `train` has made: tuple of str."""
+def _note(source, message):
+    if not source.quiet:
+        note(f"note: {message}")
+
+
+def _categories_of(model):
+    """The categories of a model that `train` has made: dict of lists, by column."""
     steps = dict(getattr(model, "steps", ()))
     if "columns" not in steps:
-        return ()
-    return tuple(
-        name
-        for step, _, columns in steps["columns"].transformers_
+        return {}
+    return {
+        name: categories.tolist()
+        for step, encoder, columns in steps["columns"].transformers_
         if step == "categories"
-        for name in columns
-    )
+        for name, categories in zip(columns, encoder.categories_, strict=True)
+    }
 
 
 def _few(names):

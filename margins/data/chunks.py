@@ -3,14 +3,14 @@
 A fit reads all chunks several times, one or a few at a time, and keeps none of them.
 """
 
-import glob
 import mmap
-import os
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from margins.data.files import files_of
 
 # Bytes of the rows of a memory map that are read at a time.
 CHUNK_BYTES = 1 << 25
@@ -142,7 +142,9 @@ class Chunks(Sequence[Any]):
             The columns of X; None: all others.
         categories : mapping of str to sequence, optional
             The columns of categories, each with all its values: for each of them a column of 0 and 1, in
-            this order, named ``column=value``. All other columns must be finite numbers or booleans.
+            this order, named ``column=value``. Values are compared as numbers or booleans if they are
+            any (1, 1.0), else as text without blanks around it; a missing value is "". All other columns
+            must be finite numbers or booleans.
         sample_weight : str, optional
             The column of weights.
 
@@ -158,9 +160,9 @@ class Chunks(Sequence[Any]):
         ValueError
             If there is no file, or not the columns; when a row group is read, if a value is not allowed.
         """
-        from margins.data.chunk_files import parquet_parts
+        from margins.data.chunk_tables import parquet_parts
 
-        files = _files_of(paths, "Chunks.from_parquet")
+        files = files_of(paths, "Chunks.from_parquet")
         return cls(parquet_parts(files, target, columns, categories, sample_weight))
 
     @classmethod
@@ -178,7 +180,8 @@ class Chunks(Sequence[Any]):
         Parameters
         ----------
         paths, target, columns, categories, sample_weight
-            As for `from_parquet`.
+            As for `from_parquet`. Labels are whole numbers, booleans or text, as all of the first 32
+            megabytes are: those are read at once, and others are an error with its place.
 
         Returns
         -------
@@ -191,9 +194,9 @@ class Chunks(Sequence[Any]):
         ValueError
             As for `from_parquet`.
         """
-        from margins.data.chunk_files import csv_parts
+        from margins.data.chunk_tables import csv_parts
 
-        files = _files_of(paths, "Chunks.from_csv")
+        files = files_of(paths, "Chunks.from_csv")
         return cls(csv_parts(files, target, columns, categories, sample_weight))
 
     @classmethod
@@ -219,11 +222,17 @@ class Chunks(Sequence[Any]):
         Raises
         ------
         ValueError
-            If there is no file; when lines are read, if one is malformed, with its place.
-        """
-        from margins.data.chunk_files import svmlight_parts
+            If there is no file, or an argument is not allowed; when lines are read, if one is malformed,
+            with its place.
 
-        return cls(svmlight_parts(_files_of(paths, "Chunks.from_svmlight"), n_features, zero_based))
+        Warns
+        -----
+        UserWarning
+            If a file has ``qid:``, ``sid:`` or ``cost:``, which are skipped; once for each file.
+        """
+        from margins.data.chunk_svmlight import svmlight_parts
+
+        return cls(svmlight_parts(files_of(paths, "Chunks.from_svmlight"), n_features, zero_based))
 
     def map(self, transform: Callable[[Any], Any]) -> "Chunks":
         """The same samples, each X transformed whenever it is read.
@@ -238,6 +247,11 @@ class Chunks(Sequence[Any]):
         -------
         Chunks
 
+        Raises
+        ------
+        TypeError
+            If `transform` cannot be called.
+
         Examples
         --------
         >>> import numpy as np
@@ -251,6 +265,8 @@ class Chunks(Sequence[Any]):
         >>> float(round(np.vstack([X for X, y in scaled]).std(), 6))
         1.0
         """
+        if not callable(transform):
+            raise TypeError(f"transform of Chunks.map must be a function of X. Got {transform!r}.")
         return Chunks([Transformed(self, index, transform) for index in range(len(self))])
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -328,20 +344,6 @@ class RowsReader:
         begin = part.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data
         first = begin // mmap.PAGESIZE * mmap.PAGESIZE
         X._mmap.madvise(mmap.MADV_DONTNEED, first, begin + part.nbytes - first)
-
-
-def _files_of(paths, name):
-    """The files that `paths` stands for: list of str."""
-    if isinstance(paths, str | os.PathLike):
-        text = os.fspath(paths)
-        found = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
-    else:
-        found = [os.fspath(path) for path in paths]
-    missing = [path for path in found if not os.path.isfile(path)]
-    if missing or not found:
-        got = repr(missing[0]) if missing else f"no file for {paths!r}"
-        raise ValueError(f"paths of {name} must be files. Got {got}.")
-    return found
 
 
 def read_chunk(chunks, index, name):

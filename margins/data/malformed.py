@@ -15,3 +15,7 @@ class MalformedFile(ValueError):
     def __init__(self, path, line, column, problem):
         super().__init__(f"{path}:{line}:{column}: {problem}")
         self.path, self.line, self.column, self.problem = path, line, column, problem
+
+    def moved(self, n_lines):
+        """The same error, that many lines further down: MalformedFile."""
+        return MalformedFile(self.path, self.line + n_lines, self.column, self.problem)

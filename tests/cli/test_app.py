@@ -91,14 +91,36 @@ def test_several_classes_have_a_certificate_each(run, tmp_path):
     assert all(len(line.split()) == 4 for line in scores)
 
 
+def test_fields_that_are_skipped_are_noted_once_for_each_file(run, train_file, tmp_path):
+    model, path = tmp_path / "m.skops", tmp_path / "ranked.svm"
+    path.write_text(train_file.read_text().replace(" ", " qid:3 cost:0.5 ", 20))
+    note = f"note: {path}: cost: and qid: are skipped, as classifiers have no use for them.\n"
+    trained = run("train", path, model)
+    assert (trained.code, trained.err) == (0, note)
+    assert run("train", path, model, "-q") == (0, "", "")
+    plain = run("predict", model, train_file)
+    assert run("predict", model, path) == (0, plain.out, note)
+
+
 def test_features_that_the_model_does_not_have_are_left_out(run, train_file, tmp_path):
     model, points = tmp_path / "m.skops", tmp_path / "points.svm"
     run("train", train_file, model)
-    points.write_text("1 1:5 9:3\n-1 1:-5\n")
-    result = run("predict", model, points)
-    assert result.out == "1\n-1\n" and "5 features that the model does not have" in result.err
+    for text, indices in (
+        ("1 1:5 9:3\n-1 1:-5\n", "index 9"),
+        ("1 1:5 8:1 1000000:3\n-1 1:-5 8:2\n", "2 indices up to 1000000"),
+    ):
+        points.write_text(text)
+        result = run("predict", model, points)
+        left_out = f"features that the model does not have are left out: {indices}.\n"
+        assert result == (0, "1\n-1\n", f"note: {points}: {left_out}")
+        assert run("predict", model, points, "-q") == (0, "1\n-1\n", "")
+        assert left_out in run("path", train_file, "--points", "2", "--test", points).err
     points.write_text("1 1:5\n-1 1:-5\n")
     assert run("predict", model, points) == (0, "1\n-1\n", "")
+    points.write_text("1 0:5\n-1 0:-5\n")
+    run("train", points, model, "--zero-based")
+    points.write_text("1 0:5 1000000:3\n-1 0:-5\n")
+    assert run("predict", model, points).err.endswith("are left out: index 1000000.\n")
 
 
 def test_a_table_with_categories_is_trained_and_predicted(run, table_file, tmp_path):

@@ -88,6 +88,13 @@ def test_a_malformed_line_is_reported_with_its_place(run, train_file, tmp_path):
     )
 
 
+def test_messages_of_a_file_that_counts_from_0_name_the_option(run, tmp_path):
+    (tmp_path / "d.svm").write_text("1 0:1\n-1 1:1\n")
+    result = run("train", tmp_path / "d.svm", tmp_path / "m.skops")
+    assert result.code == 3 and "d.svm:1:3: the first index is 1; a file that counts" in result.err
+    assert "needs --zero-based. Got '0:1'." in result.err
+
+
 TRAINING = (
     ("train", "DATA", "m.skops"),
     ("train", "DATA", "m.skops", "-a", "pam"),

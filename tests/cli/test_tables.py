@@ -23,7 +23,7 @@ def read(tmp_path, text, categorical=("colour",)):
 
 
 def test_numbers_categories_and_labels_have_their_types(tmp_path):
-    X, y, _ = read(tmp_path, HEADER + "1,NA,1\n2.5,7,0\nTrue,,1\n".replace("True", "3"))
+    X, y = read(tmp_path, HEADER + "1,NA,1\n2.5,7,0\nTrue,,1\n".replace("True", "3"))
     assert X["size"].tolist() == [1, 2.5, 3] and X["size"].dtype == np.float64
     assert X["colour"].tolist() == ["NA", "7", ""]
     assert y.tolist() == [1, 0, 1] and y.dtype.kind == "i"
@@ -163,7 +163,7 @@ def test_any_table_is_samples_or_an_error_that_names_it(rows):
         path.write_text(text)
         for categorical in ((), ("size",)):
             try:
-                X, y, _ = read_samples(Source(str(path), target="label", categorical=categorical))
+                X, y = read_samples(Source(str(path), target="label", categorical=categorical))
             except (CommandError, MalformedFile) as error:
                 assert str(error).startswith(str(path))
             else:

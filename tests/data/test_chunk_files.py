@@ -10,8 +10,10 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import margins
-from margins.data.chunk_files import csv_parts, ranges_of_lines, svmlight_parts
+from margins.data.chunk_svmlight import svmlight_parts
+from margins.data.chunk_tables import csv_parts
 from margins.data.chunks import Chunks
+from margins.data.files import ranges_of_lines
 from margins.data.malformed import MalformedFile
 
 pandas = pytest.importorskip("pandas")
@@ -105,7 +107,7 @@ def test_lines_of_svmlight_are_chunks(tmp_path):
 def test_ranges_end_where_lines_do(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b'a\n"b\nc"\nd\n"e\n\n"x\nlast')
-    ranges = list(ranges_of_lines(str(path), 3, quote=b'"'))
+    ranges = list(ranges_of_lines(str(path), 3, has_quotes=True))
     text = path.read_bytes()
     assert [text[begin:end] for begin, end in ranges] == [b'a\n"b\nc"\n', b'd\n"e\n\n"x\n', b"last"]
     assert list(ranges_of_lines(str(path), 10**6)) == [(0, len(text))]
@@ -129,11 +131,11 @@ def test_columns_and_files_that_are_not_there(parquet, tmp_path):
 @pytest.mark.parametrize(
     ("column", "value", "error"),
     [
-        ("city", "Rom", r"row group 0: 'city' must be one of 'Bonn', .*\. Got 'Rom'"),
-        ("city", None, "row group 0: 'city' must be one of"),
+        ("city", "Rom", r"row group 0, row 4: 'city' must be one of 'Bonn', .*\. Got 'Rom'"),
+        ("city", None, "row group 0, row 4: 'city' must be one of"),
         ("size", np.nan, "row group 0, row 4: 'size' must be a finite number. Got nan"),
         ("size", np.inf, "row 4: 'size' must be a finite number. Got inf"),
-        ("label", None, "row group 0: the label 'label' must not be missing"),
+        ("label", None, "row group 0, row 4: the label 'label' must not be missing"),
     ],
 )
 def test_values_that_are_not_allowed(table, tmp_path, column, value, error):
@@ -152,18 +154,34 @@ def test_categories_that_are_not_declared(table, parquet):
 @pytest.mark.parametrize(
     ("text", "params", "error"),
     [
-        (b"a,y\n1,0\n2,1,5\n3,0\n", {}, "is no CSV of the columns of its header.*line 3"),
-        (b"a,y\n9,1,0\n9,2,1\n", {}, "row 0 has more fields than the header"),
-        (b"a,b,y\n1,2,0\n2,1\n", {}, "the label 'y' must not be missing"),
+        (b"a,y\n1,0\n2,1,5\n3,0\n", {}, "csv:3:5: a row must have 2 fields, as the header. Got 3"),
+        (b"a,y\n9,1,0\n9,2,1\n", {}, "csv:2:5: a row must have 2 fields, as the header. Got 3"),
+        (b"a,y\n0,1,0\n1,2,1\n", {}, "csv:2:5: a row must have 2 fields, as the header. Got 3"),
+        (b"a,b,y\n1,2,0\n2,1\n", {}, "csv:3:4: a row must have 3 fields, as the header. Got 2"),
         (b"a,a,y\n1,2,0\n", {}, "every column must have a name of its own"),
         (b"", {}, "must be CSV in UTF-8 that begins with a header"),
         (b"\x1f\x8b\xff", {}, "must be CSV in UTF-8 that begins with a header"),
-        (b"a,y\n1,\xe9\n", {}, "utf-8"),
+        (b"a,y\n1,\xe9\n", {}, "csv:2:3: must be text in UTF-8. Got the byte 0xe9"),
         (b"a,y\n1,0\n", {"sample_weight": "y"}, "must be columns of their own"),
         (b"a,y\n1,0\n", {"columns": "a"}, "columns must be a list of names. Got the str 'a'"),
         (b"a,c,y\n1,u,0\n", {"columns": ["a"], "categories": {"c": ["u"]}}, "must be columns of X"),
         (b"c,y\nu,0\n", {"categories": {"c": ["u", "u"]}}, "values of 'c' must be distinct"),
         (b"c,y\nu,0\n", {"categories": {"c": "u"}}, "must be distinct, in a list. Got 'u'"),
+        (b"c,y\nu,0\n", {"categories": ["c"]}, r"categories must be a dict of lists.* Got \['c'\]"),
+        (b"c,y\nu,0\n", {"categories": {"c": 3}}, "the categories of 'c' must be a list. Got 3"),
+        (b"c,y\nu,0\n", {"columns": 3}, "columns must be None or a list of names. Got 3"),
+        (b"c,y\n1,0\n", {"categories": {"c": ["1", 1.0]}}, "values of 'c' must be distinct"),
+        (b"c,c=u,y\nu,1,0\n", {"categories": {"c": ["u"]}}, "a name of its own, .* Got 'c=u' twice"),
+        (
+            b"a,a=b,y\nu,1,0\n",
+            {"categories": {"a": ["b=c"], "a=b": ["c"]}},
+            "a name of its own, .* Got 'a=b=c' twice",
+        ),
+        (b'c,d,y\n"p\nq",u,0\np,v,1\n', {"categories": {"c": ["p"], "d": ["u"]}}, "csv:2:1: 'c' must"),
+        (b"c,a,y\np,1,0\np\n", {"categories": {"c": ["p"]}}, "csv:3:2: a row must have 3 fields"),
+        (b"y,a,c\n0,1,\n1,2\n", {"categories": {"c": [""]}}, "csv:3:4: a row must have 3 fields"),
+        (b"x y,a,y\n3,1,1.5\n", {}, r"csv:2:5: the label 'y' .* may not have a fraction. Got '1.5'"),
+        (b"a,y\n1, NA\n", {}, r"csv:2:3: the label 'y' must not be missing. Got ' NA'"),
     ],
 )
 def test_csv_that_is_not_what_it_should_be(tmp_path, text, params, error):
@@ -210,6 +228,58 @@ def test_malformed_lines_have_their_place_in_the_file(tmp_path):
     with pytest.raises(MalformedFile, match=r"a\.svm:31:5: .*Got 'x'") as caught:
         [part() for part in parts]
     assert caught.value.line == 31
+
+
+def test_parts_of_svmlight_may_have_no_samples(tmp_path):
+    path, empty = tmp_path / "a.svm", tmp_path / "b.svm"
+    path.write_text("# made by hand\n\n1 1:2 3:1\n# the end\n")
+    empty.write_text("# nothing yet\n")
+    parts = [part() for part in svmlight_parts([str(path)], None, False, 3)]
+    assert [X.shape for X, _ in parts] == [(0, 3), (1, 3), (0, 3)]
+    chunks = Chunks.from_svmlight([empty, path])
+    assert [X.shape for X, _ in chunks] == [(0, 3), (1, 3)]
+    assert [len(y) for _, y in chunks] == [0, 1]
+
+
+def test_skipped_fields_of_svmlight_are_noted_once_for_a_file(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1 qid:1 1:2\n" * 30)
+    parts = svmlight_parts([str(path)], 1, False, 50)
+    with pytest.warns(UserWarning, match=r"a\.svm: qid: are skipped") as caught:
+        for _ in range(2):
+            assert sum(part()[0].sum() for part in parts) == 60
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("n_features", [-3, 0, 2.5, True, "3", 2**31])
+def test_n_features_of_svmlight_is_checked_before_files_are_read(tmp_path, n_features):
+    path = tmp_path / "a.svm"
+    path.write_text("what is this")
+    with pytest.raises(ValueError, match="n_features of Chunks.from_svmlight must be None or an"):
+        Chunks.from_svmlight(path, n_features=n_features)
+    with pytest.raises(ValueError, match="zero_based of Chunks.from_svmlight must be True or False"):
+        Chunks.from_svmlight(path, zero_based="x")
+
+
+def test_files_without_a_sample_are_named(tmp_path):
+    (tmp_path / "a.svm").write_text("")
+    (tmp_path / "a.csv").write_text("x,y\n")
+    pandas.DataFrame({"x": [1.0], "y": [0]}).head(0).to_parquet(tmp_path / "a.parquet")
+    for read, name in ((Chunks.from_svmlight, "a.svm"), (Chunks.from_csv, "a.csv")):
+        target = () if name == "a.svm" else ("y",)
+        with pytest.raises(ValueError, match=f"{name}: Chunks.* needs at least one sample. Got none"):
+            read(tmp_path / name, *target)
+    assert all(len(y) == 0 for _, y in Chunks.from_parquet(tmp_path / "a.parquet", "y"))
+
+
+def test_paths_are_a_path_or_several():
+    with pytest.raises(ValueError, match=r"paths of Chunks.from_csv must be a path, .* Got 3\."):
+        Chunks.from_csv(3, "y")
+
+
+def test_the_transform_of_chunks_is_checked_at_once():
+    with pytest.raises(TypeError, match=r"transform of Chunks.map must be a function of X\. Got 3\."):
+        Chunks.of_rows(np.zeros((4, 2)), np.arange(4) % 2).map(3)
 
 
 # What is made of chunks.

@@ -79,6 +79,14 @@ def test_a_file_may_count_from_0():
     assert parsed(b"1 0:5 2:1\n", "f", zero_based=True).columns.tolist() == [0, 2]
 
 
+def test_fields_for_ranking_and_costs_are_skipped():
+    text = b"1 qid:3 1:2 # qid:x\n-1 2:1 cost:.5 sid:-7\n0 cost:1e-3 qid:4\r\n"
+    read = parsed(text, "f")
+    np.testing.assert_array_equal(matrix(read).toarray(), [[2, 0], [0, 1], [0, 0]])
+    assert read.labels.tolist() == [1, -1, 0] and read.skipped == ("cost", "qid", "sid")
+    assert parsed(b"1 1:2 # qid:3\n", "f").skipped == ()
+
+
 @pytest.mark.parametrize(
     ("text", "line", "column", "problem"),
     [
@@ -91,19 +99,22 @@ def test_a_file_may_count_from_0():
         ("99999999999999999999999 1:2\n", 1, 1, "a label must be in [-2**63, 2**63)"),
         ("9007199254740993.0 1:2\n", 1, 1, "with a point or an exponent, in (-2**53, 2**53)"),
         ("1 1:2 x:3\n", 1, 7, "index:value, the index a whole number. Got 'x:3'"),
-        ("1 qid:7 1:2\n", 1, 3, "index:value, the index a whole number. Got 'qid:7'"),
+        ("1 qid:x 1:2\n", 1, 3, "index:value, the index a whole number. Got 'qid:x'"),
+        ("1 qid:3 1:2\nqid:7 1:2\n", 2, 1, "label, a whole number. Got 'qid:7'"),
+        ("1 1:1 qid:3 2:x\n", 1, 15, "must be a finite number. Got 'x'"),
         ("1 1:2 -3:3\n", 1, 7, "index:value, the index a whole number. Got '-3:3'"),
         ("1 12\n", 1, 3, "with a colon and no blank between the two. Got '12'"),
         ("1 1 :2\n", 1, 3, "with a colon and no blank between the two. Got '1'"),
-        ("1 1: 2\n", 1, 5, "must be a finite number. Got '2'"),
-        ("1 1:\n", 1, 5, "must be a finite number. Got ''"),
+        ("1 1: .5\n", 1, 5, "must follow the colon, with no blank between the two. Got '1:'"),
+        ("1 1:\n2 1:3\n", 1, 5, "must follow the colon, with no blank between the two. Got '1:'"),
+        ("1 1:# 2\n", 1, 5, "must follow the colon, with no blank between the two. Got '1:'"),
         ("1 1:2x\n", 1, 5, "must be a finite number. Got '2x'"),
         ("1 1:1e999\n", 1, 5, "must be a finite number. Got '1e999'"),
         ("1 1:inf\n", 1, 5, "must be a finite number. Got 'inf'"),
         ("1 1:0x10\n", 1, 5, "must be a finite number. Got '0x10'"),
         ("1 1:1e\n", 1, 5, "must be a finite number. Got '1e'"),
         ("1 1:2\0 2:1\n", 1, 6, "index:value, the index a whole number. Got '\\x00'"),
-        ("1 0:2\n", 1, 3, "the first index is 1"),
+        ("1 0:2\n", 1, 3, "the first index is 1; a file that counts from 0 needs zero_based=True. Got"),
         ("1 3:2 2:1\n", 1, 7, "must ascend. Got '2:1'"),
         ("1 3:2 3:1\n", 1, 7, "must ascend. Got '3:1'"),
         ("1 2147483647:1\n", 1, 3, "at most 2147483646. Got '2147483647:1'"),

@@ -1,0 +1,196 @@
+"""Chunks of tables: row groups of Parquet, and byte ranges of CSV.
+
+Each part is an object that reads its rows when it is called, so it can be sent to other processes. A
+table is read one column at a time into an array of float64, whatever the types of its numbers.
+"""
+
+import csv
+import io
+
+from margins.data.chunk_columns import columns_of, samples_of
+from margins.data.csv_records import check_lengths, malformed_field, names_of, read_csv
+from margins.data.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
+from margins.data.labels import check_present, kind_of, labels_of
+from margins.data.malformed import MalformedFile
+from margins.data.parquet import column_of, damage_of
+from margins.data.table_values import MISSING, Distinct, WrongValue
+
+
+class RowGroup:
+    """Reads a row group of a Parquet file.
+
+    Parameters
+    ----------
+    path : str
+    index : int
+    columns : TableColumns
+    kind : str
+        Of the labels: "numbers", "boolean" or "text".
+    """
+
+    def __init__(self, path, index, columns, kind):
+        self._path, self._index, self._columns, self._kind = path, index, columns, kind
+
+    def __call__(self):
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(self._path) as file:
+
+            def values_of(name):
+                try:
+                    return column_of(file, self._index, name)
+                except ValueError as error:
+                    raise ValueError(f"{self._path}: {error}.") from error
+
+            try:
+                return samples_of(self._columns, values_of, self._labels)
+            except WrongValue as error:
+                place = f"{self._path}, row group {self._index}, row {error.row}"
+                raise ValueError(f"{place}: {error}") from None
+
+    def _labels(self, column):
+        labels = Distinct(column)
+        check_present(labels)
+        if labels.kind in "biuf":
+            return column.to_numpy()
+        return labels_of(labels, "text" if self._kind == "text" else kind_of(labels))
+
+
+def parquet_parts(paths, target, columns, categories, weight):
+    """The row groups of Parquet files: list of RowGroup."""
+    from pyarrow import parquet
+
+    found_in, n_groups, types = [], [], []
+    for path in paths:
+        try:
+            with parquet.ParquetFile(path) as file:
+                schema = file.schema_arrow
+                found_in.append((path, _columns_in(schema)))
+                n_groups.append(file.num_row_groups)
+                types.append(dict(zip(schema.names, schema.types, strict=True)))
+        except Exception as error:  # pyarrow's errors have many types
+            raise ValueError(f"{path}: {damage_of(path)}.") from error
+    chosen = columns_of(found_in, target, columns, categories, weight)
+    kinds = [_kind_of_type(types_in_file[target]) for types_in_file in types]
+    for path, kind in zip(paths, kinds, strict=True):
+        if kind != kinds[0]:
+            raise ValueError(
+                f"{path}: the labels {target!r} must be {kinds[0]}, as in {paths[0]}. Got {kind}."
+            )
+    parts = [
+        RowGroup(path, index, chosen, kinds[0])
+        for path, n in zip(paths, n_groups, strict=True)
+        for index in range(n)
+    ]
+    check_not_empty(parts, paths, "Chunks.from_parquet")
+    return parts
+
+
+def _kind_of_type(arrow_type):
+    """What labels of a type of pyarrow are: "numbers", "boolean" or "text"."""
+    from pyarrow import types
+
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    if types.is_boolean(arrow_type):
+        return "boolean"
+    tests = (types.is_integer, types.is_floating, types.is_decimal)
+    return "numbers" if any(test(arrow_type) for test in tests) else "text"
+
+
+def _columns_in(schema):
+    """The columns of a Parquet file, without those of the index of pandas: list of str."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
+
+
+class LinesOfCsv:
+    """Reads some lines of a CSV file.
+
+    Parameters
+    ----------
+    path : str
+    header : bytes
+        The first line.
+    begin, end : int
+        The bytes of the lines.
+    columns : TableColumns
+    """
+
+    def __init__(self, path, header, begin, end, columns):
+        self._path, self._header, self._begin, self._end = path, header, begin, end
+        self._columns, self._kind = columns, None
+
+    def __call__(self):
+        contents = self._header + bytes_of(self._path, self._begin, self._end)
+        try:
+            table = self._read(contents)
+            try:
+                return samples_of(self._columns, table.__getitem__, self._labels)
+            except WrongValue as error:
+                check_lengths(contents, self._path)
+                raise malformed_field(contents, self._path, error) from None
+        except MalformedFile as error:  # its line is one of this part
+            n_lines = n_lines_before(self._path, self._begin) - self._header.count(b"\n")
+            raise error.moved(n_lines) from None
+
+    def _read(self, contents, names=None):
+        texts = {*self._columns.categories, self._columns.target}
+        try:
+            return read_csv(contents, self._path, texts, names)
+        except MalformedFile:
+            raise
+        except ValueError as error:
+            place = f"{self._path}, bytes {self._begin} to {self._end}"
+            raise ValueError(f"{place}: {error}") from error
+
+    def _labels(self, column):
+        labels = Distinct(column)
+        check_present(labels, MISSING)
+        reason = "" if self._kind is None else ", as the first labels of the files"
+        return labels_of(labels, self._kind or kind_of(labels), reason)
+
+    def kind(self):
+        """What the labels are, as `margins.data.labels.kind_of` says; None if they are not allowed."""
+        try:
+            contents = self._header + bytes_of(self._path, self._begin, self._end)
+            labels = Distinct(self._read(contents, [self._columns.target])[self._columns.target])
+            check_present(labels, MISSING)
+            return kind_of(labels)
+        except (ValueError, WrongValue):
+            return None  # the error comes when the part is read
+
+    def with_kind(self, kind):
+        """The same lines, whose labels are of a kind: LinesOfCsv."""
+        part = LinesOfCsv(self._path, self._header, self._begin, self._end, self._columns)
+        part._kind = kind
+        return part
+
+
+def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES):
+    """Lines of CSV files with a header, about `n_bytes` of them at a time: list of LinesOfCsv.
+
+    The first part is read to see what the labels are, so that they are the same in all parts.
+    """
+    headers = [_header_of(path) for path in paths]
+    found_in = [(path, names) for path, (_, names) in zip(paths, headers, strict=True)]
+    chosen = columns_of(found_in, target, columns, categories, weight)
+    parts = [
+        LinesOfCsv(path, header, begin, end, chosen)
+        for path, (header, _) in zip(paths, headers, strict=True)
+        for begin, end in ranges_of_lines(path, n_bytes, len(header), has_quotes=True)
+    ]
+    check_not_empty(parts, paths, "Chunks.from_csv")
+    kind = parts[0].kind()
+    return [part.with_kind(kind) for part in parts]
+
+
+def _header_of(path):
+    """The first line of a CSV file, and the names in it: bytes, list of str."""
+    _, end = next(ranges_of_lines(path, 1, has_quotes=True), (0, 0))
+    header = bytes_of(path, 0, end)
+    try:
+        [names] = csv.reader(io.StringIO(header.decode("utf-8-sig"), newline=""))
+    except (UnicodeDecodeError, ValueError, csv.Error) as error:
+        raise ValueError(f"{path}: must be CSV in UTF-8 that begins with a header: {error}") from error
+    return header, names_of(names)

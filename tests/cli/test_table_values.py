@@ -1,0 +1,256 @@
+"""Tables on the command line: equal values are equal, finite numbers are read, damage has its place."""
+
+import json
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from margins.cli.errors import CommandError
+from margins.cli.samples import Source, read_samples
+from margins.data.malformed import MalformedFile
+from margins.persistence import dump, load
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+ROWS = {"c": ["1", "2", "", "1", "2", ""], "x": [1, 2, 3, 2, 1, 3], "y": [0, 1, 0, 0, 1, 0]}
+
+
+def csv_of(path, categories):
+    pandas.DataFrame({**ROWS, "c": categories}).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def model(run, tmp_path):
+    path = tmp_path / "m.skops"
+    data = csv_of(tmp_path / "train.csv", ROWS["c"])
+    assert run("train", data, path, "--target", "y", "--categorical", "c").code == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["1.0", "2.0", "", "1.0", "2.0", ""],
+        [1.0, 2.0, None, 1.0, 2.0, None],
+        [" 1", "2 ", " ", "1e0", "2", ""],
+        [Decimal("1.0"), Decimal(2), None, Decimal(1), Decimal("2.00"), None],
+    ],
+)
+def test_categories_are_the_ones_of_the_model_however_they_are_written(run, tmp_path, model, written):
+    expected = run("predict", model, tmp_path / "train.csv", "--scores")
+    frame = pandas.DataFrame({**ROWS, "c": written})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for name in ("t.parquet", "t.csv"):
+        assert run("predict", model, tmp_path / name, "--scores") == expected
+    assert expected.code == 0 and not expected.err
+
+
+@pytest.mark.parametrize("values", [["p", "q"], ["true", "false"], ["01", "1"], ["0.5", "7"]])
+def test_one_category_of_a_fit_has_one_feature(run, tmp_path, values):
+    first, second = values
+    written = [f" {first}", second, f"{first} ", first.upper() if first == "true" else first, second]
+    path = csv_of(tmp_path / "t.csv", [*written, first])
+    options = ("--target", "y", "--categorical", "c")
+    assert run("train", path, tmp_path / "m.skops", *options).code == 0
+    assert load(tmp_path / "m.skops")[-1].coef_.shape == (1, 3)
+
+
+def test_a_note_counts_unknown_categories_by_column(run, tmp_path):
+    frame = {"c": ["p", "q"] * 3, "d": ["u", "v"] * 3, "x": range(6), "y": [0, 1] * 3}
+    path, model = tmp_path / "t.csv", tmp_path / "m.skops"
+    pandas.DataFrame(frame).to_csv(path, index=False)
+    options = ("--target", "y", "--categorical", "c,d")
+    assert run("train", path, model, *options).code == 0
+    other = tmp_path / "other.csv"
+    frame |= {"c": ["p", "r", "s", "r", "q", "s"], "d": ["u", "u", "w", "u", "u", "u"]}
+    pandas.DataFrame(frame).to_csv(other, index=False)
+    note = (
+        f"note: {other}: categories that the model does not have become zeros: "
+        "2 of 'c' in 4 rows, such as 'r'; 1 of 'd' in 1 rows, such as 'w'.\n"
+    )
+    for command in (("predict", model, other), ("evaluate", model, other, "--target", "y")):
+        result = run(*command)
+        assert result.code == 0 and result.err == note
+        assert run(*command, "-q").err == ""
+    assert note in run("path", path, "--test", other, "--points", "2", *options).err
+
+
+def test_categories_of_older_models_are_found_as_they_are(run, tmp_path):
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    import margins
+
+    X = pandas.DataFrame({"c": ["1.0", "2.0", " p", "nan"] * 2, "x": np.arange(8.0)})
+    columns = [
+        ("categories", OneHotEncoder(handle_unknown="ignore"), ["c"]),
+        ("x", "passthrough", ["x"]),
+    ]
+    steps = [("columns", ColumnTransformer(columns)), ("classifier", margins.MarginClassifier())]
+    dump(Pipeline(steps).fit(X, [0, 1, 1, 0] * 2), tmp_path / "m.skops")
+    X.assign(c=["1", " 2", "p", "nan"] * 2).to_csv(tmp_path / "t.csv", index=False)
+    result = run("predict", tmp_path / "m.skops", tmp_path / "t.csv")
+    assert result.err == "" and result.out.split() == ["0", "1", "1", "0"] * 2
+
+
+@pytest.mark.parametrize(
+    ("trained", "written"),
+    [
+        (["1.0", "0.0"], ["1", "0"]),
+        (["1", "0"], ["1.0", " 0.0"]),
+        (["true", "false"], ["True", "FALSE"]),
+        (["true", "false"], [True, False]),
+        ([True, False], ["true", "false"]),
+        (["yes", "no"], [" yes", "no "]),
+        ([1, 0], [1.0, 0.0]),
+    ],
+)
+def test_labels_are_compared_as_those_of_the_model(run, tmp_path, trained, written):
+    model = tmp_path / "m.skops"
+
+    def write(labels, name):
+        frame = pandas.DataFrame({"x": [1.0, -1.0] * 3, "y": labels * 3})
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+
+    write(trained, "train")
+    write(written, "test")
+    for kind in ("csv", "parquet"):
+        assert run("train", tmp_path / f"train.{kind}", model, "--target", "y").code == 0
+        for other in ("csv", "parquet"):
+            result = run("evaluate", model, tmp_path / f"test.{other}", "--target", "y", "--json")
+            assert json.loads(result.out)["accuracy"] == 1 and not result.err
+
+
+# Finite numbers.
+
+
+def read(tmp_path, text, categorical=()):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_samples(Source(str(path), target="y", categorical=categorical))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (["18446744073709551616", "1"], [2.0**64, 1]),
+        (["9223372036854775808", "-1"], [2.0**63, -1]),
+        (["1" + "0" * 308, "1.5"], [1e308, 1.5]),
+        (["true", "False"], [1, 0]),
+        (["true", "0.5"], [1, 0.5]),
+        (["+1", " 2 "], [1, 2]),
+    ],
+)
+def test_finite_numbers_are_read_as_float64(tmp_path, written, expected):
+    X = read(tmp_path, "x,y\n" + "".join(f"{value},{k}\n" for k, value in enumerate(written))).X
+    assert X["x"].tolist() == expected and X["x"].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "got"),
+    [
+        ("x,y\ntrue,0\n,1\nfalse,1\n", 3, 1, "an empty field"),
+        ("x,y\n18446744073709551616,0\n1e999,1\n", 3, 1, "'1e999'"),
+        ("x,y\n18446744073709551616,0\n1_0,1\n", 3, 1, "'1_0'"),
+        ('z,x,y\n1" ,5,0\n1,"n,\n",1\n', 2, 1, "'1\" '"),
+        ('c,x,y\n1",5,0\n2","n,",1\n', 3, 4, "'n,'"),
+        ("x,y\n1,0\n \t\n2,1\nbig,1\n", 5, 1, "'big'"),
+    ],
+)
+def test_a_value_that_is_no_number_has_its_place(tmp_path, text, line, column, got):
+    categorical = ("c",) if text.startswith("c") else ()
+    with pytest.raises(MalformedFile, match="must be a finite number. Got ") as caught:
+        read(tmp_path, text, categorical)
+    assert (caught.value.line, caught.value.column) == (line, column), str(caught.value)
+    assert f"Got {got}." in str(caught.value)
+
+
+def test_numbers_of_parquet_are_read_or_have_their_row(tmp_path):
+    path, y = tmp_path / "t.parquet", [0, 1]
+    source = Source(str(path), target="y")
+    for values in ([Decimal("0.5"), Decimal(2)], ["0.5", "2"], pandas.Categorical([0.5, 2])):
+        pandas.DataFrame({"x": values, "y": y}).to_parquet(path)
+        assert read_samples(source).X["x"].tolist() == [0.5, 2]
+    for values, got in (
+        ([Decimal(1), None], "None"),
+        ([True, None], "None"),
+        ([1.0, np.inf], "inf"),
+        ([1, None], "nan"),
+        (["1", "b"], "'b'"),
+        ([[1], [2, 3]], "array"),
+    ):
+        pandas.DataFrame({"x": values, "y": y}).to_parquet(path)
+        with pytest.raises(CommandError, match=f"row .: 'x' must be a finite number. Got {got}"):
+            read_samples(source)
+    with pytest.raises(CommandError, match="row 0: 'x' must be a single value in each row"):
+        read_samples(source._replace(categorical=("x",)))
+
+
+def test_names_of_parquet_need_not_be_text(tmp_path):
+    path = tmp_path / "t.parquet"
+    frame = pandas.DataFrame([[0.5, 0], [1.5, 1]], index=pandas.Index([5, 7], name="key"))
+    frame.to_parquet(path)
+    assert read_samples(Source(str(path), target="1")).X.columns.tolist() == ["0"]
+    frame.columns = pandas.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
+    frame.to_parquet(path)
+    assert read_samples(Source(str(path), target="('a', 'c')")).X.columns.tolist() == ["('a', 'b')"]
+
+
+@pytest.mark.parametrize("labels", [[True, None, False], ["a", None, "b"], [1, None, 0]])
+def test_a_missing_label_of_parquet_has_its_row(tmp_path, labels):
+    path = tmp_path / "t.parquet"
+    pandas.DataFrame({"x": [1.0, 2.0, 3.0], "y": labels}).to_parquet(path)
+    with pytest.raises(CommandError, match="t.parquet: row 1: the label 'y' must not be missing"):
+        read_samples(Source(str(path), target="y"))
+
+
+# Damage.
+
+
+def test_a_label_of_control_characters_has_its_place(run, tmp_path):
+    for label in ("\x1e1", '"a\nb"', "a\u2028b"):
+        path = tmp_path / "t.csv"
+        path.write_text(f"x,y\n1,0\n2,{label}\n", encoding="utf-8")
+        result = run("train", path, tmp_path / "m.skops", "--target", "y")
+        problem = f"{path}:3:3: the label 'y' must be text of one line, without control characters. Got "
+        assert result.code == 3 and problem in result.err
+
+
+def test_a_damaged_table_of_parquet_is_an_error_that_says_what(run, tmp_path):
+    path = tmp_path / "t.parquet"
+    pandas.DataFrame({"x": [0.5, 1.5], "name": ["ab", "cd"], "y": [0, 1]}).to_parquet(
+        path, compression="none"
+    )
+    whole = path.read_bytes()
+
+    def check(problem):
+        result = run("train", path, tmp_path / "m.skops", "--target", "y", "--categorical", "name")
+        assert result.code == 3 and f"margins: {path}: {problem}" in result.err, result.err
+        assert result.err.count("\n") == 1
+
+    for old, new, problem in (
+        (b"ab", b"\xff\xff", "row group 0, column 'name' is damaged"),
+        (b"PAR1", b"PAR2", "is no Parquet file"),
+    ):
+        path.write_bytes(whole.replace(old, new))
+        check(problem)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path.write_bytes(whole)
+    table = parquet.read_table(path)
+    metadata = table.schema.metadata[b"pandas"]
+    for old, new in (
+        (b'"pandas_type"', b'"pandas_typo"'),
+        (b'"name": "x"', b'"name": "t"'),
+        (b'"numpy_type": "int64"', b'"numpy_type": "fo/at64"'),
+        (b'"index_columns"', b'"index_co\xffumns"'),
+        (b'"columns": [', b'"columns": 3, "x": ['),
+    ):
+        damaged = metadata.replace(old, new)
+        parquet.write_table(table.replace_schema_metadata({b"pandas": damaged}), path)
+        check("its metadata of pandas is damaged")
