@@ -212,7 +212,9 @@ class Run(RunState):
         if is_late:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
         was_stopped = self._stop not in (None, self._converged_ending)
-        if self.finished and (is_late or not was_stopped):
+        # A limit may come before the clean pass by which a run is to end.
+        is_proven_at_limit = self._stop in (Ending.MAX_ITER, Ending.MAX_TIME) and self.is_proven
+        if is_proven_at_limit or (self.finished and (is_late or not was_stopped)):
             self.ending = self._converged_ending
         elif was_stopped:
             self.ending = self._stop

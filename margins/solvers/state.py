@@ -193,18 +193,18 @@ class RunState(HasEnding):
         """True if what the run is to reach is proven or, without an accuracy to prove, has converged."""
         if self.eps is None:
             return self.clean and self.standstill is None
-        return (
-            (self.clean or not self.specification.needs_clean_pass)
-            and self.certificate is not None
-            and self.loss.is_proven(self.certificate, self.eps)
-        )
+        return (self.clean or not self.specification.needs_clean_pass) and self.is_proven
+
+    @property
+    def is_proven(self):
+        """True if the certificate proves the accuracy, if there is one to prove."""
+        is_known = self.certificate is not None and self.eps is not None
+        return is_known and self.loss.is_proven(self.certificate, self.eps)
 
     @property
     def solver_path(self):
         """The solvers that have run, in order: str."""
         return solver_path(self.phases)
-
-    # What an algorithm may do between its phases.
 
     def bound_dual(self, upper):
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""

@@ -1,8 +1,10 @@
 """Reports of failed checks: class, check, got, expected."""
 
 import functools
+import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -32,6 +34,14 @@ def require(holds: object, got: object, expected: object) -> None:
         raise Violation(got, expected)
 
 
+def text_of(error: Exception) -> str:
+    """The type and message of an exception; without a message, as of a bare assert, its line."""
+    if str(error):
+        return f"{type(error).__name__}: {error}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {frame.line}, line {frame.lineno} of {Path(frame.filename).name}"
+
+
 def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a check: every exception becomes an AssertionError with class and check.
 
@@ -53,8 +63,7 @@ def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], C
                 except Violation as violation:
                     raise AssertionError(f"{where}{violation}.") from None
                 except Exception as error:
-                    text = f"{type(error).__name__}: {error}"
-                    raise AssertionError(f"{where}got {text!r}, expected no error.") from error
+                    raise AssertionError(f"{where}got {text_of(error)!r}, expected no error.") from error
 
         return check
 

@@ -296,3 +296,14 @@ def test_a_warning_says_that_samples_are_long_for_their_penalty(name, params):
             classifier.fit(scale * X, y)
         (message,) = (str(warning.message) for warning in caught)
         assert ("C times the largest squared norm of a sample is " in message) == is_long
+
+
+def test_a_proof_counts_also_if_the_clean_pass_has_not_come():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-4, 5, (51, 6)).astype(float), rng.integers(0, 2, 51)
+    classifier = margins.get("pdm-succ")(eps=0.01, C=100.0, max_iter=300, random_state=0).fit(X, y)
+    assert classifier.stop == "clean-pass" and classifier.n_iter_ == 300
+    assert classifier.certificates_[0].fraction >= 0.99 and classifier.converged_
+    short = margins.get("pdm-succ")(eps=0.01, C=100.0, max_iter=3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        assert not short.fit(X, y).converged_
