@@ -20,6 +20,7 @@ from margins.cli.errors import (
 )
 from margins.cli.options import (
     DATA,
+    FILES,
     MODEL,
     Group,
     algorithm,
@@ -49,8 +50,13 @@ def cli():
 
 
 @cli.command(short_help="Train a classifier, and write a model file.")
-@DATA
-@MODEL
+@FILES
+@click.option("-o", "--output", metavar="FILE", help="The model; all other files are data.")
+@click.option(
+    "--stream",
+    is_flag=True,
+    help="Read the files in parts, as is done with -o if they do not fit into memory.",
+)
 @algorithm
 @options_of_parameters
 @options_of_source
@@ -58,19 +64,28 @@ def cli():
 @force
 @quiet
 @as_json
-def train(data, model, algorithm, parameters, read, scale, force, quiet, as_json):
+def train(files, output, stream, algorithm, parameters, read, scale, force, quiet, as_json):
     """Train a classifier on DATA, and write it to the file MODEL, which may be an older model.
+
+    Several files of one format, and of the same columns, are given with -o MODEL:
+    margins train DATA... -o MODEL.
 
     Parameters that are not given have the algorithm's defaults: see `margins describe`.
     """
+    from margins.cli.several import files_and_model
     from margins.cli.training import train
 
+    if output is None and len(files) == 1:
+        raise click.MissingParameter(param_hint="'MODEL'", param_type="argument")
+    data, model = files_and_model(files, output)
     return train(
-        read(data, quiet),
+        [read(path, quiet) for path in data],
         model,
         algorithm,
         parameters,
         scale=scale,
+        stream=stream,
+        may_stream=output is not None,
         force=force,
         quiet=quiet,
         as_json=as_json,

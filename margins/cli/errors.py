@@ -38,6 +38,19 @@ def unreadable(message):
 
 
 @contextlib.contextmanager
+def samples_in_files():
+    """A context in which a ValueError or OSError is one of files that its message names."""
+    try:
+        yield
+    except MalformedFile:
+        raise
+    except OSError as error:
+        raise unreadable(f"{error.filename}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise unreadable(str(error)) from error
+
+
+@contextlib.contextmanager
 def samples_of(path):
     """A context in which a ValueError is one of the samples in a file.
 

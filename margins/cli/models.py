@@ -111,10 +111,10 @@ def with_columns(classifier, source, X, scale):
     return Pipeline([*steps, ("classifier", classifier)])
 
 
-def model_and_samples(classifier, source, scale):
-    """What a command fits, or explains: a classifier or pipeline, and the Samples of a file."""
-    samples = read_samples(source)
-    return with_columns(classifier, source, samples.X, scale), samples
+def model_and_samples(classifier, scale, *sources):
+    """What a command fits, or explains: a classifier or pipeline, and the Samples of files."""
+    samples = read_samples(*sources)
+    return with_columns(classifier, sources[0], samples.X, scale), samples
 
 
 def model_bytes(model):

@@ -160,4 +160,6 @@ algorithm = click.option(
     help="A name of `margins list`.",
 )
 DATA = click.argument("data", metavar="DATA")
+# "DATA MODEL", or, with -o, data files alone.
+FILES = click.argument("files", nargs=-1, required=True, metavar="DATA... [MODEL]")
 MODEL = click.argument("model", metavar="MODEL")

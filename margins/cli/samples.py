@@ -60,35 +60,67 @@ def read_arrays(source, *, to_train):
     """
     from margins.data.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
-    if source.target is not None or source.categorical:
-        raise CommandError(
-            f"{source.path}: --target and --categorical are for tables, and this file is read in "
-            "svmlight's format. Give --format csv or --format parquet."
-        )
+    check_options(source)
     path, zero_based = source.path, source.zero_based
     largest = MOST_FEATURES - zero_based if to_train else LARGEST_INDEX
     arrays = parsed(
         contents_of(path), path, zero_based=zero_based, largest=largest, option="--zero-based"
     )
     if arrays.skipped:
-        _note(source, note_of_skipped(path, arrays.skipped))
-    if to_train and arrays.shape[1] == 0:
-        raise unreadable(f"{path}: must hold at least one feature.")
+        note_of(source, note_of_skipped(path, arrays.skipped))
     return arrays
 
 
-def read_samples(source, *, needs_labels=True):
-    """Samples for a fit: Samples. Without `needs_labels` a table may lack its target.
+def check_options(source):
+    """Raise CommandError if an option is not for svmlight's format."""
+    if source.target is not None or source.categorical:
+        raise CommandError(
+            f"{source.path}: --target and --categorical are for tables, and this file is read in "
+            "svmlight's format. Give --format csv or --format parquet."
+        )
 
-    CommandError if the file cannot be read or an option does not suit it, MalformedFile if it is
+
+def read_samples(*sources):
+    """The samples of files of one format, in this order, for a fit: Samples.
+
+    CommandError if a file cannot be read or an option does not suit it, MalformedFile if it is
     malformed or has more features than `MOST_FEATURES`.
     """
-    if source.is_table:
-        from margins.cli.tables import read_table
+    if sources[0].is_table:
+        from margins.cli.tables import read_table, read_tables
 
-        X, y, _ = read_table(source, needs_labels)
+        X, y = read_tables(sources) if len(sources) > 1 else read_table(sources[0], True)[:2]
         return Samples(X, y)
-    return Samples(*matrix_of(read_arrays(source, to_train=True)))
+    arrays = _joined([read_arrays(source, to_train=True) for source in sources])
+    if arrays.shape[1] == 0:
+        raise unreadable(f"{name_of(sources)}: must hold at least one feature.")
+    return Samples(*matrix_of(arrays))
+
+
+def _joined(parts):
+    """The rows of several CsrArrays: CsrArrays."""
+    import numpy as np
+
+    if len(parts) == 1:
+        return parts[0]
+    n_rows, n_features = zip(*(part.shape for part in parts), strict=True)
+    counts = np.concatenate([np.diff(part.starts) for part in parts])
+    ends = np.cumsum(counts, dtype=np.int64)
+    index_type = np.int32 if ends[-1] <= np.iinfo(np.int32).max else np.int64
+    return parts[0]._replace(
+        values=np.concatenate([part.values for part in parts]),
+        columns=np.concatenate([part.columns for part in parts]),
+        starts=np.concatenate([[0], ends]).astype(index_type),
+        shape=(sum(n_rows), max(n_features)),
+        labels=np.concatenate([part.labels for part in parts]),
+    )
+
+
+def name_of(sources):
+    """What messages call files: str."""
+    others = len(sources) - 1
+    which = f" and {others} other file{'s' if others > 1 else ''}" if others else ""
+    return f"{sources[0].path}{which}"
 
 
 def matrix_of(arrays):
@@ -154,7 +186,7 @@ def read_points(source, trained, *, needs_labels):
         X, y, unknown = read_table(source, needs_labels, trained)
         if unknown:
             lacking = "categories that the model does not have become zeros"
-            _note(source, f"{source.path}: {lacking}: {'; '.join(unknown)}.")
+            note_of(source, f"{source.path}: {lacking}: {'; '.join(unknown)}.")
         return Samples(X, y)
     if names is not None:
         raise CommandError(
@@ -173,7 +205,7 @@ def read_points(source, trained, *, needs_labels):
         unknown = set(X.indices[X.indices >= d].tolist())
         largest = max(unknown) + 1 - source.zero_based
         indices = f"index {largest}" if len(unknown) == 1 else f"{len(unknown)} indices up to {largest}"
-        _note(source, f"{source.path}: features that the model does not have are left out: {indices}.")
+        note_of(source, f"{source.path}: features that the model does not have are left out: {indices}.")
         X = X[:, :d]
     elif X.shape[1] < d:
         X.resize((X.shape[0], d))
@@ -185,7 +217,8 @@ def classifier_of(model):
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def _note(source, message):
+def note_of(source, message):
+    """Print a note, unless it is not wanted."""
     if not source.quiet:
         note(f"note: {message}")
 

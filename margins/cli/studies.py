@@ -15,7 +15,7 @@ def explain(source, parameters, *, scale=False, as_json=False):
     """Print what `train` would do, and why: the exit code."""
     check_output()
     classifier = make_classifier("auto", parameters)
-    model, samples = model_and_samples(classifier, source, scale)
+    model, samples = model_and_samples(classifier, scale, source)
     with samples_of(source.path):
         explanation = classifier.explain(_prepared(model, samples), samples.y)
     if not as_json:
@@ -65,7 +65,7 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
                 f"path does not take {option}: --c-min and --c-max say which fits it makes."
             )
     classifier = make_classifier("auto", parameters)
-    model, samples = model_and_samples(classifier, source, scale)
+    model, samples = model_and_samples(classifier, scale, source)
     points = None
     if test is not None:
         points = read_points(test, TrainingColumns.on(source, samples), needs_labels=True)
@@ -198,7 +198,7 @@ def study(
         for value in values:
             make_classifier(name, {**parameters, key: value})
     _check_options("study", [classifier], scoring, n_jobs, cache)
-    model, samples = model_and_samples(classifier, source, scale)
+    model, samples = model_and_samples(classifier, scale, source)
     _check_lengths(source, samples, scale)
     if model is not classifier:
         grid = {f"classifier__{key}": values for key, values in grid.items()}

@@ -1,12 +1,26 @@
 """Samples from tables, by pandas: what is malformed is reported with its place."""
 
 import io
+from typing import Any, NamedTuple
 
-from margins.cli.errors import CommandError, samples_of, unreadable
+from margins.cli.errors import CommandError, samples_in_files, samples_of, unreadable
 from margins.cli.files import contents_of
+from margins.data.chunk_columns import check_same_columns
 from margins.data.csv_records import check_lengths, malformed_field, read_csv
 from margins.data.labels import check_present, labels_like, labels_to_train
 from margins.data.table_values import MISSING, Distinct, WrongValue, numbers_of, text_of
+
+HINT = " If these are categories, give --categorical {name}."
+
+
+class ColumnsOfFile(NamedTuple):
+    """The columns of a file, without those that are neither features nor the target."""
+
+    source: Any  # Source
+    contents: bytes | None  # of the file; None: not kept, and read again for errors
+    X: Any  # pandas.DataFrame; categories are str, all other columns float64
+    labels: Any  # pandas.Series as it is in the file, or None
+    unknown: list[str]  # for each column, the categories that a model lacks
 
 
 def read_table(source, needs_labels, trained=None):
@@ -16,19 +30,49 @@ def read_table(source, needs_labels, trained=None):
     trained on, whose columns X has, and whose categories and labels those of the file are compared with;
     None: the samples are for a fit. Each text says of one column which categories the model lacks.
     """
+    table = _read(source, needs_labels, trained)
+    return table.X, _labels_of([table], trained) if needs_labels else None, table.unknown
+
+
+def read_tables(sources):
+    """X and y of the rows of several tables, in this order, for a fit: a data frame, ndarray.
+
+    All have the columns of the first one, in any order, and labels of one kind.
+    """
+    import pandas
+
+    tables = []
+    for source in sources:
+        table = _read(source, True)._replace(contents=None)
+        if tables:
+            with samples_in_files():
+                check_same_columns(source.path, list(table.X), sources[0].path, list(tables[0].X))
+            _check_kind(table, tables[0])
+        tables.append(table)
+    y = _labels_of(tables)
+    return pandas.concat([table.X[list(tables[0].X)] for table in tables], ignore_index=True), y
+
+
+def check_options(source, needs_labels):
+    """Raise CommandError if an option is not for tables, or one that they need is not given."""
+    if source.zero_based:
+        raise CommandError(
+            f"{source.path}: --zero-based is for svmlight's format, and this file is read as a table."
+        )
+    if needs_labels and source.target is None:
+        raise CommandError(f"{source.path}: a table needs --target NAME, the column of the labels.")
+
+
+def _read(source, needs_labels, trained=None):
+    """A file: ColumnsOfFile."""
     try:
         import pandas  # noqa: F401
     except ImportError as error:
         raise CommandError(
             f"{source.path}: reading a table needs pandas: pip install 'scikit-margins[frame]'"
         ) from error
+    check_options(source, needs_labels)
     target = source.target
-    if source.zero_based:
-        raise CommandError(
-            f"{source.path}: --zero-based is for svmlight's format, and this file is read as a table."
-        )
-    if needs_labels and target is None:
-        raise CommandError(f"{source.path}: a table needs --target NAME, the column of the labels.")
     categorical = source.categorical if trained is None else tuple(trained.categories)
     names = [] if trained is None else trained.names
     contents = contents_of(source.path)
@@ -46,21 +90,54 @@ def read_table(source, needs_labels, trained=None):
     features = names or [name for name in columns if name != target]
     if not features or not len(table):
         raise unreadable(f"{source.path}: must hold at least one sample and one feature.")
-    y, unknown = None, []
+    unknown = []
     try:
         for name in features:
             if name in categorical:
                 table[name] = _categories(table[name], trained, unknown)
             else:
-                hint = f" If these are categories, give --categorical {name}."
-                table[name] = numbers_of(table[name], hint)
+                table[name] = numbers_of(table[name], HINT.format(name=name))
         if needs_labels:
-            labels = Distinct(table[target])
-            check_present(labels, MISSING if source.kind == "csv" else {""})
-            y = labels_to_train(labels) if trained is None else labels_like(labels, trained.classes)
+            check_present(Distinct(table[target]), MISSING if source.kind == "csv" else {""})
     except WrongValue as error:
         raise _located(source, contents, error) from None
-    return table[features], y, unknown
+    labels = table[target] if needs_labels else None
+    return ColumnsOfFile(source, contents, table[features], labels, unknown)
+
+
+def _labels_of(tables, trained=None):
+    """The labels of all rows of tables: ndarray. See `read_table`."""
+    import pandas
+
+    first = tables[0]
+    column = first.labels
+    if len(tables) > 1:
+        column = pandas.concat([table.labels for table in tables], ignore_index=True)
+    labels = Distinct(column)
+    try:
+        return labels_to_train(labels) if trained is None else labels_like(labels, trained.classes)
+    except WrongValue as error:
+        for table in tables:
+            if error.row < len(table.labels):
+                break
+            error.row -= len(table.labels)
+        source, contents = table.source, table.contents
+        contents = contents_of(source.path) if contents is None else contents
+        raise _located(source, contents, error) from None
+
+
+def _check_kind(table, first):
+    """Raise CommandError if labels of Parquet are not of the kind of those of the first table."""
+    kinds = [
+        {"b": "boolean", "i": "numbers", "u": "numbers", "f": "numbers"}.get(each.labels.dtype.kind)
+        or "text"
+        for each in (table, first)
+    ]
+    if kinds[0] != kinds[1]:
+        raise unreadable(
+            f"{table.source.path}: the labels {table.source.target!r} must be {kinds[1]}, as in "
+            f"{first.source.path}. Got {kinds[0]}."
+        )
 
 
 def _categories(column, trained, unknown):

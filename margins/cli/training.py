@@ -10,26 +10,48 @@ from margins.cli.output import live_progress, note, print_json, print_pairs, pri
 from margins.cli.outputs import MODEL, check_replaceable
 
 
-def train(source, path, name, parameters, *, scale=False, force=False, quiet=False, as_json=False):
-    """Train a classifier, and write it to the file `path`: the exit code."""
-    from margins.cli.models import make_classifier, model_and_samples, model_bytes
-    from margins.cli.samples import classifier_of
+def train(
+    sources,
+    path,
+    name,
+    parameters,
+    *,
+    scale=False,
+    stream=False,
+    may_stream=False,
+    force=False,
+    quiet=False,
+    as_json=False,
+):
+    """Train a classifier on the samples of files, and write it to the file `path`: the exit code.
 
-    check_replaceable(path, MODEL, [source.path], force)
+    With `stream` they are read in chunks, with `may_stream` only if they do not fit into memory.
+    """
+    from margins.cli.models import make_classifier, model_bytes
+    from margins.cli.samples import classifier_of, name_of, note_of
+    from margins.cli.several import check_alike, reason_to_stream
+    from margins.cli.streams import check_streamed
+
+    check_replaceable(path, MODEL, [source.path for source in sources], force)
     if as_json or not quiet:
         check_output()
     classifier = make_classifier(name, parameters)  # reports wrong parameters before wrong files
+    check_alike(sources)
+    reason = reason_to_stream(sources, stream, may_stream)
+    if reason is not None:
+        check_streamed(classifier, sources, reason)
+        note_of(sources[0], f"{name_of(sources)}: streamed, as {reason}.")
     with live_progress(not quiet) as show:
         started = time.perf_counter()
-        model, samples = model_and_samples(classifier, source, scale)
+        model, samples, shape, known = _model_and_samples(classifier, scale, sources, reason is not None)
         read = time.perf_counter()
-        with samples_of(source.path):
+        with samples_of(name_of(sources)):
             if show is not None:
                 show("training")
-            messages = fit(model, samples.X, samples.y, show)
+            messages = fit(*samples, show)
         trained = time.perf_counter()
-        if not source.is_table:  # files to predict are read by it
-            classifier_of(model).first_index_ = source.first_index
+        if not sources[0].is_table:  # files to predict are read by it
+            classifier_of(model).first_index_ = sources[0].first_index
         contents = model_bytes(model)
     write_whole(path, contents)
     seconds = {
@@ -37,15 +59,32 @@ def train(source, path, name, parameters, *, scale=False, force=False, quiet=Fal
         "training": trained - read,
         "writing": time.perf_counter() - trained,
     }
-    report = report_of(name, parameters, classifier_of(model), samples.X.shape, seconds)
+    report = report_of(name, parameters, classifier_of(model), shape, seconds)
     report["model"] = path
     for message in messages:
-        note(f"warning: {message}")
+        if message not in known:
+            note(f"warning: {message}")
     if as_json:
         print_json(report)
     elif not quiet:
         print_report(report)
     return DONE if report["converged"] else NOT_PROVEN
+
+
+def _model_and_samples(classifier, scale, sources, is_streamed):
+    """The model of a fit; what is fitted, X and y; the shape of the samples; and what has been noted.
+
+    Of files that are streamed the other steps of the model are fitted, and X is chunks.
+    """
+    if is_streamed:
+        from margins.cli.streams import model_and_chunks
+
+        model, chunks, shape, notes = model_and_chunks(classifier, scale, sources)
+        return model, (classifier, chunks, None), shape, notes
+    from margins.cli.models import model_and_samples
+
+    model, samples = model_and_samples(classifier, scale, *sources)
+    return model, (model, *samples), samples.X.shape, []
 
 
 def fit(model, X, y, show=None):

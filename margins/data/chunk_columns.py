@@ -1,11 +1,22 @@
 """The columns of tables in chunks: which are read, as what, and their samples."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.data.table_values import Distinct, numbers_of, text_of
+from margins.data.table_values import Distinct, numbers_of, text_of, texts_of
+
+# What the error of a column of text adds, in Python; a command names its option.
+HINT = " Of categories give the values: categories={{{name!r}: [...]}}."
+
+
+class ReadAs(NamedTuple):
+    """How a command reads columns of tables, whose categories and classes it does not know before."""
+
+    labels: Callable[[Distinct], Any]  # returns the labels of the column of the target
+    texts: frozenset[str] = frozenset()  # columns of categories, left as a column of text each
+    hint: str = HINT
 
 
 class TableColumns(NamedTuple):
@@ -15,6 +26,12 @@ class TableColumns(NamedTuple):
     names: tuple[str, ...]  # of the features, in order
     categories: dict[str, list[Any]]  # the values of columns of categories, each a column of 0 and 1
     weight: str | None  # the column of sample weights
+    read_as: ReadAs | None = None
+
+    @property
+    def texts(self):
+        """The columns that are read as text, as it is written: set of str."""
+        return {*self.categories, self.target, *(self.read_as.texts if self.read_as else ())}
 
     @property
     def read(self):
@@ -67,17 +84,14 @@ def columns_of(found_in, target, columns, categories, weight):
     categories = {name: list(values) for name, values in given.items()}
     needed = [target, *names, *categories, *([] if weight is None else [weight])]
     for path, found in found_in:
+        if columns is None:
+            check_same_columns(path, found, *found_in[0])
         shown = f"Columns: {', '.join(map(repr, found))}."
         missing = [name for name in needed if name not in found]
         if missing:
             raise ValueError(f"{path}: there is no column {missing[0]!r}. {shown}")
         if len(set(found)) < len(found):
             raise ValueError(f"{path}: every column must have a name of its own. {shown}")
-        new = set(found) - set(first)
-        if columns is None and new:
-            raise ValueError(
-                f"{path}: must have the columns of {found_in[0][0]}. Got {min(new)!r}. {shown}"
-            )
     if target in names or not names or target == weight or weight in names:
         raise ValueError(
             f"{path}: X must have a column, and neither the target {target!r} nor the weights, which "
@@ -101,6 +115,24 @@ def columns_of(found_in, target, columns, categories, weight):
     return chosen
 
 
+def check_same_columns(path, found, first_path, first):
+    """Raise ValueError if a table has other columns than the first one, in any order.
+
+    Parameters
+    ----------
+    path, first_path : str
+    found, first : list of str
+        The columns of each.
+    """
+    shown = f"Columns: {', '.join(map(repr, found))}."
+    missing = [name for name in first if name not in found]
+    if missing:
+        raise ValueError(f"{path}: there is no column {missing[0]!r}, which {first_path} has. {shown}")
+    new = [name for name in found if name not in first]
+    if new:
+        raise ValueError(f"{path}: must have the columns of {first_path}. Got {new[0]!r}. {shown}")
+
+
 def samples_of(columns, values_of, labels_of):
     """The samples of a part of a table: a data frame X, y, and weights if it has them.
 
@@ -119,7 +151,10 @@ def samples_of(columns, values_of, labels_of):
     """
     import pandas
 
-    features, y = columns.features, labels_of(values_of(columns.target))
+    y = labels_of(values_of(columns.target))
+    if columns.read_as is not None:
+        return _frame_of(columns, values_of), y
+    features = columns.features
     X, at = np.empty((len(y), len(features)), order="F"), 0
     for name in columns.names:
         values = values_of(name)
@@ -129,12 +164,27 @@ def samples_of(columns, values_of, labels_of):
             X[:, at : at + n] = codes[:, None] == np.arange(n)
             at += n
             continue
-        X[:, at] = numbers_of(values, f" Of categories give the values: categories={{{name!r}: [...]}}.")
+        X[:, at] = numbers_of(values, HINT.format(name=name))
         at += 1
     frame = pandas.DataFrame(X, columns=features, copy=False)
     if columns.weight is None:
         return frame, y
     return frame, y, numbers_of(values_of(columns.weight))
+
+
+def _frame_of(columns, values_of):
+    """The columns as a command reads them: a data frame of float64, and of text for categories."""
+    import pandas
+
+    read_as = columns.read_as
+    return pandas.DataFrame(
+        {
+            name: texts_of(values_of(name))
+            if name in read_as.texts
+            else numbers_of(values_of(name), read_as.hint.format(name=name))
+            for name in columns.names
+        }
+    )
 
 
 def _codes_of(column, allowed):

@@ -23,10 +23,12 @@ class LinesOfSvmlight:
     zero_based : bool
     noted : set of str
         The files whose skipped fields have been warned of; shared, and added to.
+    option : str
+        How `zero_based` is given, for errors.
     """
 
-    def __init__(self, path, begin, end, n_features, zero_based, noted):
-        self._path, self._begin, self._end = path, begin, end
+    def __init__(self, path, begin, end, n_features, zero_based, noted, option):
+        self.path, self._begin, self._end, self._option = path, begin, end, option
         self._n_features, self._zero_based, self._noted = n_features, zero_based, noted
 
     def __call__(self):
@@ -37,16 +39,21 @@ class LinesOfSvmlight:
 
     def _arrays(self, largest):
         """The arrays of the lines: CsrArrays."""
-        text = bytes_of(self._path, self._begin, self._end)
+        text = bytes_of(self.path, self._begin, self._end)
         try:
             arrays = parsed(
-                text, self._path, zero_based=self._zero_based, largest=largest, may_be_empty=True
+                text,
+                self.path,
+                zero_based=self._zero_based,
+                largest=largest,
+                may_be_empty=True,
+                option=self._option,
             )
         except MalformedFile as error:  # its line is one of this part
-            raise error.moved(n_lines_before(self._path, self._begin)) from None
-        if arrays.skipped and self._path not in self._noted:
-            self._noted.add(self._path)
-            warnings.warn(note_of_skipped(self._path, arrays.skipped), stacklevel=2)
+            raise error.moved(n_lines_before(self.path, self._begin)) from None
+        if arrays.skipped and self.path not in self._noted:
+            self._noted.add(self.path)
+            warnings.warn(note_of_skipped(self.path, arrays.skipped), stacklevel=2)
         return arrays
 
     def width(self, largest):
@@ -54,7 +61,7 @@ class LinesOfSvmlight:
         return self._arrays(largest).shape[1]
 
 
-def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES):
+def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="zero_based=True"):
     """Lines of files in svmlight's format, about `n_bytes` at a time: list of LinesOfSvmlight."""
     largest = LARGEST_INDEX + bool(zero_based)
     is_count = isinstance(n_features, Integral) and not isinstance(n_features, bool)
@@ -70,7 +77,7 @@ def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES):
     noted = set()
     ranges = [(path, *each) for path in paths for each in ranges_of_lines(path, n_bytes)]
     if n_features is None:
-        parts = [LinesOfSvmlight(*each, 0, zero_based, noted) for each in ranges]
+        parts = [LinesOfSvmlight(*each, 0, zero_based, noted, option) for each in ranges]
         n_features = max((part.width(LARGEST_INDEX) for part in parts), default=0)
     check_not_empty(ranges, paths, "Chunks.from_svmlight")
-    return [LinesOfSvmlight(*each, n_features, zero_based, noted) for each in ranges]
+    return [LinesOfSvmlight(*each, n_features, zero_based, noted, option) for each in ranges]

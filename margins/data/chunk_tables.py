@@ -29,35 +29,37 @@ class RowGroup:
     """
 
     def __init__(self, path, index, columns, kind):
-        self._path, self._index, self._columns, self._kind = path, index, columns, kind
+        self.path, self._index, self.columns, self._kind = path, index, columns, kind
 
     def __call__(self):
         from pyarrow import parquet
 
-        with parquet.ParquetFile(self._path) as file:
+        with parquet.ParquetFile(self.path) as file:
 
             def values_of(name):
                 try:
                     return column_of(file, self._index, name)
                 except ValueError as error:
-                    raise ValueError(f"{self._path}: {error}.") from error
+                    raise ValueError(f"{self.path}: {error}.") from error
 
             try:
-                return samples_of(self._columns, values_of, self._labels)
+                return samples_of(self.columns, values_of, self._labels)
             except WrongValue as error:
-                place = f"{self._path}, row group {self._index}, row {error.row}"
+                place = f"{self.path}, row group {self._index}, row {error.row}"
                 raise ValueError(f"{place}: {error}") from None
 
     def _labels(self, column):
         labels = Distinct(column)
         check_present(labels)
+        if self.columns.read_as is not None:
+            return self.columns.read_as.labels(labels)
         if labels.kind in "biuf":
             return column.to_numpy()
         return labels_of(labels, "text" if self._kind == "text" else kind_of(labels))
 
 
-def parquet_parts(paths, target, columns, categories, weight):
-    """The row groups of Parquet files: list of RowGroup."""
+def parquet_parts(paths, target, columns, categories, weight, read_as=None):
+    """The row groups of Parquet files: list of RowGroup. `read_as` is a ReadAs of a command."""
     from pyarrow import parquet
 
     found_in, n_groups, types = [], [], []
@@ -70,7 +72,7 @@ def parquet_parts(paths, target, columns, categories, weight):
                 types.append(dict(zip(schema.names, schema.types, strict=True)))
         except Exception as error:  # pyarrow's errors have many types
             raise ValueError(f"{path}: {damage_of(path)}.") from error
-    chosen = columns_of(found_in, target, columns, categories, weight)
+    chosen = columns_of(found_in, target, columns, categories, weight)._replace(read_as=read_as)
     kinds = [_kind_of_type(types_in_file[target]) for types_in_file in types]
     for path, kind in zip(paths, kinds, strict=True):
         if kind != kinds[0]:
@@ -118,43 +120,44 @@ class LinesOfCsv:
     """
 
     def __init__(self, path, header, begin, end, columns):
-        self._path, self._header, self._begin, self._end = path, header, begin, end
-        self._columns, self._kind = columns, None
+        self.path, self._header, self._begin, self._end = path, header, begin, end
+        self.columns, self._kind = columns, None
 
     def __call__(self):
-        contents = self._header + bytes_of(self._path, self._begin, self._end)
+        contents = self._header + bytes_of(self.path, self._begin, self._end)
         try:
             table = self._read(contents)
             try:
-                return samples_of(self._columns, table.__getitem__, self._labels)
+                return samples_of(self.columns, table.__getitem__, self._labels)
             except WrongValue as error:
-                check_lengths(contents, self._path)
-                raise malformed_field(contents, self._path, error) from None
+                check_lengths(contents, self.path)
+                raise malformed_field(contents, self.path, error) from None
         except MalformedFile as error:  # its line is one of this part
-            n_lines = n_lines_before(self._path, self._begin) - self._header.count(b"\n")
+            n_lines = n_lines_before(self.path, self._begin) - self._header.count(b"\n")
             raise error.moved(n_lines) from None
 
     def _read(self, contents, names=None):
-        texts = {*self._columns.categories, self._columns.target}
         try:
-            return read_csv(contents, self._path, texts, names)
+            return read_csv(contents, self.path, self.columns.texts, names)
         except MalformedFile:
             raise
         except ValueError as error:
-            place = f"{self._path}, bytes {self._begin} to {self._end}"
+            place = f"{self.path}, bytes {self._begin} to {self._end}"
             raise ValueError(f"{place}: {error}") from error
 
     def _labels(self, column):
         labels = Distinct(column)
         check_present(labels, MISSING)
+        if self.columns.read_as is not None:
+            return self.columns.read_as.labels(labels)
         reason = "" if self._kind is None else ", as the first labels of the files"
         return labels_of(labels, self._kind or kind_of(labels), reason)
 
     def kind(self):
         """What the labels are, as `margins.data.labels.kind_of` says; None if they are not allowed."""
         try:
-            contents = self._header + bytes_of(self._path, self._begin, self._end)
-            labels = Distinct(self._read(contents, [self._columns.target])[self._columns.target])
+            contents = self._header + bytes_of(self.path, self._begin, self._end)
+            labels = Distinct(self._read(contents, [self.columns.target])[self.columns.target])
             check_present(labels, MISSING)
             return kind_of(labels)
         except (ValueError, WrongValue):
@@ -162,25 +165,28 @@ class LinesOfCsv:
 
     def with_kind(self, kind):
         """The same lines, whose labels are of a kind: LinesOfCsv."""
-        part = LinesOfCsv(self._path, self._header, self._begin, self._end, self._columns)
+        part = LinesOfCsv(self.path, self._header, self._begin, self._end, self.columns)
         part._kind = kind
         return part
 
 
-def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES):
+def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, read_as=None):
     """Lines of CSV files with a header, about `n_bytes` of them at a time: list of LinesOfCsv.
 
-    The first part is read to see what the labels are, so that they are the same in all parts.
+    The first part is read to see what the labels are, so that they are the same in all parts, unless
+    `read_as`, a ReadAs of a command, says it.
     """
     headers = [_header_of(path) for path in paths]
     found_in = [(path, names) for path, (_, names) in zip(paths, headers, strict=True)]
-    chosen = columns_of(found_in, target, columns, categories, weight)
+    chosen = columns_of(found_in, target, columns, categories, weight)._replace(read_as=read_as)
     parts = [
         LinesOfCsv(path, header, begin, end, chosen)
         for path, (header, _) in zip(paths, headers, strict=True)
         for begin, end in ranges_of_lines(path, n_bytes, len(header), has_quotes=True)
     ]
     check_not_empty(parts, paths, "Chunks.from_csv")
+    if read_as is not None:
+        return parts
     kind = parts[0].kind()
     return [part.with_kind(kind) for part in parts]
 

@@ -129,6 +129,26 @@ def labels_like(labels, classes):
     return labels.mapped(lambda label: _number(text_of(label)), None)
 
 
+def labels_among(labels, classes):
+    """Labels, each of them one of the classes, however it is written: ndarray like them, shape (m,).
+
+    Parameters
+    ----------
+    labels : Distinct
+        Without missing values.
+    classes : ndarray
+        As `labels_to_train` makes them of all labels.
+
+    Raises
+    ------
+    WrongValue
+        If a label is none of them.
+    """
+    known = {text_of(label): label for label in classes.tolist()}
+    _check(labels, "must be one that was read before", lambda label: text_of(label) not in known)
+    return labels.mapped(lambda label: known[text_of(label)], classes.dtype)
+
+
 def _boolean(labels, reason):
     _check(
         labels, f"must be true or false{reason}", lambda label: text_of(label).lower() not in BOOLEANS

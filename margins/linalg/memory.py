@@ -33,8 +33,8 @@ def check_model_fits(name, n_problems, n_features):
     if available is not None and N_VECTORS * size > available:
         raise MemoryError(
             f"The model of {name} must fit into memory: {n_problems} x {n_features} weights are "
-            f"{_text_of(size)}, and the fit holds at least {N_VECTORS} times as much at its end. "
-            f"Got {_text_of(available)} of free memory. Use fewer features or classes."
+            f"{text_of_bytes(size)}, and the fit holds at least {N_VECTORS} times as much at its end. "
+            f"Got {text_of_bytes(available)} of free memory. Use fewer features or classes."
         )
 
 
@@ -96,5 +96,6 @@ def _left_in_limit():
     return limit
 
 
-def _text_of(n_bytes):
+def text_of_bytes(n_bytes):
+    """A size in gigabytes, as messages have it: str."""
     return f"{n_bytes / 1e9:.1f} GB"
