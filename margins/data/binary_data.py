@@ -32,12 +32,8 @@ def rows_of(X):
     """
     m, d = X.shape
     if sparse.issparse(X):
-        data, columns, starts = csr_arrays(X)
         # Any order of columns is allowed, but duplicates would falsify the squared norms.
-        if not X.has_canonical_format and stores_twice(columns, starts, d):
-            X = X.copy()
-            X.sum_duplicates()
-            data, columns, starts = csr_arrays(X)
+        data, columns, starts = csr_arrays(without_duplicates(X))
         return Rows(None if all_ones(data) else data, m, d, columns, starts)
     in_steps = not any(stride % X.itemsize for stride in X.strides)
     if min(X.strides) < 0 or not in_steps or not X.flags.aligned:
@@ -46,6 +42,16 @@ def rows_of(X):
     extent = (m - 1) * row_step + (d - 1) * column_step + 1
     flat = np.lib.stride_tricks.as_strided(X, (extent,), (X.itemsize,), writeable=False)
     return Rows(flat, m, d, row_step=row_step, column_step=column_step)
+
+
+def without_duplicates(X):
+    """A CSR matrix that stores no element twice: X, or a copy in which such values are added."""
+    if not X.has_canonical_format:
+        _, columns, starts = csr_arrays(X)
+        if stores_twice(columns, starts, X.shape[1]):
+            X = X.copy()
+            X.sum_duplicates()
+    return X
 
 
 def csr_arrays(X):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 from scipy import sparse
 
+from margins.data.binary_data import without_duplicates
 from margins.parameters import POSITIVE, AnyOf, OneOf
 
 GAMMA = AnyOf(OneOf("scale", "auto"), POSITIVE)
@@ -33,7 +34,8 @@ def _scale_of(X):
     """1 / (n_features * variance of all elements), computed in double; 1 if there is no such number."""
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are too long are rejected later
         if sparse.issparse(X):
-            values = X.data.astype(np.float64, copy=False)
+            X = without_duplicates(X)
+            values = X.data[: X.indptr[-1]].astype(np.float64, copy=False)
             n, mean = math.prod(X.shape), values.sum() / math.prod(X.shape)
             variance = (((values - mean) ** 2).sum() + (n - len(values)) * mean**2) / n
         else:

@@ -9,7 +9,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names, _num_samples
 
-from margins.data.binary_data import augmented_sqnorms, rows_of
+from margins.data.binary_data import augmented_sqnorms, rows_of, without_duplicates
 from margins.data.validation import checked_labels, validate_matrix
 from margins.tuning import TUNING
 
@@ -114,7 +114,8 @@ def read_matrix(X, name, n_features=None):
     X = validate_matrix(X, name, is_finite=n_features is not None)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"{name} must have {n_features} features, as other chunks. Got {X.shape[1]}.")
-    return X
+    # Copies of single rows, of active sets, are no longer checked.
+    return without_duplicates(X) if sparse.issparse(X) else X
 
 
 def read_labels(n_rows, y, weight, name):

@@ -55,6 +55,12 @@ def _with_zeros(X):
     return sparse.csr_array((X.ravel(), np.tile(np.arange(d), m), np.arange(0, m * d + 1, d)), (m, d))
 
 
+def doubled(X):
+    """CSR of X that stores every element as two halves."""
+    X = sparse.csr_array(X)
+    return sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
+
+
 ALL_LAYOUTS = LAYOUTS | {"unsorted CSR": _unsorted, "CSR with zeros": _with_zeros}
 
 

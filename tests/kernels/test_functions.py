@@ -7,6 +7,7 @@ import pytest
 from kernel_machines import clouds
 from kernel_of_one_file import RationalQuadratic
 from numpy.testing import assert_allclose, assert_array_equal
+from sample_problems import doubled
 from scipy import sparse
 from sklearn.gaussian_process import kernels as references
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
@@ -168,6 +169,17 @@ def test_scale_does_not_depend_on_the_origin():
     expected = RBF("scale").resolve(X).gamma
     for given in (X + 1e6, sparse.csr_array(X + 1e6)):
         assert RBF("scale").resolve(given).gamma == pytest.approx(expected, rel=1e-8)
+
+
+def test_scale_is_of_the_elements_and_not_of_the_stored_values():
+    X, _, _ = clouds()
+    spacious = sparse.csr_array(X)
+    spacious.data = np.append(spacious.data, [9.0] * 5)
+    spacious.indices = np.append(spacious.indices, np.zeros(5, spacious.indices.dtype))
+    for given in (doubled(X), spacious):
+        stored = given.data.copy()
+        assert RBF("scale").resolve(given).gamma == pytest.approx(RBF("scale").resolve(X).gamma)
+        assert_array_equal(given.data, stored)
 
 
 def test_radial_kernel_of_a_nan_distance_is_nan():

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sample_problems import doubled
 from scipy import sparse
 
 import margins
@@ -31,7 +32,7 @@ LAYOUTS = {
     "CSR of float32, int64": lambda X: with_indices(sparse.csr_matrix(X.astype(np.float32)), np.int64),
     "CSR, unsorted": lambda X: unsorted(sparse.csr_array(X)),
     "CSR, unsorted, but flagged": lambda X: flagged(unsorted(sparse.csr_array(X))),
-    "CSR, elements stored twice": lambda X: doubled(sparse.csr_array(X)),
+    "CSR, elements stored twice": doubled,
 }
 
 
@@ -48,10 +49,6 @@ def unsorted(X):
 def flagged(X):
     X.has_sorted_indices = X.has_canonical_format = True  # which may be wrong
     return X
-
-
-def doubled(X):
-    return sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
 
 
 def few(n_classes=2, m=12, d=300):

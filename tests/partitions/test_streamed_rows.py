@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from partitioned_problems import chunks_of
-from sample_problems import ALL_LAYOUTS, integers
+from sample_problems import ALL_LAYOUTS, doubled, integers
 from scipy import sparse
 
 from margins._update import WeightVector
@@ -93,6 +93,15 @@ def test_copies_are_held_in_place_of_their_partitions(layout):
     with rows.holding_copies():
         assert (dots(rows, v, copies.numbers()) == X[copies.numbers()] @ v).all()
     assert (dots(rows, v, range(40)) == 0).all()
+
+
+def test_copies_of_rows_that_store_elements_twice_have_their_squared_norms():
+    streamed = scanned(doubled(X)).X
+    rows = streamed.rows()
+    for part in streamed.parts:
+        with rows.reading(part) as matrix:
+            rows.copies.add(matrix, part, np.arange(part.begin, part.end, dtype=np.int32))
+    assert (rows.copies.rows().sqnorms() == np.square(X).sum(axis=1)).all()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
