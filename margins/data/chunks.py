@@ -108,7 +108,7 @@ class Chunks(Sequence[Any]):
                 f"X of Chunks.of_rows must be an array-like or CSR matrix of 2 dimensions. Got {got}."
             )
         y = y if isinstance(y, np.ndarray) else np.asarray(y)
-        weight = None if sample_weight is None else np.asarray(sample_weight)
+        weight = None if sample_weight is None else np.asanyarray(sample_weight)
         for name, array in (("y", y), ("sample_weight", weight)):
             if array is not None and array.shape[:1] != X.shape[:1]:
                 raise ValueError(

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from margins.data.validation import check_unmasked
+
 
 class Samples(NamedTuple):
     """The samples of positive weight, and what is known of all."""
@@ -85,6 +87,7 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
         return 1.0
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
+        check_unmasked(sample_weight, f"sample_weight of {name}")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
         worst = int(np.argmin(weight))
         if weight[worst] < 0:

@@ -173,15 +173,21 @@ def checked_labels(y, name):
     Raises
     ------
     ValueError
-        If labels are bytes or None, or some are numbers and some are str.
+        If labels are bytes, missing or masked, or some are numbers and some are str.
     """
+    check_unmasked(y, name)
     y = _of_numpy(y)
     if getattr(getattr(y, "dtype", None), "kind", "O") in "biufU":
         return y
     labels = np.asarray(y, dtype=object).ravel().tolist()
     types = set(map(type, labels))
-    if type(None) in types and len(labels) > 1:  # y itself may be None, which is another error
-        raise ValueError(f"{name} must hold numbers or str. Got None for sample {labels.index(None)}.")
+    if len(labels) > 1 and not types <= {str, int, bool}:  # y may be None, which is another error
+        missing = next((k for k, label in enumerate(labels) if _is_missing(label)), None)
+        if missing is not None:
+            raise ValueError(
+                f"{name} must hold numbers or str, and no missing label. Got {labels[missing]!r} for "
+                f"sample {missing}."
+            )
     if any(issubclass(each, bytes) for each in types):
         label = next(label for label in labels if isinstance(label, bytes))
         raise ValueError(f"{name} must hold numbers or str. Got bytes, {label!r}: decode them.")
@@ -190,6 +196,24 @@ def checked_labels(y, name):
         text = next(label for label in labels if isinstance(label, str))
         raise ValueError(f"{name} must hold either numbers or str. Got both, {number!r} and {text!r}.")
     return y
+
+
+def _is_missing(label):
+    """True for None, NaN, NaT and NA of pandas, which has no truth value."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, Number) and bool(label != label)
+
+
+def check_unmasked(values, name):
+    """Raise ValueError for masked values of NumPy's masked arrays: nothing reads a mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        masked = np.ma.getmaskarray(values)
+        place = ", ".join(str(index) for index in np.argwhere(masked)[0].tolist())
+        raise ValueError(
+            f"{name} must have no masked values. Got {masked.sum()}, the first at [{place}]. "
+            "Leave these samples out, or fill the values."
+        )
 
 
 def _of_numpy(y):
@@ -209,6 +233,7 @@ def _of_numpy(y):
 def _checked(X, name):
     if not is_plain(X):
         check_in_memory(X, name)
+        check_unmasked(X, name)
     return checked(X, name) if sparse.issparse(X) else X
 
 

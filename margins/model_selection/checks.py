@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
 from margins.data.structure import checked_csr
-from margins.data.validation import checked_labels
+from margins.data.validation import check_unmasked, checked_labels
 from margins.model_selection.folds import part_of, rows_of
 from margins.model_selection.keys import digest
 from margins.parameters import BOOLEAN, Interval, check, optional
@@ -44,6 +44,7 @@ class Data:
         if sparse.issparse(X):
             X = checked_csr(X, f"X of {caller}")
         elif not hasattr(X, "iloc"):
+            check_unmasked(X, f"X of {caller}")
             given, X = X, np.asarray(X)
             if X.ndim == 0:
                 raise ValueError(f"X of {caller} must hold samples. Got {given!r}.")
@@ -79,6 +80,7 @@ class Data:
 def _column(values, name, caller):
     if values is None:
         return None
+    check_unmasked(values, f"{name} of {caller}")
     column = np.asarray(values)
     if column.ndim != 1:
         raise ValueError(f"{name} of {caller} must have one dimension. Got shape {column.shape}.")

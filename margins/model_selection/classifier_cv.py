@@ -215,10 +215,10 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
             return
         valid = validate_samples(self, X, y, caller)
         X, y, codes = valid.X, valid.y, valid.codes
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         # Also those outside of all training sets, and of classes.
         sample_weights(caller, X, codes, valid.classes, sample_weight, self.class_weight)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         scoring.check(estimator, y, caller)
         cv = listed(5 if self.cv is None else self.cv)
         splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names, _num_samples
 
 from margins.data.binary_data import augmented_sqnorms, rows_of, without_duplicates
-from margins.data.validation import checked_labels, validate_matrix
+from margins.data.validation import check_unmasked, checked_labels, validate_matrix
 from margins.tuning import TUNING
 
 
@@ -131,6 +131,7 @@ def read_labels(n_rows, y, weight, name):
         raise ValueError(f"y of {name} must have {n_rows} labels, one for each row. Got {len(y)}.")
     classes, codes = np.unique(y, return_inverse=True)
     if weight is not None:
+        check_unmasked(weight, f"sample_weight of {name}")
         weight = np.asarray(weight, dtype=np.float64).ravel()
         if len(weight) != n_rows:
             raise ValueError(

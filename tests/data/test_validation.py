@@ -173,7 +173,6 @@ MIXED = {
     "objects": np.array([1, "a", 1, "a"], dtype=object),
     "series": pd.Series([1, "a", 1, "a"]),
     "booleans": [True, "a", True, "a"],
-    "nan": [np.nan, "a", "a", "b"],
     "column": np.array([[1], ["a"], [1], ["a"]], dtype=object),
 }
 BYTES = {
@@ -222,6 +221,67 @@ def test_error_for_bytes_names_the_label(kind):
 
 
 CLASSES = r"classes of perceptron \(Perceptron\.partial_fit\)"
+
+
+MISSING = {
+    "None": ["a", None, "b", "a"],
+    "NaN": ["a", np.nan, "b", "a"],
+    "NaN among numbers": pd.Series([1, np.nan, 2, 1], dtype=object),
+    "NA": ["a", pd.NA, "b", "a"],
+    "text of pandas": pd.Series(["a", None, "b", "a"], dtype="string"),
+    "text of pandas by default": pd.Series(["a", None, "b", "a"]),
+    "categories": pd.Categorical(["a", None, "b", "a"]),
+    "dates": pd.to_datetime(pd.Series(["2020-01-01", None, "2021-01-01", "2020-01-01"])),
+    "dates of NumPy": np.array(["2020-01-01", "NaT", "2021-01-01", "2020-01-01"], dtype="M8[D]"),
+}
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_a_missing_label_is_an_error_that_names_the_sample(kind):
+    message = r"must hold numbers or str, and no missing label\. Got .* for sample 1\."
+    calls = {
+        "y of Perceptron.fit": margins.get("perceptron")().fit,
+        "y of chunk 0": lambda X, y: margins.MarginClassifier().fit(Chunks([(X, y)])),
+        "y of Perceptron.partial_fit": lambda X, y: margins.get("perceptron")().partial_fit(X, y, ["a"]),
+        "y of parameter_search": lambda X, y: parameter_search(
+            margins.MarginClassifier(), {"C": [1.0]}, X, y
+        ),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=f"^{name}.* {message}"):
+            call(X, MISSING[kind])
+
+
+def masked(values):
+    """The same values, of which the last one is masked."""
+    return np.ma.array(values, mask=np.arange(values.size).reshape(values.shape) == values.size - 1)
+
+
+MASKABLE = {
+    "fit": lambda X, y, weight: margins.MarginClassifier().fit(X, y, weight),
+    "fit of MarginClassifierCV": lambda X, y, weight: margins.MarginClassifierCV(cv=2).fit(X, y, weight),
+    "partial_fit": lambda *given: margins.get("pa-i")().partial_fit(*given[:2], [0, 1], given[2]),
+    "fit of chunks": lambda *given: margins.MarginClassifier().fit(Chunks([given])),
+    "fit of rows": lambda *given: margins.MarginClassifier().fit(Chunks.of_rows(*given)),
+    "study": lambda X, y, weight: parameter_search(
+        margins.MarginClassifier(), {"C": [1.0]}, X, y, sample_weight=weight, cv=2
+    ),
+    "decision_function": lambda X, *_: margins.MarginClassifier().fit(EVEN, SIGNS).decision_function(X),
+    "score": lambda X, y, _: margins.MarginClassifier().fit(EVEN, SIGNS).score(X, y),
+}
+EVEN, SIGNS = np.arange(16.0).reshape(8, 2), np.arange(8) % 2
+
+
+@pytest.mark.parametrize("method", MASKABLE)
+def test_masked_values_are_an_error_because_nothing_reads_a_mask(method):
+    given = [EVEN, SIGNS, np.ones(8)]
+    MASKABLE[method](*[np.ma.array(values) for values in given])  # nothing is masked
+    count = {"decision_function": 1, "score": 2}.get(method, 3)
+    for k in range(count):
+        place = r"\[7, 1\]" if k == 0 else r"\[7\]"
+        changed = [masked(values) if j == k else values for j, values in enumerate(given)]
+        with pytest.raises(ValueError, match=f"must have no masked values. Got 1, the first at {place}"):
+            MASKABLE[method](*changed)
 
 
 @pytest.mark.parametrize(
