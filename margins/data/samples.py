@@ -1,9 +1,10 @@
 """The samples of positive weight, and the factors of their C."""
 
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils import check_array
 
 from margins.data.validation import check_unmasked
 
@@ -51,9 +52,9 @@ def absent_classes(name, codes, classes):
     present = np.flatnonzero(counts)
     if len(present) < 2:
         labels = classes[present].tolist()
+        got = f"1: {labels[0]!r}" if labels else "none: all weights are zero"
         raise ValueError(
-            f"At least 2 classes of {name} must have samples of positive weight. Got {len(labels)}"
-            f"{f': {labels[0]!r}' if labels else ''}."
+            f"At least 2 classes of {name} must have samples of positive weight. Got {got}."
         )
     return tuple(np.flatnonzero(counts == 0).tolist())
 
@@ -88,7 +89,7 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
         check_unmasked(sample_weight, f"sample_weight of {name}")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, copy=True)
+        weight = _one_per_sample(sample_weight, X.shape[0], name)
         worst = int(np.argmin(weight))
         if weight[worst] < 0:
             raise ValueError(
@@ -98,6 +99,22 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
         totals = np.bincount(codes, weights=weight, minlength=len(classes))
         weight *= class_weights_of(name, classes, class_weight, totals)[codes]
     return 1.0 if np.all(weight == 1) else weight
+
+
+def _one_per_sample(sample_weight, m, name):
+    """The weights of m samples, given by an array-like or a number: ndarray of float64, shape (m,)."""
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(m, sample_weight)
+    # scikit-learn's _check_sample_weight refuses weights that are all 0, which a chunk may have.
+    weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, copy=True, input_name="sample_weight"
+    )
+    if weight.shape != (m,):
+        raise ValueError(
+            f"sample_weight of {name} must be a number, or hold a number for each of the {m} samples. "
+            f"Got shape {weight.shape}."
+        )
+    return weight
 
 
 def class_weights_of(name, classes, class_weight, totals):

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from margins._update import Averaging, Rules, WeightVector
 from margins.data._binary_data import SMALLEST_SQNORM
 from margins.data.binary_data import rows_of
+from margins.data.samples import weighted_samples
 from margins.data.types import MatrixLike
 from margins.data.validation import validate_chunk
 from margins.estimators._typed import available_if
@@ -150,8 +151,9 @@ class OnlineMixin(Declared):
         is_first = streams is None
         valid = validate_chunk(self, X, y, classes, is_first=is_first, name=name)
         samples = self._weighted(valid, sample_weight, all_classes=False)
-        if len(samples.kept) == 0:
-            raise ValueError("X of partial_fit must have a sample of positive weight. Got none.")
+        is_blank = len(samples.kept) == 0
+        if is_blank:  # its samples have a shape and labels, and are not processed
+            samples = weighted_samples(name, valid, None, None, all_classes=False)
         training_set = TrainingSet(samples, LINEAR, rows_of)
         scheme = training_set.scheme
         if is_first:
@@ -162,14 +164,16 @@ class OnlineMixin(Declared):
         n_seen, sqradius = (0, 0.0) if is_first else (self._n_seen, self._sqradius)
         if is_first:
             streams = [self._new_stream(specification, samples.n_features) for _ in problems]
-        segments, sqradius = segments_of(
-            training_set.augmented_sqnorms(specification) + problems[0].loss.diag,
-            sqradius,
-            # Zero rows alone are no unit.
-            lambda sqradius: self.chunk_rules(
-                sqradius if sqradius >= SMALLEST_SQNORM else 1.0, specification, samples.weight
-            ),
-        )
+        segments = []
+        if not is_blank:
+            segments, sqradius = segments_of(
+                training_set.augmented_sqnorms(specification) + problems[0].loss.diag,
+                sqradius,
+                # Zero rows alone are no unit.
+                lambda sqradius: self.chunk_rules(
+                    sqradius if sqradius >= SMALLEST_SQNORM else 1.0, specification, samples.weight
+                ),
+            )
         in_stream = samples._replace(kept=samples.kept + n_seen)
         with self._model_restored_on_error(streams):
             for stream, problem in zip(streams, problems, strict=True):

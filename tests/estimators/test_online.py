@@ -202,17 +202,23 @@ def test_row_of_weight_zero_is_left_out_of_a_stream(name):
         assert_array_equal(zero.support_vectors_, X[zero.support_])
 
 
-@few_kinds
-def test_chunk_of_no_weight_is_rejected_by_a_sentence_and_leaves_the_stream_as_it_was(name):
-    X, y = clouds(n_classes=3)
-    classifier = make(name, class_weight={1: 0.0}).partial_fit(X, y, classes=[0, 1, 2])
-    untouched = pickle.loads(pickle.dumps(classifier))
-    with pytest.raises(ValueError, match="weight"):
-        classifier.partial_fit(X, y, sample_weight=np.zeros(len(y)))
-    with pytest.raises(ValueError, match="weight"):
-        classifier.partial_fit(X[y == 1], y[y == 1])
-    assert_same_fit(classifier, untouched)
-    assert_same_fit(classifier.partial_fit(X, y), untouched.partial_fit(X, y))
+@each_kind
+@pytest.mark.parametrize("given", ["sample_weight", "class_weight"])
+def test_a_chunk_whose_samples_all_have_weight_zero_changes_no_model(name, given):
+    X, y = clouds(n_classes=3, distance=0.5)
+    order = np.argsort(y == 0, kind="stable")  # chunks of the other classes, then of class 0
+    X, y = X[order], y[order]
+    begin = np.flatnonzero(y == 0)[0]
+    blank = {"class_weight": {0: 0, 1: 1, 2: 1}} if given == "class_weight" else {}
+    weighted, expected = make(name, **blank), make(name)
+    expected.partial_fit(X[:begin], y[:begin], classes=[0, 1, 2])
+    weight = None if blank else np.zeros(len(y) - begin)
+    for rows in (slice(begin, None), slice(begin), slice(begin, None)):  # the first chunk, too
+        of_rows = weight if rows.start == begin else None
+        weighted.partial_fit(X[rows], y[rows], classes=[0, 1, 2], sample_weight=of_rows)
+    assert_array_equal(weighted.decision_function(X), expected.decision_function(X))
+    assert weighted.upper_bounds_ == expected.upper_bounds_
+    assert weighted.n_updates_ == expected.n_updates_
 
 
 @pytest.mark.parametrize(("name", "n_classes"), [*product(ONLINE_KINDS, [3]), *product(FEW_KINDS, [2])])
