@@ -125,7 +125,8 @@ class OnlineMixin(Declared):
         ------
         ValueError
             If a parameter or the data are not allowed, if `classes` are missing or change, or with a
-            kernel: a stream keeps no samples to evaluate it on. The stream is then unchanged.
+            kernel: a stream keeps no samples to evaluate it on. The stream is then unchanged. Also if
+            the model is one of a skops file, which keeps no streams.
         RuntimeError
             If the estimator is in use by another thread.
         margins.rules.RuleError
@@ -226,7 +227,16 @@ class OnlineMixin(Declared):
 
     # What a fit leaves, and what a warm start continues from.
 
+    def _check_state_is_kept(self, method, advice):
+        """Raise ValueError for a model without the state that training continues from."""
+        if hasattr(self, "classes_") and not hasattr(self, "_streams"):
+            raise ValueError(
+                f"The model of {self._display_name(method)} must have the state of its stream to go on "
+                f"from. Got one without it: skops files leave it out, pickles keep it. {advice}."
+            )
+
     def _continuation(self):
+        self._check_state_is_kept("fit", "With warm_start=False a fit begins at zero")
         streams = getattr(self, "_streams", None)
         self._check_warm_start(streams)
         if streams is None:
@@ -297,3 +307,4 @@ class OnlineMixin(Declared):
                 f"class_weight of {self._display_name('partial_fit')} must be a mapping or None: the "
                 f"balance of a stream is not known before its end. Got {self.class_weight!r}."
             )
+        self._check_state_is_kept("partial_fit", "A clone begins a new stream")

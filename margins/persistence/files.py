@@ -47,9 +47,10 @@ def dump(classifier: Any, file: str | os.PathLike[str] | IO[bytes]) -> None:
     ----------
     classifier : object
         An algorithm of this package or of a plug-in, fitted or not. What it holds of a stream
-        (`partial_fit`) between two chunks is left out: a loaded classifier predicts the same, but its
-        stream has ended. Pickles hold that, too. Or MarginClassifierCV, or scikit-learn's
-        CalibratedClassifierCV around a classifier, or a Pipeline that ends with one of these.
+        (`partial_fit`) between two chunks is left out: a loaded classifier predicts the same, but
+        `partial_fit`, and `fit` with ``warm_start=True``, then raise a ValueError. Pickles hold that,
+        too. Or MarginClassifierCV, or scikit-learn's CalibratedClassifierCV around a classifier, or a
+        Pipeline that ends with one of these.
     file : str, path or binary file
 
     Raises

@@ -10,6 +10,7 @@ import pytest
 import stored_models
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 
 import margins
 from margins.estimators.votes import GrowingArray
@@ -86,7 +87,12 @@ def test_the_model_of_a_stream_comes_back_without_its_stream(name):
     found = reread(classifier)
     assert_array_equal(found.predict(X), classifier.predict(X))
     assert "_streams" in vars(classifier) and "_streams" not in vars(found)
-    found.partial_fit(X, y, classes=["a", "b"])
+    for go_on in (found.partial_fit, found.set_params(warm_start=True).fit):
+        with pytest.raises(ValueError, match=r"must have the state of its stream to go on from\. Got"):
+            go_on(X, y)
+    assert_array_equal(found.predict(X), classifier.predict(X))
+    clone(found).partial_fit(X, y, classes=["a", "b"])
+    found.set_params(warm_start=False).fit(X, y).partial_fit(X, y)
 
 
 def test_of_a_stream_the_model_is_written():
