@@ -56,8 +56,8 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         If it has no weight vector (voting), a kernel without a formula in ONNX, or a calibration other
         than "sigmoid" and "isotonic".
     ValueError
-        If a label is an integer above 2**63 - 1, or a Pipeline begins with text or with columns that are
-        selected by name: it has inputs other than one matrix of numbers.
+        If a label is a date or an integer above 2**63 - 1, or a Pipeline begins with text or with
+        columns that are selected by name: it has inputs other than one matrix of numbers.
 
     Examples
     --------
@@ -293,6 +293,11 @@ def _labels(classifier: Any) -> NDArray[Any]:
                 f"Got {classes.max()}."
             )
         return classes.astype(np.int64)
+    if classes.dtype.kind in "mM":
+        raise ValueError(
+            f"classes_ must be numbers or str for ONNX, which has no dates. Got {classes.dtype}: give "
+            "labels as str, such as those of numpy.datetime_as_string."
+        )
     return classes.astype(np.float64) if classes.dtype.kind == "f" else classes.astype(str)
 
 

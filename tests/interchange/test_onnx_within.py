@@ -115,6 +115,14 @@ def test_labels_beyond_signed_integers_are_refused():
         to_onnx(classifier)
 
 
+def test_dates_as_labels_are_refused():
+    y = np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")
+    for labels in (y, y - y[0]):
+        classifier = margins.MarginClassifier().fit([[0.0], [1.0]], labels)
+        with pytest.raises(ValueError, match=r"for ONNX, which has no dates\. Got (dat|tim)e.*64\[D\]"):
+            to_onnx(classifier)
+
+
 def test_what_skl2onnx_converts_roughly_warns_and_what_it_does_not_is_refused():
     X, y = data("two classes")
     isotonic = CalibratedClassifierCV(margins.MarginClassifier(), method="isotonic").fit(X, y)
