@@ -1,5 +1,6 @@
 """The samples of positive weight, and the factors of their C."""
 
+import math
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -138,11 +139,17 @@ def class_weights_of(name, classes, class_weight, totals):
 
 def _weights_by_label(name, classes, class_weight):
     labels = classes.tolist()
-    by_class = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
-    for label, value in zip(labels, by_class, strict=True):
-        if not 0 <= value < np.inf:
+    by_class = np.ones(len(labels))
+    for k, label in enumerate(labels):
+        value = class_weight.get(label, 1.0)
+        try:
+            by_class[k] = math.nan if isinstance(value, str) else float(value)
+        except (TypeError, ValueError):
+            by_class[k] = math.nan
+        if not 0 <= by_class[k] < math.inf:
+            got = repr(value) if math.isnan(by_class[k]) else by_class[k]
             raise ValueError(
-                f"class_weight of {name} must be in [0, inf). Got {value} for class {label!r}."
+                f"class_weight of {name} must be in [0, inf). Got {got} for class {label!r}."
             )
     unknown = [label for label in class_weight if label not in labels]
     # A mapping that covers all classes of y may name more: y may be a part of the data.

@@ -105,9 +105,18 @@ REFUSED = {
             Y,
             None,
             {0: 1.0, 1: number},
-            CLASS_WEIGHT.replace("{got}", str(float(number))),
+            CLASS_WEIGHT.replace("{got}", re.escape(got)),
         )
-        for number in (-1, -1e-300, np.nan, np.inf)
+        for number, got in {
+            -1: "-1.0",
+            -1e-300: "-1e-300",
+            np.nan: "nan",
+            np.inf: "inf",
+            "2": "'2'",
+            None: "None",
+            (1, 2): "(1, 2)",
+            1j: "1j",
+        }.items()
     },
     "a class weight of another class": (X, Y, None, {0: 1.0, 7: 2.0}, "class"),
     "class weights of other classes": (X, Y, None, {7: 2.0}, "class"),
