@@ -283,6 +283,9 @@ def main(arguments=None):
     """
     if sys.stdout is None:  # closed: what is printed would be lost without an error
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
+    if getattr(sys.stdout, "errors", None) == "strict" and hasattr(sys.stdout, "reconfigure"):
+        # A name or a label that the locale cannot show must not end a command whose work is done.
+        sys.stdout.reconfigure(errors="backslashreplace")
     output = sys.stdout
     try:
         result = cli.main(arguments, prog_name="margins", standalone_mode=False)

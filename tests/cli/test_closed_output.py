@@ -1,4 +1,4 @@
-"""Standard output that nothing takes is an error of every command that prints."""
+"""Standard output that nothing takes is an error of every command that prints; one of ASCII is not."""
 
 import os
 import subprocess
@@ -64,3 +64,14 @@ def test_a_pipe_without_a_reader_ends_a_command_as_it_ends_unix_tools(folder, ar
 def test_what_prints_nothing_needs_no_output(folder, arguments):
     done = process(folder, arguments, preexec_fn=lambda: os.close(1))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_that_the_output_cannot_encode_are_printed_with_backslashes(folder):
+    arguments = [sys.executable, "-m", "margins", "train", "train.svm", "mod\u00e8le.skops"]
+    environment = {**os.environ, "PYTHONUTF8": "1", "PYTHONIOENCODING": "ascii:strict"}
+    result = subprocess.run(
+        arguments, cwd=folder, env=environment, capture_output=True, timeout=120, check=False
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert b"mod\\xe8le.skops" in result.stdout
+    assert (folder / "mod\u00e8le.skops").exists()
