@@ -130,7 +130,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         default=0,
     )
 
-    loss, multi_class, _prefers_cached = "squared_hinge", "ovr", False
+    loss, multi_class = "squared_hinge", "ovr"
+    _prefers_cached = False  # see `Training`
     support_ = SupportOfLinearModel()
     # What the weight of a sample multiplies: see `Specification.weights`.
     WEIGHTS: ClassVar[Literal["C", "C or updates", "updates"]] = "C"
