@@ -13,7 +13,7 @@ MAX_SAMPLES = 512
 # Relative to the largest element: a function of users may compute in single precision.
 MAX_ASYMMETRY = 1e-4
 TILE = 128  # rows and columns that are compared at a time: two tiles stay in the cache
-ROUNDINGS = 8  # of an element, relative to K(x, x) and K(z, z): that many units for each sample
+ROUNDINGS = 8  # of a row of a kernel matrix: errors of that many units in each of its elements
 
 
 def some_samples(m):
@@ -56,20 +56,20 @@ def negative_eigenvalue(matrix):
     """An eigenvalue of a symmetric matrix that is negative beyond rounding: float, or None.
 
     It is one of the matrix whose rows and columns are divided by the roots of its diagonal, as those of
-    unit vectors are. Elements that single precision holds are taken for results of single precision.
+    unit vectors are. Rounding is that of single precision: nothing says in which one a matrix that is
+    given was computed, or of which larger numbers it is a difference, as a centred one.
 
     Parameters
     ----------
     matrix : ndarray of float64, shape (n, n)
         With a diagonal of at least 0.
     """
-    is_single = np.array_equal(matrix, matrix.astype(np.float32))
-    unit = float(np.finfo(np.float32 if is_single else np.float64).eps)
+    rounding = ROUNDINGS * float(np.finfo(np.float32).eps) * np.sqrt(len(matrix))
     lengths = np.sqrt(matrix.diagonal())
     lengths[lengths == 0] = np.sqrt(np.abs(matrix).max()) or 1.0
     scaled = matrix / lengths / lengths[:, np.newaxis]
     factor = scaled.copy()
-    factor[np.diag_indices_from(factor)] += ROUNDINGS * unit * len(matrix)
+    factor[np.diag_indices_from(factor)] += rounding
     # np.linalg.cholesky takes ten times as long.
     _, failed = lapack.dpotrf(factor.T, overwrite_a=True)
     return float(np.linalg.eigvalsh(scaled)[0]) if failed else None

@@ -8,7 +8,7 @@ import pytest
 from fitted_clouds import make
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KernelCenterer, StandardScaler
 from sklearn.svm import SVC
 
 import margins
@@ -89,6 +89,20 @@ def test_products_of_few_features_are_semidefinite_up_to_rounding(dtype, seed):
     )
     K = (X.astype(dtype) @ X.astype(dtype).T).astype(np.float64)
     assert negative_eigenvalue(0.5 * (K + K.T)) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_matrices_of_single_precision_may_be_scaled_and_centred_in_double(seed):
+    X = 10 + np.random.default_rng(seed).standard_normal((200, 2))
+    single = (X.astype(np.float32) @ X.astype(np.float32).T).astype(np.float64)
+    single = 0.5 * (single + single.T)
+    lengths = np.sqrt(single.diagonal())
+    for K in (
+        0.3 * single,
+        single / lengths / lengths[:, None],
+        KernelCenterer().fit_transform(X @ X.T),
+    ):
+        assert negative_eigenvalue(0.5 * (K + K.T)) is None
 
 
 def test_what_is_asymmetric_is_refused_before_training():
