@@ -160,3 +160,11 @@ def test_a_negative_diagonal_is_refused():
     X = np.array([[0.1, 0.0], [1.0, 0.0]])
     with pytest.raises(ValueError, match=r"'sigmoid' must have K\(x, x\) in \[0, .* Got -0.7"):
         margins.MarginClassifier(kernel="sigmoid", gamma=1.0, coef0=-1.0).fit(X, [0, 1])
+
+
+def test_a_model_that_is_zero_is_called_so():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    with pytest.warns(ConvergenceWarning, match="The model is zero, and predicts one class"):
+        classifier = margins.MarginClassifier(kernel="sigmoid").fit(X, y)
+    assert len(classifier.support_) == 0 and len(set(classifier.predict(X))) == 1
