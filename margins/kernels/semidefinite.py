@@ -52,6 +52,24 @@ def check_symmetry(label, matrix, samples=None):
     )
 
 
+def negative_minor(matrix):
+    """Two samples with |K(x, z)| above the root of K(x, x) K(z, z): (int, int); None: there are none.
+
+    Parameters
+    ----------
+    matrix : ndarray or CSR matrix, shape (n, n)
+        With a diagonal of at least 0.
+    """
+    lengths = np.sqrt(np.asarray(matrix.diagonal(), dtype=np.float64))
+    for row in range(0, matrix.shape[0], TILE):
+        values = matrix[row : row + TILE]
+        values = abs(values.toarray() if sparse.issparse(values) else values)
+        i, j = np.nonzero(values > (1 + MAX_ASYMMETRY) * np.outer(lengths[row : row + TILE], lengths))
+        if len(i):
+            return int(row + i[0]), int(j[0])
+    return None
+
+
 def negative_eigenvalue(matrix):
     """An eigenvalue of a symmetric matrix that is negative beyond rounding: float, or None.
 

@@ -5,7 +5,12 @@ import functools
 import numpy as np
 
 from margins.kernels.row_blocks import BYTES_PER_MEGABYTE, UNIT, times
-from margins.kernels.semidefinite import check_symmetry, negative_eigenvalue, some_samples
+from margins.kernels.semidefinite import (
+    check_symmetry,
+    negative_eigenvalue,
+    negative_minor,
+    some_samples,
+)
 from margins.linalg.threads import one_thread
 
 BYTES_OF_WHOLE = 12  # of an element of a matrix in double and in single precision
@@ -48,6 +53,9 @@ class SharedBlocks:
 
         Raises ValueError if their matrix is not symmetric.
         """
+        pair = negative_minor(self.X) if self.kernel.name == "precomputed" else None
+        if pair is not None:
+            return f"|K(x, z)| of samples {pair[0]} and {pair[1]} exceeds the root of K(x, x) K(z, z)"
         return self.why_indefinite(some_samples(self.X.shape[0]))
 
     def why_indefinite(self, samples):

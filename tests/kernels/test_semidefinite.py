@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from fitted_clouds import make
+from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import KernelCenterer, StandardScaler
@@ -33,8 +34,8 @@ def test_nothing_is_proven_of_two_samples_with_a_negative_minor(loss, C):
     certificate = classifier.certificates_[0]
     assert certificate.dual == 0 and certificate.gap == np.inf and certificate.fraction == 0
     assert len(messages) == 1 and messages[0].endswith(
-        "The kernel is not positive semidefinite: the matrix of 2 samples, scaled to K(x, x) = 1, has "
-        "the eigenvalue -1. Then the objective has no lower bound, and nothing can be proven."
+        "The kernel is not positive semidefinite: |K(x, z)| of samples 0 and 1 exceeds the root of "
+        "K(x, x) K(z, z). Then the objective has no lower bound, and nothing can be proven."
     )
 
 
@@ -64,17 +65,17 @@ def test_no_bound_is_claimed_of_matrices_with_a_negative_eigenvalue(seed):
 
 @pytest.mark.parametrize(
     ("others", "what"),
-    [(0.001, r"\|a\|\^2 is -"), (10.0, "the matrix of 512 samples, .* has the eigenvalue -1[.]")],
+    [(0.001, r"\|a\|\^2 is -"), (10.0, "the matrix of 512 samples, .* has the eigenvalue -0.8[.]")],
     ids=["squared norm", "support vectors"],
 )
 def test_support_vectors_show_what_the_samples_looked_at_first_do_not(others, what):
-    """Two samples beyond those that are looked at first spoil the matrix."""
+    """Three samples beyond those that are looked at first spoil the matrix, though no two of them do."""
     m = MAX_SAMPLES + 100
-    left_out = np.setdiff1d(np.arange(m), some_samples(m))[:2]
+    left_out = np.setdiff1d(np.arange(m), some_samples(m))[:3]
     K = others * np.eye(m)
-    K[np.ix_(left_out, left_out)] = NOT_SEMIDEFINITE
+    K[np.ix_(left_out, left_out)] = 1.9 * np.eye(3) - 0.9
     y = np.arange(m) % 2
-    y[left_out] = 0, 1
+    y[left_out] = 1
     classifier, messages = fit(K, y, loss="hinge", fit_intercept=False)
     assert classifier.certificates_[0].dual == 0
     assert re.search(f"not positive semidefinite: {what}", messages[0])
@@ -168,3 +169,13 @@ def test_a_model_that_is_zero_is_called_so():
     with pytest.warns(ConvergenceWarning, match="The model is zero, and predicts one class"):
         classifier = margins.MarginClassifier(kernel="sigmoid").fit(X, y)
     assert len(classifier.support_) == 0 and len(set(classifier.predict(X))) == 1
+
+
+@pytest.mark.parametrize("storage", [np.asarray, csr_array])
+def test_every_pair_of_a_precomputed_matrix_is_looked_at(storage):
+    K = np.eye(1500)
+    i, j = np.setdiff1d(np.arange(1500), some_samples(1500))[[7, 300]]
+    K[i, j] = K[j, i] = 3.0
+    classifier, messages = fit(storage(K), np.arange(1500) % 2, loss="hinge", fit_intercept=False)
+    assert classifier.certificates_[0].dual == 0 and not classifier.converged_
+    assert f"samples {i} and {j} exceeds the root" in messages[0]
