@@ -131,7 +131,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     )
 
     loss, multi_class = "squared_hinge", "ovr"
-    _prefers_cached = False  # see `Training`
+    prefers_cached = False  # see `Training`
     support_ = SupportOfLinearModel()
     # What the weight of a sample multiplies: see `Specification.weights`.
     WEIGHTS: ClassVar[Literal["C", "C or updates", "updates"]] = "C"
@@ -228,7 +228,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             run_type=StreamedRun if training_set.is_in_parts else Run,
             watch=None if task is None else task.watch,
             continuation=continuation,
-            prefers_cached=self._prefers_cached,
+            prefers_cached=self.prefers_cached,
         )
         try:
             runs = self._train(training)

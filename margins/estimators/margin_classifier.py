@@ -115,7 +115,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         default="ovr",
     )
 
-    _prefers_cached = True  # `decomposition` does: see `Training`
+    prefers_cached = True  # `decomposition` does: see `Training`
 
     def check_parameters(self) -> None:
         if self.max_iter == -1:

@@ -247,7 +247,7 @@ def test_a_damaged_table_of_parquet_is_an_error_that_says_what(run, tmp_path):
     for old, new in (
         (b'"pandas_type"', b'"pandas_typo"'),
         (b'"name": "x"', b'"name": "t"'),
-        (b'"numpy_type": "int64"', b'"numpy_type": "fo/at64"'),
+        (b'"numpy_type": "int64"', b'"numpy_type": "f0/at64"'),
         (b'"index_columns"', b'"index_co\xffumns"'),
         (b'"columns": [', b'"columns": 3, "x": ['),
     ):
