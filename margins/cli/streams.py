@@ -126,14 +126,10 @@ def _parts(sources, read_as):
     """The parts of tables: list of RowGroup or LinesOfCsv."""
     source, paths = sources[0], [each.path for each in sources]
     try:
-        if source.kind == "csv":
-            from margins.data.chunk_tables import csv_parts
+        from margins.data.chunk_tables import csv_parts, parquet_parts
 
-            parts = csv_parts(paths, source.target, None, None, None, read_as=read_as)
-        else:
-            from margins.data.chunk_tables import parquet_parts
-
-            parts = parquet_parts(paths, source.target, None, None, None, read_as=read_as)
+        parts_of = csv_parts if source.kind == "csv" else parquet_parts
+        parts = parts_of(paths, source.target, None, None, None, read_as=read_as)
     except ImportError as error:
         extra = "frame" if source.kind == "csv" else "parquet"
         raise CommandError(

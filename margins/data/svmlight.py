@@ -83,7 +83,7 @@ def parsed(
 
 
 def note_of_skipped(path, names):
-    """What users are told of fields that are skipped: str."""
+    """The note that fields of a file are skipped: str."""
     fields = " and ".join(f"{name}:" for name in names)
     return f"{path}: {fields} are skipped, as classifiers have no use for them."
 
