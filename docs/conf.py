@@ -23,7 +23,7 @@ extensions = [
 exclude_patterns = ["examples/*"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
-myst_enable_extensions = ["deflist", "colon_fence"]
+myst_enable_extensions = ["deflist", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache", "myst.xref_missing"]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from margins.estimators.path import svm_path
     from margins.estimators.separability import separability
     from margins.model_selection.classifier_cv import MarginClassifierCV
+    from margins.model_selection.leave_one_out import leave_one_out
     from margins.versions import show_versions
 else:
     from margins.registry import get
@@ -27,6 +28,7 @@ else:
     _MODULES = {
         "MarginClassifier": "margins.estimators.margin_classifier",
         "MarginClassifierCV": "margins.model_selection.classifier_cv",
+        "leave_one_out": "margins.model_selection.leave_one_out",
         "separability": "margins.estimators.separability",
         "show_versions": "margins.versions",
         "svm_path": "margins.estimators.path",
@@ -49,6 +51,7 @@ __all__ = [
     "MarginClassifierCV",
     "available",
     "get",
+    "leave_one_out",
     "register",
     "separability",
     "show_versions",

@@ -8,6 +8,7 @@
 from margins.model_selection.compare import Comparison, compare
 from margins.model_selection.grids import Halving, Stages
 from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, t_interval
+from margins.model_selection.leave_one_out import LeaveOneOut
 from margins.model_selection.pac import online_to_pac
 from margins.model_selection.ranks import PairTest, Ranking, rank
 from margins.model_selection.search import double_cross_validation, parameter_search
@@ -20,6 +21,7 @@ __all__ = [
     "FitFailed",
     "Fold",
     "Halving",
+    "LeaveOneOut",
     "PairTest",
     "Ranking",
     "Stages",

@@ -11,6 +11,7 @@ Ito, which are distinguishable with colour blindness; lines differ in their mark
 from margins.plotting.certificates import CertificateDisplay
 from margins.plotting.comparison import ComparisonDisplay
 from margins.plotting.epochs import EpochsDisplay
+from margins.plotting.influence import InfluenceDisplay
 from margins.plotting.landscape import LandscapeDisplay
 from margins.plotting.paths import CoefficientPathDisplay
 from margins.plotting.ranks import RanksDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "CoefficientPathDisplay",
     "ComparisonDisplay",
     "EpochsDisplay",
+    "InfluenceDisplay",
     "LandscapeDisplay",
     "RanksDisplay",
 ]

@@ -58,6 +58,7 @@ PARTS = {
         *("tests/solvers/test_conjugate.py", "tests/solvers/test_dual_cd.py"),
         *("tests/solvers/test_search_directions.py", "tests/algorithms/test_pegasos.py"),
     ),
+    r"margins\.decremental\.\w+": ("tests/decremental",),
     r"margins\.(linalg|solvers\.custom)\.\w+": (
         *("tests/linalg/test_threads.py", "tests/estimators/test_custom.py"),
         "tests/estimators/test_budget.py",

@@ -31,6 +31,7 @@ ORDER = (
     {"training.specification"},
     {"solvers"},
     {"training"},
+    {"decremental"},
     {"partitions"},  # sums over parts of the samples, by the solvers' kernels; estimators choose them
     {"registry"},
     {"estimators"},

@@ -1,0 +1,144 @@
+"""The sums over samples that bound a margin by a model without its sample, in one pass.
+
+The problem is in `margins.decremental.bounds`: given dual variables alpha, a direction v, and the margins
+s_k = l_k w.x_k + b l_k, return the difference G of the objectives, the sums over v of the bound, and how
+far alpha may move along v and -v.
+"""
+
+from libc.math cimport INFINITY, fabs
+
+
+def sums_of_bounds(
+    const double[:, ::1] alpha,
+    const double[:, ::1] directions,
+    const double[:, :] margins,
+    const double[::1] roundings,
+    const double[::1] lengths,
+    const Py_ssize_t[::1] groups,
+    const Py_ssize_t[::1] left_out,
+    const double[::1] signs,
+    const double[::1] diag,
+    const double[::1] upper,
+    bint is_smooth,
+    bint is_free,
+    double[:, ::1] result,
+):
+    """The sums of some models, one in each row.
+
+    Parameters
+    ----------
+    alpha, directions, margins : ndarray of float64, shape (n, m)
+        The margins without the intercept.
+    roundings : ndarray of float64, shape (n,)
+        Of a margin, for |x| = 1.
+    lengths : ndarray of float64, shape (m,)
+        |x_k|.
+    groups : ndarray of intp, shape (m,)
+        To which each sample belongs.
+    left_out : ndarray of intp, shape (n,)
+        The group that each model does not have.
+    signs, diag, upper : ndarray of float64, shape (m,)
+        l_k, D_k and u_k.
+    is_smooth : bool
+        True: the squared hinge loss.
+    is_free : bool
+        True: the intercept is free.
+    result : ndarray of float64, shape (n, 7)
+        G; b; sum_k v_k (1 - D_k alpha_k - s_k), and how it may be rounded; sum_k D_k v_k^2; the largest
+        steps along v and -v.
+    """
+    cdef Py_ssize_t row
+    cdef double bias
+    with nogil:
+        for row in range(alpha.shape[0]):
+            bias = 0.0
+            if is_free:
+                bias = _bias(alpha[row], margins[row], groups, left_out[row], signs, diag, upper)
+            _sums(
+                alpha[row],
+                directions[row],
+                margins[row],
+                roundings[row],
+                lengths,
+                groups,
+                left_out[row],
+                signs,
+                diag,
+                upper,
+                is_smooth,
+                bias,
+                &result[row, 0],
+            )
+
+
+cdef double _bias(
+    const double[::1] alpha,
+    const double[:] margins,
+    const Py_ssize_t[::1] groups,
+    Py_ssize_t left_out,
+    const double[::1] signs,
+    const double[::1] diag,
+    const double[::1] upper,
+) noexcept nogil:
+    """The intercept at which the free support vectors have margin 1 - D_k alpha_k on average; without
+    any, the middle of the interval in which no sample is on the wrong side of its margin."""
+    cdef Py_ssize_t k, n_free = 0
+    cdef double total = 0, lowest = -INFINITY, highest = INFINITY, bias
+    for k in range(alpha.shape[0]):
+        if upper[k] == 0 or groups[k] == left_out:
+            continue
+        bias = signs[k] * (1 - diag[k] * alpha[k] - margins[k])
+        if 0 < alpha[k] < upper[k]:
+            n_free += 1
+            total += bias
+        elif (signs[k] > 0) == (alpha[k] == 0):
+            lowest = max(lowest, bias)
+        else:
+            highest = min(highest, bias)
+    if n_free:
+        return total / n_free
+    if lowest == -INFINITY:
+        return highest if highest < INFINITY else 0.0
+    return lowest if highest == INFINITY else 0.5 * (lowest + highest)
+
+
+cdef void _sums(
+    const double[::1] alpha,
+    const double[::1] direction,
+    const double[:] margins,
+    double rounding,
+    const double[::1] lengths,
+    const Py_ssize_t[::1] groups,
+    Py_ssize_t left_out,
+    const double[::1] signs,
+    const double[::1] diag,
+    const double[::1] upper,
+    bint is_smooth,
+    double bias,
+    double* result,
+) noexcept nogil:
+    cdef double gap = 0, rests = 0, rounded = 0, curvature = 0, ahead = INFINITY, behind = INFINITY
+    cdef double a, u, v, margin, error, excess, room
+    cdef Py_ssize_t k
+    for k in range(alpha.shape[0]):
+        a, u, v = alpha[k], upper[k], direction[k]
+        if u == 0 or groups[k] == left_out:
+            continue
+        margin, error = margins[k] + bias * signs[k], rounding * lengths[k]
+        if is_smooth:
+            excess = fabs(diag[k] * a - max(1 - margin, 0.0)) + error
+            gap += 0.5 * excess * excess / diag[k] + a * max(margin - 1, 0.0)
+        else:
+            gap += (u - a) * (1 - margin) if margin < 1 else a * (margin - 1)
+            if 0 < a < u:
+                gap += u * error
+        if v != 0:
+            rests += v * (1 - diag[k] * a - margin)
+            rounded += fabs(v) * error
+            curvature += diag[k] * v * v
+            room = (u - a) / fabs(v)
+            a /= fabs(v)
+            ahead = min(ahead, room if v > 0 else a)
+            behind = min(behind, a if v > 0 else room)
+    result[0], result[1], result[2], result[3] = gap, bias, rests, rounded
+    result[4], result[5], result[6] = curvature, ahead, behind

@@ -1,0 +1,170 @@
+"""The margins of samples by models without them: what is proven of them, at the least expense.
+
+A sample is settled by the first of these that suffices.
+
+1. **No work.** Its margin is at most that by the model with it, and the same if its dual variable is
+   0; if the intercept is penalised, it is at least the margin less alpha_i |x_i|^2 (Jaakkola &
+   Haussler 1999).
+2. **The path** to the solution without it, which is exact (`margins.decremental.paths`).
+3. **A fit** without it, begun from the solution with it.
+"""
+
+import numpy as np
+
+from margins.decremental.bounds import bounds_by, radius, with_all
+from margins.decremental.paths import Paths
+from margins.decremental.solution import solution_of
+
+# Numbers in a matrix of a block of samples; there are six such matrices at a time.
+BLOCK_SIZE = 2**19
+# Groups whose columns of the response are computed together, and samples of these at most.
+N_AT_ONCE, MAX_AT_ONCE = 32, 512
+# Support vectors whose margins are estimated together.
+N_ESTIMATES = 256
+
+
+class LeftOut:
+    """Bounds of the margins l_i (w.x_i + b), each by the model without the sample, or without its group.
+
+    Parameters
+    ----------
+    solution : margins.decremental.solution.Solution
+        Of the problem with all samples.
+    groups : ndarray of intp, shape (m,)
+        The group of each sample, which is left out with it.
+
+    Attributes
+    ----------
+    with_all : ndarray of float64, shape (m,)
+        The margins by the model with all samples.
+    margin : ndarray of float64, shape (m,)
+        Estimates within the bounds.
+    lower, upper : ndarray of float64, shape (m,)
+    is_exact : ndarray of bool, shape (m,)
+        True: the bounds are those by an exact solution, so that no later step narrows them.
+    """
+
+    def __init__(self, solution, groups):
+        self.solution, self.groups, self._paths = solution, groups, None
+        problem, alpha = solution.problem, solution.alpha
+        direction = np.zeros((1, len(problem)))
+        if problem.is_free:
+            response = solution.response
+            direction[0, response.free], _ = response.solve(np.zeros(len(response.free)), 1.0)
+        whole = with_all(problem, alpha[None], direction)
+        self.with_all, self.margin, (_, self.lower, self.upper) = (
+            whole.margin,
+            whole.margin.copy(),
+            whole.bounds,
+        )
+        has_support = np.zeros(groups.max() + 1, dtype=bool)
+        has_support[groups[alpha > 0]] = True
+        # Others of the group must not be on the direction either.
+        has_support[groups[(direction[0] != 0) & ~self._is_alone]] = True
+        self.is_exact = ~has_support[groups]
+        self.lower[~self.is_exact], self.upper[~self.is_exact] = -np.inf, np.inf
+        self._bound_without_work(np.flatnonzero((alpha > 0) & self._is_alone), whole)
+
+    @property
+    def _is_alone(self):
+        """True for samples that are left out alone."""
+        return np.bincount(self.groups)[self.groups] == 1
+
+    def _bound_without_work(self, numbers, whole):
+        """Bounds of support vectors that are left out alone.
+
+        With d the direction of `with_all`, less sample i, the dual variables alpha + alpha_i d are
+        feasible without it, and the difference of the objectives is gap + alpha_i^2 c / 2. If the
+        intercept is penalised, w lies within sqrt(gap + alpha_i^2 c / 4) of the mean of both models.
+        """
+        problem, alpha = self.solution.problem, self.solution.alpha[numbers]
+        c, gap, error = whole.curvature[numbers], whole.gap, whole.error[numbers]
+        self.upper[numbers] = whole.margin[numbers] + gap / alpha + error
+        if problem.is_free:
+            longest = np.maximum(whole.ahead[numbers] - alpha, 0.0)
+            reach = 0.5 * alpha * c + radius(gap + 0.5 * alpha * alpha * c, c, longest)
+        else:
+            reach = np.sqrt(c * (gap + 0.25 * alpha * alpha * c))
+        self.lower[numbers] = whole.centre[numbers] - 0.5 * alpha * c - reach - error
+
+    def estimate(self):
+        """Set the margins of support vectors that are left out alone, and have no exact bounds, to what
+        one step of the solution gives: the span estimate of Vapnik & Chapelle (2000)."""
+        solution = self.solution
+        numbers = np.flatnonzero((solution.alpha > 0) & self._is_alone & ~self.is_exact)
+        for begin in range(0, len(numbers), N_ESTIMATES):
+            block = numbers[begin : begin + N_ESTIMATES]
+            alpha, own = solution.alpha[block], solution.response.diagonal(block)
+            is_free = solution.response.is_free_vector[block]
+            movable = ~is_free | (own > 0)  # all but the last one that a free intercept needs
+            steps = np.divide(alpha, own, out=alpha * own, where=is_free & movable)
+            margins = np.where(movable, solution.sigma[block] - steps, self.margin[block])
+            self.margin[block] = np.clip(margins, self.lower[block], self.upper[block])
+
+    def follow(self, groups):
+        """Bounds of the samples of some groups by the path to the solution without each.
+
+        Parameters
+        ----------
+        groups : list of ndarray of intp
+            The samples of each.
+
+        Returns
+        -------
+        list of ndarray of intp
+            The groups whose path was left.
+        """
+        if self._paths is None:
+            self._paths = Paths(self.solution)
+        left, ends, size = [], [], 0
+        for number, group in enumerate(groups):
+            if number % N_AT_ONCE == 0:
+                self._paths.prepare(np.concatenate(groups[number : number + N_AT_ONCE])[:MAX_AT_ONCE])
+            end = self._paths.without(group)
+            if end is None:
+                left.append(group)
+                continue
+            ends.append((group, end.alpha, end.directions))
+            size += len(group)
+            if size * len(self.groups) >= BLOCK_SIZE:
+                self._narrow(ends)
+                ends, size = [], 0
+        self._narrow(ends)
+        return left
+
+    def solve(self, group, alpha, bias):
+        """Bounds of the samples of a group by a solution without it.
+
+        Parameters
+        ----------
+        group : ndarray of intp
+        alpha : ndarray of float64, shape (m,)
+            Dual variables that are nearly optimal without the group.
+        bias : float
+            Their intercept; read if it is free.
+        """
+        solution = solution_of(self.solution.problem.without(group), alpha, bias)
+        if solution is None:
+            return
+        directions = -solution.response.columns(group).T
+        directions[:, ~solution.response.is_free_vector] = 0.0
+        self._narrow([(group, solution.alpha, directions)])
+
+    def _narrow(self, ends):
+        """Narrow the bounds of the samples of some groups by solutions without each."""
+        if not ends:
+            return
+        problem = self.solution.problem
+        groups, alphas, directions = zip(*ends, strict=True)
+        numbers = np.concatenate(groups)
+        alpha = np.repeat(problem.in_box(np.array(alphas)), [len(group) for group in groups], axis=0)
+        bounds = bounds_by(problem, alpha, np.vstack(directions).copy("C"), self.groups, numbers)
+        self.lower[numbers] = np.maximum(self.lower[numbers], bounds.lower)
+        self.upper[numbers] = np.minimum(self.upper[numbers], bounds.upper)
+        self.margin[numbers] = np.clip(bounds.margin, self.lower[numbers], self.upper[numbers])
+        self.is_exact[numbers] = True
+
+    def release(self):
+        """Release what paths share."""
+        self._paths = None
+        self.solution.release()

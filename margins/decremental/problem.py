@@ -1,0 +1,158 @@
+"""The dual problem of a binary problem, over the samples of a training set:
+
+    max  sum_k (alpha_k - D_k alpha_k^2 / 2) - |sum_k alpha_k l_k x_k|^2 / 2,    0 <= alpha_k <= u_k
+
+with sum_k alpha_k l_k = 0 if the intercept is free. The squared hinge loss has D_k = 1 / (2 C_k) and no
+upper bounds, the hinge loss D_k = 0 and u_k = C_k. A sample that is not in the problem has u_k = 0.
+
+x.z is an inner product of features (`Features`) or the value of a kernel (`Gram`), plus rho^2 if the
+intercept is penalised.
+"""
+
+import copy
+
+import numpy as np
+from scipy import sparse
+
+# Of the largest |x|^2: added to D_k, so that duplicates have one solution, and ties are broken.
+RIDGE = 1e-11
+# Of the largest dual variable.
+ROUNDING = 1e-12
+
+
+class Features:
+    """Inner products of samples with few features, never stored.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of float64, shape (m, n)
+    rho : float
+        The constant feature of a penalised intercept; 0: none.
+    """
+
+    def __init__(self, X, rho):
+        self.X, self.rho = X, rho
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        self.diagonal = np.asarray(squares.sum(axis=1)).ravel() + rho * rho
+        self.n_weights = X.shape[1]
+
+    def columns(self, numbers):
+        """x_k.x_j of all samples k and some j: ndarray of float64, shape (m, n_j)."""
+        products = self.X @ self.X[numbers].T
+        dense = products.toarray() if sparse.issparse(products) else products
+        return dense + self.rho**2
+
+    def products(self, coefficients):
+        """x_k.w of all samples, for some w = sum_j c_j x_j: ndarray of float64, shape (n, m).
+
+        Parameters
+        ----------
+        coefficients : ndarray of float64, shape (n, m)
+        """
+        constants = self.rho**2 * coefficients.sum(axis=1, keepdims=True)
+        return (self.X @ self._weights(coefficients).T).T + constants
+
+    def sqnorms(self, coefficients):
+        """|w|^2, for some w = sum_j c_j x_j: ndarray of float64, shape (n,)."""
+        weights = self._weights(coefficients)
+        return np.einsum("ij,ij->i", weights, weights) + (self.rho * coefficients.sum(axis=1)) ** 2
+
+    def _weights(self, coefficients):
+        return (self.X.T @ coefficients.T).T
+
+
+class Gram:
+    """Inner products of samples, stored.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (m, m)
+    """
+
+    def __init__(self, matrix):
+        self.matrix, self.diagonal = matrix, matrix.diagonal().copy()
+
+    def columns(self, numbers):
+        """See `Features.columns`."""
+        return self.matrix[:, numbers]
+
+    def products(self, coefficients):
+        """See `Features.products`."""
+        return coefficients @ self.matrix
+
+    def sqnorms(self, coefficients):
+        """See `Features.sqnorms`."""
+        return np.einsum("ij,ij->i", coefficients, coefficients @ self.matrix)
+
+
+class BoxProblem:
+    """The dual problem of a binary problem.
+
+    Parameters
+    ----------
+    inner : Features or Gram
+        Inner products.
+    signs : ndarray of float64, shape (m,)
+        The labels l_k, 1 or -1.
+    penalties : ndarray of float64, shape (m,)
+        C_k; 0: the sample is not in the problem.
+    is_smooth : bool
+        True: the squared hinge loss; False: the hinge loss.
+    is_free : bool
+        True: the intercept is not penalised.
+
+    Attributes
+    ----------
+    upper : ndarray of float64, shape (m,)
+        u_k.
+    diag : ndarray of float64, shape (m,)
+        D_k of the loss.
+    ridge : ndarray of float64, shape (m,)
+        D_k as solutions have it, a little larger. No bound relies on it.
+    """
+
+    def __init__(self, inner, signs, penalties, is_smooth, is_free):
+        self.inner, self.signs, self.penalties = inner, signs, penalties
+        self.is_smooth, self.is_free = is_smooth, is_free
+        inside = penalties > 0
+        self.upper = np.where(inside, np.inf, 0.0) if is_smooth else penalties
+        self.diag = np.zeros(len(signs))
+        if is_smooth:
+            self.diag[inside] = 0.5 / penalties[inside]
+        spread = np.linspace(1, 2, len(signs))
+        self.ridge = self.diag + RIDGE * float(inner.diagonal.max()) * spread
+
+    def __len__(self):
+        return len(self.signs)
+
+    def without(self, group):
+        """The problem without some samples, which it keeps as samples that are not in it: BoxProblem."""
+        other, penalties = copy.copy(self), self.penalties.copy()
+        penalties[group] = 0.0
+        other.penalties, other.upper = penalties, self.upper.copy()
+        other.upper[group] = 0.0
+        return other
+
+    def in_box(self, alpha):
+        """alpha within its bounds, and at one that it has reached but for rounding: ndarray.
+
+        Parameters
+        ----------
+        alpha : ndarray of float64, shape (m,) or (n, m)
+        """
+        rounding = ROUNDING * float(np.max(np.abs(alpha), initial=0.0))
+        alpha = np.where(alpha <= rounding, 0.0, alpha)
+        return np.where(alpha >= self.upper - rounding, self.upper, alpha)
+
+    def signed_columns(self, numbers):
+        """l_k l_j x_k.x_j of all samples k and some j: ndarray of float64, shape (m, n_j)."""
+        return self.inner.columns(numbers) * self.signs[:, None] * self.signs[numbers]
+
+    def margins(self, alpha):
+        """l_k w.x_k of all samples, for some w = sum_j alpha_j l_j x_j: ndarray of float64, (n, m).
+
+        Parameters
+        ----------
+        alpha : ndarray of float64, shape (n, m)
+        """
+        return self.signs * self.inner.products(alpha * self.signs)

@@ -1,0 +1,323 @@
+"""The scores of samples by models without them, for all binary problems of a classifier.
+
+    classifier, samples -> LeavingOut -> ScoreBounds -> the labels that are possible
+
+Bounds of the binary problems (`margins.decremental`) are made closer only where they leave more than one
+label possible.
+"""
+
+import math
+
+import numpy as np
+from scipy import sparse
+
+from margins.data.samples import weighted_samples
+from margins.decremental.left_out import LeftOut
+from margins.decremental.problem import BoxProblem, Features, Gram
+from margins.decremental.solution import solution_of
+from margins.kernels import LINEAR
+from margins.linalg.memory import available_bytes, text_of_bytes
+from margins.training.along_c import AlongC, paths_of
+from margins.training.fit import AbsentRun, scale_of
+
+# The relative duality gap of the fits from which exact solutions follow.
+EPS = 1e-9
+# A kernel problem holds at least so many matrices of all pairs of samples.
+N_MATRICES = 2
+
+
+class LeavingOut:
+    """Samples that are to be left out in groups.
+
+    Parameters
+    ----------
+    classifier : MarginClassifier
+        Not fitted; its parameters are checked.
+    valid : margins.data.validation.ValidSamples
+    sample_weight : array-like of float, shape (m,), or None
+    groups : ndarray of intp, shape (m,)
+        The group of each sample: 0, 1, ...
+    caller : object
+        Its str is the name of the function, for errors.
+
+    Attributes
+    ----------
+    training_set : margins.training.training_set.TrainingSet
+        The samples of positive weight.
+    scheme : OneVsRest or OneVsOne
+    members : list of ndarray of intp
+        The samples of each group.
+    """
+
+    def __init__(self, classifier, valid, sample_weight, groups, caller):
+        samples = weighted_samples(
+            caller,
+            valid,
+            sample_weight,
+            classifier.class_weight,
+            pairwise=classifier.kernel == "precomputed",
+        )
+        self.classifier, self.valid, self.groups = classifier, valid, groups
+        self.training_set = classifier.training_set_of(samples)
+        self.scheme = self.training_set.scheme
+        order = np.argsort(groups, kind="stable")
+        self.members = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+        self._inner = self._inner_products(caller)
+        self.n_refits = 0
+
+    def _inner_products(self, caller):
+        X, training_set = self.valid.X, self.training_set
+        m, specification = X.shape[0], self.specification()
+        is_linear = training_set.kernel == LINEAR
+        if is_linear and X.shape[1] < m:
+            rho = 0.0 if specification.has_free_intercept else math.sqrt(specification.sqrho)
+            X = X.astype(np.float64, copy=False)
+            return Features(X if sparse.issparse(X) else np.ascontiguousarray(X), rho)
+        available = available_bytes()
+        if available is not None and N_MATRICES * 8 * m * m > available:
+            raise MemoryError(
+                f"The matrix of all pairs of the {m} samples of {caller} must fit into memory "
+                f"{N_MATRICES} times: {text_of_bytes(8 * m * m)}. Got {text_of_bytes(available)} of "
+                "free memory. Use fewer samples, or folds."
+            )
+        if is_linear:
+            products = X.astype(np.float64) @ X.astype(np.float64).T
+            matrix = products.toarray() if sparse.issparse(products) else products
+        else:
+            indefinite = training_set.rows.blocks.indefinite
+            if indefinite is not None:
+                raise ValueError(
+                    f"kernel of {caller} must be positive semidefinite: nothing can be proven of "
+                    f"another one. Got {training_set.kernel.label}: {indefinite}."
+                )
+            matrix = np.array(training_set.kernel.training_block(X, np.arange(m)), dtype=np.float64)
+        if not specification.has_free_intercept:
+            matrix += specification.sqrho
+        return Gram(matrix)
+
+    def specification(self, C=None):
+        """What is solved: Specification.
+
+        Parameters
+        ----------
+        C : float, optional
+            None: that of the classifier.
+        """
+        specification = self.classifier.specification(self.training_set.sqnorms)
+        return specification._replace(eps=EPS, warns=False, C=specification.C if C is None else C)
+
+    def problem(self, index, specification):
+        """The dual problem of a binary problem, over all samples: BoxProblem."""
+        samples = self.training_set.samples
+        penalties = np.zeros(len(self.groups))
+        penalties[samples.kept] = self.training_set.penalties(specification)
+        signs = self.scheme.signs(self.valid.codes)[:, index].astype(np.float64)
+        penalties[signs == 0] = 0.0
+        signs[signs == 0] = 1.0
+        is_smooth = specification.loss_of(1.0).name == "squared_hinge"
+        return BoxProblem(self._inner, signs, penalties, is_smooth, specification.has_free_intercept)
+
+    def solve(self, Cs):
+        """Nearly optimal dual variables of all binary problems along C.
+
+        Parameters
+        ----------
+        Cs : sequence of float
+            Ascending.
+
+        Returns
+        -------
+        list of list of (ndarray of float64, shape (m,), float)
+            For each C and problem the dual variables, and the intercept; None of a problem without
+            samples of one class.
+        """
+        paths = paths_of(self.training_set, self.specification(), self.classifier, Cs)
+        everywhere = np.arange(len(self.training_set.samples.codes))
+        return paths.train_all(
+            self.classifier.random_state,
+            Cs,
+            lambda index, run: self._nearly_optimal(run, index, everywhere),
+            self.classifier.n_jobs,
+        )
+
+    def refit(self, index, group, specification):
+        """The same of one binary problem, without a group."""
+        self.n_refits += 1
+        samples = self.training_set.samples
+        stays = np.flatnonzero(~np.isin(samples.kept, group))
+        weight = samples.weight[stays] if isinstance(samples.weight, np.ndarray) else samples.weight
+        paths = AlongC(self.training_set.part(stays, weight), specification, self.classifier.plan)
+        places = np.arange(len(samples.codes)) if self.training_set.is_kernel else stays
+        found = []
+        paths.train(
+            index,
+            0,
+            [specification.C],
+            lambda _, run: found.append(self._nearly_optimal(run, index, places)),
+            same_rows=True,
+        )
+        return found[0]
+
+    def _nearly_optimal(self, run, index, places):
+        """The dual variables of a run over some samples of the training set, among all, and its b."""
+        if isinstance(run, AbsentRun):
+            return None
+        samples, dual = self.training_set.samples, run.weights.dual * run.dual_scale
+        if len(dual) < len(places):  # only those of a pair of classes
+            places = places[np.flatnonzero(self.scheme.signs(samples.codes[places])[:, index])]
+        alpha, model = np.zeros(len(self.groups)), run.hypothesis
+        alpha[samples.kept[places]] = dual
+        scale = scale_of(run, run.specification)
+        return alpha, float(scale * (run.data.sqrho * model.label_sum - run.theta))
+
+
+class ScoreBounds:
+    """Bounds of the scores of all samples, each by the model without it or its group.
+
+    Parameters
+    ----------
+    leaving : LeavingOut
+    specification : margins.training.specification.Specification
+    solutions : list of (ndarray of float64, float), or None
+        For each binary problem nearly optimal dual variables, and the intercept.
+
+    Attributes
+    ----------
+    lower, upper, scores : ndarray of float64, shape (m, n_problems)
+        Bounds, and estimates within them; infinite where a class has no samples left.
+    with_all : ndarray of float64, shape (m, n_problems)
+        The scores by the model with all samples.
+    """
+
+    def __init__(self, leaving, specification, solutions):
+        self.leaving, self.specification, self.scheme = leaving, specification, leaving.scheme
+        self._fixed = _fixed_scores(leaving)
+        shape = self._fixed.shape
+        self.lower, self.upper = np.full(shape, -np.inf), np.full(shape, np.inf)
+        self.scores, self.with_all = np.zeros(shape), np.zeros(shape)
+        self._problems = [self._bounded(index, solution) for index, solution in enumerate(solutions)]
+
+    def _bounded(self, index, nearly_optimal):
+        """The bounds of a binary problem, as far as they take no work: LeftOut; None if it has no
+        samples of one class."""
+        if nearly_optimal is None:
+            self.with_all[:, index] = self._fixed[:, index]
+            self._take(index, None)
+            return None
+        solution = solution_of(self.leaving.problem(index, self.specification), *nearly_optimal)
+        if solution is None:
+            raise ValueError(
+                f"The kernel matrix of {self.specification.name} must be positive semidefinite in "
+                "double precision. Got one of support vectors that is not: nothing can be proven."
+            )
+        problem = LeftOut(solution, self.leaving.groups)
+        self.with_all[:, index] = solution.problem.signs * problem.with_all
+        self._take(index, problem)
+        problem.release()
+        return problem
+
+    def _take(self, index, problem):
+        """Take over the bounds of a binary problem, as scores."""
+        if problem is not None:
+            positive = problem.solution.problem.signs > 0
+            self.lower[:, index] = np.where(positive, problem.lower, -problem.upper)
+            self.upper[:, index] = np.where(positive, problem.upper, -problem.lower)
+            self.scores[:, index] = np.where(positive, problem.margin, -problem.margin)
+        fixed = ~np.isnan(self._fixed[:, index])
+        for values in (self.lower, self.upper, self.scores):
+            values[fixed, index] = self._fixed[fixed, index]
+
+    def possible(self):
+        """Which classes the bounds leave possible: ndarray of bool, shape (m, n_classes)."""
+        lower, upper = self.lower, self.upper
+        if self.scheme.n_problems == 1:
+            return np.column_stack([lower[:, 0] <= 0, upper[:, 0] > 0])
+        if self.scheme.has_pairs:
+            first, second = np.transpose(self.scheme.pairs)
+            lower, upper = _votes(lower > 0, upper > 0, first, second, self.scheme.n_classes)
+        # Of equals the first one is predicted.
+        before = np.maximum.accumulate(lower, axis=1)[:, :-1]
+        after = np.maximum.accumulate(lower[:, ::-1], axis=1)[:, -2::-1]
+        possible = np.isfinite(upper) | (upper > 0)
+        possible[:, 1:] &= upper[:, 1:] > before
+        possible[:, :-1] &= upper[:, :-1] >= after
+        return possible
+
+    def close(self, is_wanted=None):
+        """Make bounds closer until every label is proven, or no work helps.
+
+        Parameters
+        ----------
+        is_wanted : ndarray of bool, shape (m,), optional
+            True for samples whose bounds are to be those of exact solutions in any case.
+        """
+        wanted = np.zeros(len(self.lower), dtype=bool) if is_wanted is None else is_wanted
+        left = [set() for _ in self._problems]
+        for index, problem in enumerate(self._problems):
+            if problem is not None:
+                groups = self._groups_of((self._needed(index) | wanted) & ~problem.is_exact, index)
+                left[index] = {int(self.leaving.groups[g[0]]) for g in problem.follow(groups)}
+                self._take(index, problem)
+                problem.release()
+        for index, problem in enumerate(self._problems):
+            if problem is not None:
+                is_left = wanted & np.isin(self.leaving.groups, list(left[index]))
+                for group in self._groups_of(self._needed(index) | is_left, index):
+                    problem.solve(group, *self.leaving.refit(index, group, self.specification))
+                self._take(index, problem)
+                problem.release()
+
+    def estimate(self):
+        """Set the scores that no exact solution gives to what one step of the solution gives."""
+        for index, problem in enumerate(self._problems):
+            if problem is not None:
+                problem.estimate()
+                self._take(index, problem)
+                problem.release()
+
+    def _needed(self, index):
+        """True for the samples of which closer bounds of a problem may leave fewer labels possible."""
+        is_open = self.possible().sum(axis=1) > 1
+        lower, upper = self.lower[:, index], self.upper[:, index]
+        if self.scheme.n_problems == 1:
+            return is_open
+        if self.scheme.has_pairs:
+            return is_open & (lower <= 0) & (upper > 0)
+        return is_open & (upper >= self.lower.max(axis=1)) & (upper > lower)
+
+    def _groups_of(self, needed, index):
+        """The groups with a sample that is needed, and whose model has the problem: list of ndarray."""
+        numbers = np.unique(self.leaving.groups[needed & np.isnan(self._fixed[:, index])])
+        return [self.leaving.members[number] for number in numbers]
+
+
+def _votes(wins, may_win, first, second, n_classes):
+    """The least and the largest number of pairs that each class wins: ndarrays, shape (m, n_classes)."""
+    least, most = np.zeros((2, len(wins), n_classes))
+    for pair, (a, b) in enumerate(zip(first, second, strict=True)):
+        least[:, a] += wins[:, pair]
+        most[:, a] += may_win[:, pair]
+        least[:, b] += ~may_win[:, pair]
+        most[:, b] += ~wins[:, pair]
+    return least, most
+
+
+def _fixed_scores(leaving):
+    """Scores that are known because a class has no samples of positive weight without the group:
+    ndarray of float64, shape (m, n_problems); nan: not known."""
+    scheme, groups = leaving.scheme, leaving.groups
+    samples, n_groups = leaving.training_set.samples, len(leaving.members)
+    counts = np.zeros((n_groups, scheme.n_classes))
+    np.add.at(counts, (groups[samples.kept], samples.codes), 1)
+    missing = (np.bincount(samples.codes, minlength=scheme.n_classes) == counts)[groups]
+    fixed = np.full((len(groups), scheme.n_problems), np.nan)
+    if scheme.has_pairs:
+        for index, (a, b) in enumerate(scheme.pairs):
+            fixed[missing[:, b], index] = np.inf
+            fixed[missing[:, a], index] = -np.inf
+    else:
+        for index, code in enumerate(scheme.positive):
+            others = np.delete(missing, code, axis=1).all(axis=1)
+            fixed[others, index] = np.inf
+            fixed[missing[:, code], index] = -np.inf
+    return fixed

@@ -1,0 +1,97 @@
+"""Paths end at the solution without the samples: against solutions from scratch."""
+
+import numpy as np
+import pytest
+
+from margins.decremental import paths as module
+from margins.decremental.paths import Paths
+from tests.helpers.small_solutions import KINDS, clouds, solved
+
+
+def solution_without(X, signs, group, *kind):
+    kept = np.setdiff1d(np.arange(len(signs)), group)
+    alpha = np.zeros(len(signs))
+    solution = solved(X[kept], signs[kept], *kind)
+    alpha[kept] = solution.alpha
+    return alpha, solution
+
+
+def weights_of(X, signs, alpha):
+    return X.T @ (alpha * signs)
+
+
+@pytest.mark.parametrize(("loss", "is_free"), KINDS)
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_paths_end_at_the_solution_without_a_sample(loss, is_free, C):
+    X, signs = clouds(0)
+    solution = solved(X, signs, loss, is_free, C)
+    paths = Paths(solution)
+    for number in np.flatnonzero(solution.alpha > 0):
+        end = paths.without(np.array([number]))
+        alpha, _ = solution_without(X, signs, [number], loss, is_free, C)
+        expected = weights_of(X, signs, alpha)
+        scale = np.linalg.norm(expected)
+        found = weights_of(X, signs, end.alpha)
+        np.testing.assert_allclose(found, expected, atol=1e-6 * scale, err_msg=str(number))
+        assert end.alpha[number] == 0
+
+
+@pytest.mark.parametrize(("loss", "is_free"), KINDS)
+def test_paths_end_at_the_solution_without_a_group(loss, is_free):
+    X, signs = clouds(1, m=60)
+    solution = solved(X, signs, loss, is_free)
+    for seed in range(6):
+        group = np.random.default_rng(seed).permutation(60)[:7]
+        end = Paths(solution).without(group)
+        alpha, _ = solution_without(X, signs, group, loss, is_free)
+        expected = weights_of(X, signs, alpha)
+        np.testing.assert_allclose(weights_of(X, signs, end.alpha), expected, atol=1e-6)
+
+
+def test_few_samples_near_are_as_good_as_all(monkeypatch):
+    X, signs = clouds(2, m=120)
+    solution = solved(X, signs, "hinge", False, 10.0)
+    numbers = np.flatnonzero(solution.alpha > 0)[:10]
+    ends = [Paths(solution).without(np.array([number])).alpha for number in numbers]
+    monkeypatch.setattr(module, "N_NEAR", 2)
+    for number, expected in zip(numbers, ends, strict=True):
+        found = Paths(solution).without(np.array([number])).alpha
+        np.testing.assert_allclose(
+            weights_of(X, signs, found), weights_of(X, signs, expected), atol=1e-9
+        )
+
+
+def test_a_path_that_is_too_long_is_left(monkeypatch):
+    X, signs = clouds(3)
+    solution = solved(X, signs, "hinge", False, 100.0)
+    monkeypatch.setattr(module, "MAX_PIVOTS", 0)
+    ends = [Paths(solution).without(np.array([n])) for n in np.flatnonzero(solution.alpha == 100.0)]
+    assert any(end is None for end in ends)
+
+
+def test_columns_that_do_not_fit_are_computed_again(monkeypatch):
+    X, signs = clouds(4, m=120)
+    solution = solved(X, signs, "squared_hinge", True)
+    numbers = np.flatnonzero(solution.alpha > 0)
+    ends = [Paths(solution).without(np.array([number])).alpha for number in numbers]
+    monkeypatch.setattr(module, "MAX_BYTES", 0)
+    monkeypatch.setattr(module, "MAX_NEAR", 34)
+    paths = Paths(solution)
+    assert len(paths._columns) == 68 < len(numbers)
+    for number, expected in zip(numbers, ends, strict=True):
+        np.testing.assert_allclose(paths.without(np.array([number])).alpha, expected, atol=1e-12)
+
+
+def test_the_last_free_support_vector_is_replaced():
+    """With a free intercept its dual variable cannot move: the intercept does, to another sample."""
+    X = np.array([[-2.0], [-1.0], [-0.5], [0.5], [1.0], [2.0]])
+    signs = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
+    solution = solved(X, signs, "hinge", True, C=1e-3)
+    assert len(solution.free) == 1
+    for number in range(6):
+        end = Paths(solution).without(np.array([number]))
+        assert end is not None
+        assert abs(end.alpha @ signs) < 1e-15
+        alpha, _ = solution_without(X, signs, [number], "hinge", True, 1e-3)
+        found = weights_of(X, signs, end.alpha)
+        np.testing.assert_allclose(found, weights_of(X, signs, alpha), atol=1e-12)

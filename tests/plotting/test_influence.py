@@ -1,0 +1,32 @@
+"""Margins with and without each sample, drawn."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_iris
+
+import margins
+from margins.plotting import InfluenceDisplay
+
+
+def test_every_sample_is_drawn_and_the_smallest_margins_are_marked():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], y[50:].copy()
+    y[[3, 77]] = 3 - y[[3, 77]]
+    result = margins.leave_one_out(margins.MarginClassifier(C=0.1), X, y)
+    display = InfluenceDisplay.from_result(result, n_marked=5)
+    display.figure_.canvas.draw()
+    assert sum(len(points.get_offsets()) for points in display.ax_.collections) == 100
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert texts == [str(number) for number in display.marked]
+    assert {"3", "77"} <= set(texts)
+    np.testing.assert_array_equal(np.sort(result.margins)[:5], result.margins[display.marked])
+
+
+def test_a_sample_without_a_finite_margin_is_left_out():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[40:51], y[40:51]  # one of the second class
+    figure, ax = plt.subplots()
+    result = margins.leave_one_out(margins.MarginClassifier(), X, y)
+    display = InfluenceDisplay(result, 3).plot(ax)
+    assert display.ax_ is ax and display.figure_ is figure
+    assert sum(len(points.get_offsets()) for points in ax.collections) == 10
