@@ -111,8 +111,6 @@ def run_not_converged(estimator, run, problem=""):
     certificate, which = run.certificate, f" for {problem}" if problem else ""
     text = f"{display_name(estimator)} did not converge{which}: {run.message}. "
     if run.indefinite is not None:
-        if not (run.primal_scale * run.hypothesis.dual).any():
-            text += "The model is zero, and predicts one class. "
         text += (
             f"The kernel is not positive semidefinite: {run.indefinite}. Then the objective has no "
             "lower bound, and nothing can be proven."

@@ -11,6 +11,7 @@ from margins.kernels._transform cimport Transform
 
 cdef class RowCache(Rows):
     cdef public object blocks         # the same rows by blocks: margins.kernels.shared_blocks.SharedBlocks
+    cdef public object watch          # None, or watch(indices, rows) is called with rows as they are computed
     cdef const double[::1] diagonal
     cdef Slots slots                  # the cached rows
     cdef readonly Py_ssize_t n_computed
@@ -20,6 +21,7 @@ cdef class RowCache(Rows):
     cdef double[:, ::1] computed      # the rows of the batch
     cdef bint compute(self, Py_ssize_t n) noexcept nogil
     cdef bint _fetch(self, Py_ssize_t k) noexcept nogil
+    cdef bint _show(self, Py_ssize_t n) noexcept with gil
     cdef Py_ssize_t _slot(self, Py_ssize_t k) noexcept nogil
 
 

@@ -86,11 +86,20 @@ cdef class RowCache(Rows):
             return False  # the pass has failed; its caller raises the error with `check`
         self.batch[0] = <int32_t> k
         self.n_batch = 1
-        if not self.compute(n):
+        if not self.compute(n) or (self.watch is not None and not self._show(n)):
             return False
         self.n_computed += n
         for i in range(n):
             self.slots.values[self.slots.add(self.batch[i]), :] = self.computed[i, :]
+        return True
+
+    cdef bint _show(self, Py_ssize_t n) noexcept with gil:
+        """Show the rows of the batch to `watch`."""
+        try:
+            self.watch(np.asarray(self.batch)[:n], np.asarray(self.computed)[:n])
+        except BaseException as error:
+            self.error = error
+            return False
         return True
 
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:

@@ -257,7 +257,7 @@ class Kernel:
                 f"The kernel {self.label} must have K(x, x) in [0, {LARGEST_SQNORM:g}]. "
                 f"Got {diagonal[invalid[0]]:g} for sample {invalid[0]}."
             )
-        _ = rows.blocks.indefinite  # before any training
+        rows.blocks.watch(rows, np.sqrt(diagonal))  # before any training
         return rows
 
     def slope(self, sqradius):

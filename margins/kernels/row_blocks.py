@@ -55,9 +55,12 @@ class RowBlocks:
         Rows computed since it was made.
     is_whole : bool
         True: all rows are there, in double precision too, so that sums cost next to nothing.
+    watch : callable or None
+        ``watch(indices, rows)`` is called with rows as they are computed.
     """
 
     is_whole = False
+    watch = None
 
     def __init__(self, kernel, X, cache_size):
         m = X.shape[0]
@@ -102,11 +105,13 @@ class RowBlocks:
         """Compute rows that are not cached, in place of the least recently used ones."""
         slots = self._free_slots(len(missing), kept)
         begin, end = int(slots[0]), int(slots[-1]) + 1
-        if end - begin == len(slots):
-            self.compute(missing, self.slots[begin:end])
-        else:
-            block = np.empty((len(missing), self.slots.shape[1]), np.float32)
-            self.compute(missing, block)
+        is_slice = end - begin == len(slots)
+        shape = len(missing), self.slots.shape[1]
+        block = self.slots[begin:end] if is_slice else np.empty(shape, np.float32)
+        self.compute(missing, block)
+        if self.watch is not None:
+            self.watch(missing, block)
+        if not is_slice:
             self.slots[slots] = block
         self._slot_of[missing], self._row_of[slots] = slots, missing
         self._last_used[slots] = self._clock

@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 MAX_SAMPLES = 512
 # Relative to the largest element: a function of users may compute in single precision.
 MAX_ASYMMETRY = 1e-4
-TILE = 128  # rows and columns that are compared at a time: two tiles stay in the cache
+TILE = 256  # rows and columns that are compared at a time: two tiles stay in the cache
 ROUNDINGS = 8  # of a row of a kernel matrix: errors of that many units in each of its elements
 
 
@@ -58,16 +58,36 @@ def negative_minor(matrix):
     Parameters
     ----------
     matrix : ndarray or CSR matrix, shape (n, n)
-        With a diagonal of at least 0.
+        Symmetric, with a diagonal of at least 0.
     """
     lengths = np.sqrt(np.asarray(matrix.diagonal(), dtype=np.float64))
     for row in range(0, matrix.shape[0], TILE):
-        values = matrix[row : row + TILE]
-        values = abs(values.toarray() if sparse.issparse(values) else values)
-        i, j = np.nonzero(values > (1 + MAX_ASYMMETRY) * np.outer(lengths[row : row + TILE], lengths))
-        if len(i):
-            return int(row + i[0]), int(j[0])
+        end = min(row + TILE, matrix.shape[0])
+        below = matrix[row:end, :end]
+        below = below.toarray() if sparse.issparse(below) else below
+        pair = longest_beyond(below, lengths[row:end], lengths[:end])
+        if pair is not None:
+            j, i = sorted((row + pair[0], pair[1]))
+            return j, i
     return None
+
+
+def longest_beyond(values, lengths, other_lengths):
+    """The value that exceeds the product of two lengths by the largest factor: (row, column), or None.
+
+    Parameters
+    ----------
+    values : ndarray, shape (i, j)
+        K(x, z).
+    lengths, other_lengths : ndarrays of float64, shapes (i,) and (j,)
+        Roots of K(x, x) and of K(z, z).
+    """
+    tiny = np.finfo(np.float64).tiny
+    with np.errstate(over="ignore"):
+        ratios = values * (1 / np.maximum(other_lengths, tiny))
+        largest = np.abs(ratios, out=ratios).max(axis=1) / np.maximum(lengths, tiny)
+    row = int(largest.argmax())
+    return (row, int(ratios[row].argmax())) if largest[row] > 1 + MAX_ASYMMETRY else None
 
 
 def negative_eigenvalue(matrix):
@@ -84,10 +104,12 @@ def negative_eigenvalue(matrix):
     """
     rounding = ROUNDINGS * float(np.finfo(np.float32).eps) * np.sqrt(len(matrix))
     lengths = np.sqrt(matrix.diagonal())
-    lengths[lengths == 0] = np.sqrt(np.abs(matrix).max()) or 1.0
-    scaled = matrix / lengths / lengths[:, np.newaxis]
+    if not lengths.all():
+        lengths[lengths == 0] = np.sqrt(np.abs(matrix).max()) or 1.0
+    scaled = matrix / lengths
+    scaled /= lengths[:, np.newaxis]
     factor = scaled.copy()
     factor[np.diag_indices_from(factor)] += rounding
-    # np.linalg.cholesky takes ten times as long.
-    _, failed = lapack.dpotrf(factor.T, overwrite_a=True)
+    # np.linalg.cholesky takes ten times as long. Nothing reads the other half.
+    _, failed = lapack.dpotrf(factor.T, overwrite_a=True, clean=False)
     return float(np.linalg.eigvalsh(scaled)[0]) if failed else None

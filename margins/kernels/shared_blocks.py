@@ -6,7 +6,9 @@ import numpy as np
 
 from margins.kernels.row_blocks import BYTES_PER_MEGABYTE, UNIT, times
 from margins.kernels.semidefinite import (
+    MAX_SAMPLES,
     check_symmetry,
+    longest_beyond,
     negative_eigenvalue,
     negative_minor,
     some_samples,
@@ -30,6 +32,7 @@ class SharedBlocks:
     def __init__(self, kernel, X, cache_size, sqnorms):
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
         self._sqnorms, self._made = sqnorms, None
+        self._lengths, self._seen = None, None  # roots of K(x, x); what computed rows have shown
 
     @functools.cached_property
     def max_sqnorm(self):
@@ -47,16 +50,52 @@ class SharedBlocks:
         check_symmetry(self.kernel.label, matrix)
         return 0.5 * (matrix + matrix.T)
 
-    @functools.cached_property
+    @property
     def indefinite(self):
-        """What shows, of evenly spread samples, that the kernel is not semidefinite: str, or None.
+        """What shows so far that the kernel is not semidefinite: str, or None.
 
-        Raises ValueError if their matrix is not symmetric.
+        Raises ValueError if the matrix of evenly spread samples is not symmetric.
         """
+        return self._at_first or self._seen
+
+    @functools.cached_property
+    def _at_first(self):
+        """What shows it before any row is computed: a whole matrix, or that of evenly spread samples."""
         pair = negative_minor(self.X) if self.kernel.name == "precomputed" else None
-        if pair is not None:
-            return f"|K(x, z)| of samples {pair[0]} and {pair[1]} exceeds the root of K(x, x) K(z, z)"
-        return self.why_indefinite(some_samples(self.X.shape[0]))
+        return self.why_indefinite(some_samples(self.X.shape[0])) if pair is None else _exceeds(*pair)
+
+    def watch(self, rows, lengths):
+        """Look at some samples now and, if these show nothing, at all pairs of rows that are computed.
+
+        Parameters
+        ----------
+        rows : margins.kernels._row_cache.RowCache
+            The same rows, one at a time.
+        lengths : ndarray of float64, shape (m,)
+            The roots of K(x, x).
+        """
+        is_open = self.indefinite is None and not self.kernel.is_semidefinite
+        if is_open and self.kernel.name != "precomputed" and len(lengths) > MAX_SAMPLES:
+            self._lengths, rows.watch = lengths, self.look_at
+
+    def look_at(self, indices, values):
+        """Look at all pairs of some rows, for one whose minor is negative.
+
+        Parameters
+        ----------
+        indices : ndarray of int, shape (n,)
+        values : ndarray of float32 or float64, shape (n, m)
+        """
+        if self._seen is not None:
+            return
+        pair = longest_beyond(values, self._lengths[indices], self._lengths)
+        if pair is None:
+            return
+        i, j = sorted((int(indices[pair[0]]), pair[1]))
+        two = self.kernel.samples_of(self.X, np.array([i, j]))
+        # Not as it was rounded in single precision.
+        if negative_minor(self.kernel.training_block(two, slice(None))) is not None:
+            self._seen = _exceeds(i, j)
 
     def why_indefinite(self, samples):
         """The same of given samples: ndarray of int, at most `MAX_SAMPLES` if they are not all."""
@@ -68,7 +107,8 @@ class SharedBlocks:
             with one_thread():
                 some = self.kernel.samples_of(self.X, samples)
                 matrix = self.kernel.training_block(some, slice(None))
-            check_symmetry(self.kernel.label, matrix, samples)
+            if self.kernel.name != "precomputed":  # all of that was compared at first
+                check_symmetry(self.kernel.label, matrix, samples)
         least = negative_eigenvalue(matrix)
         if least is None:
             return None
@@ -86,7 +126,12 @@ class SharedBlocks:
                 self._made = MatrixBlocks(self.matrix)
             else:
                 self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
+                self._made.watch = None if self._lengths is None else self.look_at
         return self._made
+
+
+def _exceeds(i, j):
+    return f"|K(x, z)| of samples {i} and {j} exceeds the root of K(x, x) K(z, z)"
 
 
 class MatrixBlocks:

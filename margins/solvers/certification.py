@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margins.kernels.semidefinite import MAX_SAMPLES
 from margins.losses._accurate import kernel_scores, label_sum, scores
 from margins.losses.base import NOTHING
 from margins.solvers.balance import dual_side_of
@@ -21,9 +20,6 @@ NEGLIGIBLE = 1e-10
 # Of sums that were just computed from the dual variables, whose roundings are independent: the same, for
 # one sample.
 NEGLIGIBLE_OF_ONE = 5e-10
-
-# Of |a|^2, relative to that of vectors of one direction: kernels may be computed in single precision.
-ROUNDING_OF_SINGLE = 1e-6
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 
@@ -238,34 +234,6 @@ def proven_bounds(bounds, data, weights, n_accesses):
     if is_finite and not 0.5 * float(bounds.dual_scale) ** 2 * error > NEGLIGIBLE * bounds.dual:
         return bounds
     return _lowered(bounds, weights.dual_sum, weights.sqnorm + error)
-
-
-def why_indefinite(data, weights, closely=False):
-    """What shows that the kernel of a problem is not positive semidefinite: str; None: nothing does.
-
-    Then the objective has no lower bound, and no dual value is one.
-
-    Parameters
-    ----------
-    data : BinaryData
-    weights : WeightVector
-        With the dual variables: their |a|^2 may be negative.
-    closely : bool
-        True: the matrix of the support vectors is looked at, of those with the largest dual variables.
-    """
-    blocks = data.rows.blocks if data.rows.is_kernel else None
-    if blocks is None or blocks.kernel.is_semidefinite or blocks.indefinite is not None:
-        return None if blocks is None else blocks.indefinite
-    dual, m = weights.dual, len(data)
-    coefficients = data.signs * dual
-    sqnorm = float(coefficients @ weights.weights) + data.sqrho * float(coefficients.sum()) ** 2
-    size = float(dual @ np.sqrt(data.ordinary_sqnorms))
-    if sqnorm < -ROUNDING_OF_SINGLE * size * size:
-        return f"|a|^2 is {sqnorm:.3g} for the dual variables of a fit"
-    if not closely or m <= MAX_SAMPLES:
-        return None
-    largest = np.argpartition(dual, m - MAX_SAMPLES)[m - MAX_SAMPLES :]
-    return blocks.why_indefinite(np.sort(largest[dual[largest] > 0]))
 
 
 def rounding_of_sqnorm(data, weights, n_accesses=0):

@@ -123,7 +123,9 @@ class HardMarginSolver(Solver):
             products = run.weights.products(run.data) - inner.theta * signs
         else:
             products = primal.margins
-        change = run.loss.best_intercept(signs * products, signs)
+        # If nothing separates the classes, smallest margins are those of outliers.
+        loss = run.loss if run.indefinite is None else inner.loss
+        change = loss.best_intercept(signs * products, signs)
         if primal is None or run.data.sqrho == 0:
             run.set_threshold(run.theta - change)
         else:

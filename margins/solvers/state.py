@@ -22,15 +22,10 @@ from margins.solvers.base import (
     Solver,
     solver_path,
 )
-from margins.solvers.certification import (
-    bounds_of,
-    proven_bounds,
-    returned_bounds,
-    returned_point,
-    why_indefinite,
-)
+from margins.solvers.certification import bounds_of, proven_bounds, returned_bounds, returned_point
 from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch
+from margins.solvers.indefinite import known_indefinite, why_indefinite, with_model
 from margins.solvers.progress import Progress
 from margins.solvers.rounding import Rounding
 from margins.training.specification import Specification
@@ -105,6 +100,7 @@ class RunState(HasEnding):
         self.seed, self.specification, self.theta = seed, specification, specification.theta
         self.features, self._watch = features, watch
         data, m = self.data, len(self.data)
+        self.indefinite = known_indefinite(data) if data.rows.is_kernel else None
         self.orders = Orders(
             m,
             seed,
@@ -332,9 +328,11 @@ class RunState(HasEnding):
             products,
         )
         bounds = proven_bounds(bounds, self.data, self.weights, self._n_accesses_since_summed)
-        self.indefinite = self.indefinite or why_indefinite(self.data, self.weights)
-        # Every dual value stays proven, unless there is nothing to prove.
-        self._best_dual = 0.0 if self.indefinite else max(self._best_dual, bounds.dual)
+        if self.data.rows.is_kernel and not self.indefinite:
+            self.indefinite = why_indefinite(self.data, self.weights)
+        if self.indefinite:
+            self._best_dual, bounds = 0.0, with_model(bounds, self.loss, self.products)
+        self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
         self.certificate = self._certificate_of(bounds)
         self._is_certified, self._is_as_returned = True, False
@@ -362,7 +360,8 @@ class RunState(HasEnding):
         if self._is_as_returned:
             return
         self._is_as_returned = True
-        self.indefinite = self.indefinite or why_indefinite(self.data, self.weights, closely=True)
+        if self.data.rows.is_kernel and not self.indefinite:
+            self.indefinite = why_indefinite(self.data, self.weights, closely=True)
         if self.indefinite:
             self._best_dual, self.certificate = 0.0, self.certificate.without_bound()
             return

@@ -163,12 +163,29 @@ def test_a_negative_diagonal_is_refused():
         margins.MarginClassifier(kernel="sigmoid", gamma=1.0, coef0=-1.0).fit(X, [0, 1])
 
 
-def test_a_model_that_is_zero_is_called_so():
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("penalized", [True, False])
+@pytest.mark.parametrize("gamma", ["scale", 0.01, 0.3])
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0, np.inf])
+def test_models_without_a_proof_are_about_as_good_as_those_of_svc(loss, penalized, gamma, C):
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    with pytest.warns(ConvergenceWarning, match="The model is zero, and predicts one class"):
-        classifier = margins.MarginClassifier(kernel="sigmoid").fit(X, y)
-    assert len(classifier.support_) == 0 and len(set(classifier.predict(X))) == 1
+    classifier = margins.MarginClassifier(
+        kernel="sigmoid", gamma=gamma, C=C, loss=loss, penalize_intercept=penalized, max_iter=100
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        classifier.fit(X, y)
+    assert [each.category for each in caught] == [ConvergenceWarning]  # no overflow in single precision
+    certificate = classifier.certificates_[0]
+    assert certificate.dual == 0 and not classifier.converged_
+    svc = SVC(kernel="sigmoid", gamma=gamma, C=min(C, 1000.0)).fit(X, y)
+    assert classifier.score(X, y) > svc.score(X, y) - 0.06
+    losses = np.maximum(0, 1 - (2 * y - 1) * classifier.decision_function(X))
+    if np.isfinite(C):
+        sum_of_losses = C * float(np.sum(losses if loss == "hinge" else losses**2))
+        assert sum_of_losses < C * len(y)  # of the model that is zero
+        assert certificate.primal > (1 - 1e-6) * sum_of_losses
 
 
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
@@ -179,3 +196,50 @@ def test_every_pair_of_a_precomputed_matrix_is_looked_at(storage):
     classifier, messages = fit(storage(K), np.arange(1500) % 2, loss="hinge", fit_intercept=False)
     assert classifier.certificates_[0].dual == 0 and not classifier.converged_
     assert f"samples {i} and {j} exceeds the root" in messages[0]
+
+
+def with_one_pair(i, j):
+    """A function that is 1 for equal samples and 3 for one pair of samples, else 0."""
+
+    def function(X, Z):
+        x, z = X[:, :1], Z[:, 0]
+        return np.where(((x == i) & (z == j)) | ((x == j) & (z == i)), 3.0, x == z)
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        margins.MarginClassifier(),
+        margins.MarginClassifier(loss="hinge", fit_intercept=False, cache_size=0.2),
+        margins.get("pdm")(C=1.0, random_state=0),
+    ],
+    ids=["all rows cached", "few rows cached", "rows in double precision"],
+)
+def test_rows_that_training_computes_show_a_pair_of_a_large_matrix(estimator):
+    m = 1500
+    i, j = map(int, np.setdiff1d(np.arange(m), some_samples(m))[[7, 300]])
+    with pytest.warns(ConvergenceWarning, match=f"samples {i} and {j} exceeds the root of K"):
+        estimator.set_params(kernel=with_one_pair(i, j)).fit(np.arange(m)[:, None], np.arange(m) % 2)
+    assert estimator.certificates_[0].dual == 0 and not estimator.converged_
+
+
+@pytest.mark.parametrize("name", ["auto", "pdm"])
+def test_rows_of_a_formula_show_a_pair_of_a_large_matrix(name):
+    m = MAX_SAMPLES + 100
+    i = int(np.setdiff1d(np.arange(m), some_samples(m))[7])
+    X = 10 * np.eye(m)
+    X[i, i] = 1  # K(x, x) is 0, and K(x, z) is 1
+    params = dict(kernel="poly", degree=2, gamma=1.0, coef0=-1.0, C=1.0, random_state=0)
+    estimator = make(name, **params)
+    with pytest.warns(ConvergenceWarning, match=f"samples .*\\b{i}\\b.* exceeds the root"):
+        estimator.fit(X, np.arange(m) % 2)
+    assert estimator.certificates_[0].dual == 0 and not estimator.converged_
+
+
+def test_a_pair_that_only_single_precision_rounds_beyond_its_bound_shows_nothing():
+    X = np.random.default_rng(0).standard_normal((MAX_SAMPLES + 100, 2))
+    rows = Function(lambda X, Z: X @ Z.T).rows(X, 100.0)
+    rows.watch(np.array([5]), np.full((1, len(X)), 1e3, np.float32))
+    assert rows.blocks.indefinite is None

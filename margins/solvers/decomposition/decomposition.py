@@ -95,6 +95,9 @@ class DecompositionSolver(Solver):
         self._signs = data.signs.astype(np.float64)
         self._sqrho = data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
+        if run.indefinite is not None and loss.is_smooth:
+            # This dual has no maximum. Bounded by slack 1, it has one, as that of a robust loss.
+            self._upper = np.minimum(self._upper, 1 / self._diag)
         # Of a zero row without a diagonal term the violation is a slope, whatever divides it.
         self._diagonal = np.maximum(data.ordinary_sqnorms + self._diag, 1 / MAX_SINGLE)
         self._alpha = np.minimum(run.weights.dual, self._upper)
@@ -237,12 +240,12 @@ class DecompositionSolver(Solver):
         is_free = (self._alpha > 0) & (self._alpha < self._upper)
         slots = self._blocks.slots_of(working_set, is_free)
         Q = self._Q[:n]
-        as_single = (self._factors(signs).astype(np.float32), diag.astype(np.float32))
+        as_single = (_single(self._factors(signs)), _single(diag))
         last = self._last_Q, self._places.astype(np.int32)
         sub_gram(self._blocks.slots, slots, working_set, *as_single, self._sqrho, *last, Q)
         self._Q, self._last_Q = self._last_Q, self._Q
         gradient = margins[working_set] + diag * alpha - 1
-        lower, above = (-alpha).astype(np.float32), (upper - alpha).astype(np.float32)
+        lower, above = _single(-alpha), _single(upper - alpha)
         steps, n_pairs = self._minimise(Q, gradient, lower, above, signs)
         if not np.isfinite(steps).all():  # beyond single precision: there is no optimum
             return 0
@@ -278,7 +281,7 @@ class DecompositionSolver(Solver):
         steps = np.zeros(len(Q), np.float32)
         tuning = self._tuning
         limits = tuning.inner_reduction, tuning.max_pairs * len(Q)
-        return steps, minimise(Q, gradient.astype(np.float32), steps, lower, upper, *limits)
+        return steps, minimise(Q, _single(gradient), steps, lower, upper, *limits)
 
     def _restore_constraint(self, before, after, upper, signs):
         """Change `after` where rounding has violated a constraint beside the bounds: here is none."""
@@ -338,6 +341,12 @@ def relative_gap(loss, margins, sqnorm, dual):
         return (0.5 * sqnorm + loss.value(margins)) / dual - 1
     least = float(margins.min())
     return 0.5 * sqnorm / (least * least) / dual - 1 if least > 0 else math.inf
+
+
+def _single(values):
+    """The values in single precision, inf beyond its range: ndarray of float32."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def _least_positive(upper):

@@ -19,7 +19,7 @@ import numpy as np
 
 from margins.solvers.balance import balance, lower_label_sum, with_equal_classes
 from margins.solvers.decomposition._subproblem import minimise_balanced
-from margins.solvers.decomposition.decomposition import DecompositionSolver, _largest
+from margins.solvers.decomposition.decomposition import DecompositionSolver, _largest, _single
 
 # The intercept that working sets are chosen by keeps this share of the interval of violations from its
 # ends, so that both directions have a violator.
@@ -82,14 +82,14 @@ class FreeInterceptSolver(DecompositionSolver):
         moves = np.zeros(len(Q), np.float32)
         n_pairs = minimise_balanced(
             Q,
-            (-signs * gradient).astype(np.float32),
+            _single(-signs * gradient),
             moves,
             np.where(is_positive, lower, -upper),
             np.where(is_positive, upper, -lower),
             self._tuning.inner_reduction,
             self._tuning.max_pairs * len(Q),
         )
-        return (signs * moves).astype(np.float32), n_pairs
+        return _single(signs * moves), n_pairs
 
     def _restore_constraint(self, before, after, upper, signs):
         lower_label_sum(after, upper, signs, math.fsum(signs * (after - before)))
