@@ -49,15 +49,19 @@ def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False
 
 def absent_classes(name, codes, classes):
     """The codes of classes without samples: tuple of int; ValueError if fewer than two have some."""
-    counts = np.bincount(codes, minlength=len(classes))
-    present = np.flatnonzero(counts)
+    return classes_without(name, np.bincount(codes, minlength=len(classes)), classes)
+
+
+def classes_without(name, totals, classes):
+    """The same, given the number or the weight of the samples of each class, shape (n_classes,)."""
+    present = np.flatnonzero(totals)
     if len(present) < 2:
         labels = classes[present].tolist()
         got = f"1: {labels[0]!r}" if labels else "none: all weights are zero"
         raise ValueError(
             f"At least 2 classes of {name} must have samples of positive weight. Got {got}."
         )
-    return tuple(np.flatnonzero(counts == 0).tolist())
+    return tuple(np.flatnonzero(totals == 0).tolist())
 
 
 def sample_weights(name, X, codes, classes, sample_weight, class_weight):
@@ -87,23 +91,20 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
     """
     if sample_weight is None and class_weight is None:
         return 1.0
-    weight = np.ones(X.shape[0])
-    if sample_weight is not None:
-        check_unmasked(sample_weight, f"sample_weight of {name}")
-        weight = _one_per_sample(sample_weight, X.shape[0], name)
-        worst = int(np.argmin(weight))
-        if weight[worst] < 0:
-            raise ValueError(
-                f"sample_weight of {name} must be in [0, inf). Got {weight[worst]} for sample {worst}."
-            )
+    m = X.shape[0]
+    weight = np.ones(m) if sample_weight is None else weights_given(name, m, sample_weight)
     if class_weight is not None:
         totals = np.bincount(codes, weights=weight, minlength=len(classes))
         weight *= class_weights_of(name, classes, class_weight, totals)[codes]
     return 1.0 if np.all(weight == 1) else weight
 
 
-def _one_per_sample(sample_weight, m, name):
-    """The weights of m samples, given by an array-like or a number: ndarray of float64, shape (m,)."""
+def weights_given(name, m, sample_weight):
+    """The sample weights of m samples: ndarray of float64, shape (m,), a copy.
+
+    Parameters and errors as of `sample_weights`.
+    """
+    check_unmasked(sample_weight, f"sample_weight of {name}")
     if isinstance(sample_weight, Number):
         sample_weight = np.full(m, sample_weight)
     # scikit-learn's _check_sample_weight refuses weights that are all 0, which a chunk may have.
@@ -114,6 +115,11 @@ def _one_per_sample(sample_weight, m, name):
         raise ValueError(
             f"sample_weight of {name} must be a number, or hold a number for each of the {m} samples. "
             f"Got shape {weight.shape}."
+        )
+    worst = int(np.argmin(weight))
+    if weight[worst] < 0:
+        raise ValueError(
+            f"sample_weight of {name} must be in [0, inf). Got {weight[worst]} for sample {worst}."
         )
     return weight
 

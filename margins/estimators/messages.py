@@ -77,6 +77,16 @@ def worst_of(all_unproven):
     return max((each for each in all_unproven if each), key=lambda each: each.gap, default=None)
 
 
+def all_of(unproven):
+    """Several in one, with all their texts: Unproven.
+
+    Parameters
+    ----------
+    unproven : list of Unproven
+    """
+    return Unproven(worst_of(unproven).gap, " ".join(each.text for each in unproven))
+
+
 def not_converged(estimator, fit):
     """The warning of a fit of which not every binary problem has converged: Unproven.
 

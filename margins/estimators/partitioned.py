@@ -114,7 +114,7 @@ def fit_in_partitions(estimator, X, y, sample_weight):
     """
     with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
         runs = partitioned.train(partitioned.problems([estimator.C]))
-        return fit_of(partitioned.scanned, runs)
+        return fit_of(partitioned.scanned, runs, partitioned.absent())
 
 
 def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
@@ -142,8 +142,11 @@ def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
     return PartitionedFit(executor, settings)
 
 
-def fit_of(scanned, runs):
-    """The fit of the problems of all classes, as those in memory leave it: Fit."""
+def fit_of(scanned, runs, absent):
+    """The fit of the problems of all classes, as those in memory leave it: Fit.
+
+    `absent` are the classes without samples of positive weight, as of `Samples`.
+    """
     samples = Samples(
         None,
         None,
@@ -153,5 +156,6 @@ def fit_of(scanned, runs):
         scanned.n_samples,
         scanned.n_features,
         scanned.feature_names,
+        absent,
     )
     return Fit(SamplesElsewhere(samples), runs[0].specification, runs)

@@ -208,7 +208,7 @@ def _fits_along(
             runs = partitioned.train(partitioned.problems(Cs))
             n_problems = len(runs) // len(Cs)
             return [
-                fit_of(partitioned.scanned, runs[begin : begin + n_problems])
+                fit_of(partitioned.scanned, runs[begin : begin + n_problems], partitioned.absent())
                 for begin in range(0, len(runs), n_problems)
             ]
     training_set = estimator.training_set(X, y, sample_weight)

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import is_in_parts
-from margins.data.samples import sample_weights, weighted_samples
+from margins.data.samples import class_weights_of, weighted_samples, weights_given
 from margins.data.types import Folds, MatrixLike, Metric
 from margins.data.validation import validate_points, validate_samples
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
@@ -18,7 +18,7 @@ from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
-from margins.estimators.messages import Unproven, warn_of
+from margins.estimators.messages import all_of, not_converged, noted, warn_of
 from margins.estimators.names import Caller
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.estimators.path import grid_of
@@ -32,7 +32,7 @@ from margins.model_selection.calibration import (
     scores_out_of_fold,
 )
 from margins.model_selection.checks import Said, is_cv
-from margins.model_selection.fold_paths import FoldFit, score_folds
+from margins.model_selection.fold_paths import FoldFit, score_folds, unproven_of_folds
 from margins.model_selection.folds import folds_of, listed
 from margins.model_selection.partitioned_folds import (
     check_scanned,
@@ -195,8 +195,10 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
         estimator = self._classifier_of_folds()
         estimator.check_parameters()
-        with exclusive(self, "fit"), restored_on_error(self):
+        with noted() as unproven, exclusive(self, "fit"), restored_on_error(self):
             self._fit(X, y, sample_weight, groups, Cs, scoring, estimator, caller)
+        if unproven:  # of the folds, and of the fit with the C selected
+            warn_of(all_of(unproven), 2)
         return self
 
     def _fit(
@@ -216,9 +218,9 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         valid = validate_samples(self, X, y, caller)
         X, y, codes = valid.X, valid.y, valid.codes
         # Also those outside of all training sets, and of classes.
-        sample_weights(caller, X, codes, valid.classes, sample_weight, self.class_weight)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            sample_weight = weights_given(caller, len(codes), sample_weight)
+        class_weights_of(caller, valid.classes, self.class_weight, np.ones(len(valid.classes)))
         scoring.check(estimator, y, caller)
         cv = listed(5 if self.cv is None else self.cv)
         splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)
@@ -270,8 +272,11 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
             if self.refit:
                 self.estimator_ = self._classifier(self.C_)
                 runs = partitioned.train(partitioned.problems([self.C_]))
-                self.estimator_.set_fitted(fit_of(scanned, runs))
+                fit = fit_of(scanned, runs, partitioned.absent())
+                self.estimator_.set_fitted(fit)
                 self._adopt(self.estimator_)
+                if not self.estimator_.converged_:
+                    warn_of(not_converged(self.estimator_, fit), 2)
 
     def _leave(
         self, Cs: NDArray[np.float64], classes: NDArray[Any], n_features: int, feature_names: Any
@@ -286,7 +291,9 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
     def _select(self, scores: NDArray[np.float64], fits: list[list[list[FoldFit]]]) -> int:
         """Set the attributes about folds, and the C selected: its index."""
         self.scores_, self.fold_fits_ = scores, fits
-        self._warn()
+        of_folds = unproven_of_folds(self._display_name(), fits, self.Cs_)
+        if of_folds:
+            warn_of(of_folds, 2)
         means = self.scores_.mean(axis=0)
         if np.isnan(means).all():
             raise ValueError(f"scoring of {Caller(self, 'fit')} must give numbers. Got nan for every C.")
@@ -321,24 +328,6 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         }
         vars(self).update(fitted)
         self._adopted = tuple(fitted)
-
-    def _warn(self) -> None:
-        """Warn of fits in folds that have not reached their accuracy."""
-        gaps = {
-            (f"fold {fold}, C={C:g}", problem.name): problem.certificate.gap
-            for fold, of_fold in enumerate(self.fold_fits_)
-            for C, fits in zip(self.Cs_, of_fold, strict=True)
-            for problem in fits
-            if not problem.converged
-        }
-        if gaps:
-            worst = max(gaps, key=gaps.__getitem__)
-            text = (
-                f"{self._display_name()} did not converge in {len(gaps)} fits of folds: the largest "
-                f"relative duality gap is {gaps[worst]:.3g}, of {', '.join(filter(None, worst))}. "
-                "`fold_fits_` has all of them."
-            )
-            warn_of(Unproven(gaps[worst], text), 4)
 
     def decision_function(self, X: Any) -> Any:
         """Signed scores of the classifier with the C selected.

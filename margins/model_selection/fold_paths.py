@@ -10,6 +10,7 @@ from margins.certificate import Certificate
 from margins.data.binary_data import rows_of
 from margins.data.permutations import seeds_of
 from margins.data.samples import absent_classes, sample_weights
+from margins.estimators.messages import Unproven
 from margins.estimators.names import Caller
 from margins.kernels._columns import inner_products
 from margins.linalg.teams import run_tasks
@@ -26,6 +27,33 @@ class FoldFit(NamedTuple):
     n_iter: int
     solver: str
     name: str = ""  # of the class or the pair of classes; empty with two classes
+
+
+def unproven_of_folds(who, fold_fits, Cs):
+    """What is to be said of the fits of folds that have not converged: Unproven; None: they all have.
+
+    Parameters
+    ----------
+    who : str
+    fold_fits : list of list of list of FoldFit
+        Of each fold, each C and each binary problem.
+    Cs : ndarray of float64, shape (n_Cs,)
+    """
+    gaps = {
+        (f"fold {fold}, C={C:g}", problem.name): problem.certificate.gap
+        for fold, of_fold in enumerate(fold_fits)
+        for C, fits in zip(Cs, of_fold, strict=True)
+        for problem in fits
+        if not problem.converged
+    }
+    if not gaps:
+        return None
+    worst = max(gaps, key=gaps.__getitem__)
+    text = (
+        f"{who} did not converge in {len(gaps)} fits of folds: the largest relative duality gap is "
+        f"{gaps[worst]:.3g}, of {', '.join(filter(None, worst))}. `fold_fits_` has all of them."
+    )
+    return Unproven(gaps[worst], text)
 
 
 class FoldPath:

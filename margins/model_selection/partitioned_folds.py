@@ -101,13 +101,6 @@ def check_scanned(
         raise ValueError(
             f"cv of {caller} must be at most the number of samples, {scanned.n_samples}. Got {n_folds}."
         )
-    left = scanned.in_folds.sum(axis=0) - scanned.in_folds
-    fold, code = np.unravel_index(np.argmin(left), left.shape)
-    if left[fold, code] == 0:
-        raise ValueError(
-            f"cv of {caller} must leave every class to train on. Got a fold with all samples of class "
-            f"{scanned.classes.tolist()[code]!r}: leave out this class, or fit samples in memory."
-        )
     try:
         metric(np.eye(len(scanned.classes)), scanned.classes)
     except ValueError as error:
@@ -139,7 +132,10 @@ def score_partitions(
     n_problems = len(runs) // (len(Cs) * n_folds)
     # By C, fold and problem.
     grid = np.array(runs, dtype=object).reshape(len(Cs), n_folds, n_problems)
-    fitted = [fit_of(partitioned.scanned, list(each)) for each in grid.reshape(-1, n_problems)]
+    fitted = [
+        fit_of(partitioned.scanned, list(each), partitioned.absent(place % n_folds))
+        for place, each in enumerate(grid.reshape(-1, n_problems))
+    ]
     models: list[Any] = [model_of(fit.runs, fit.specification, fit.training_set) for fit in fitted]
     counts = partitioned.confusions(
         [(place % n_folds, model.coef, model.intercept) for place, model in enumerate(models)]

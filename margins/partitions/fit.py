@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.data.samples import class_weights_of
+from margins.data.samples import class_weights_of, classes_without
 from margins.linalg.memory import check_model_fits
 from margins.losses import loss_of
 from margins.losses._smoothed import max_curvature_ratio
@@ -18,6 +18,7 @@ from margins.partitions.samples import FoldsOfRows, Sizes, codes_of, merged_clas
 from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
+from margins.training.fit import AbsentRun
 from margins.training.schemes import positive_codes
 from margins.training.specification import Specification
 from margins.tuning import TUNING
@@ -35,7 +36,7 @@ class Scanned(NamedTuple):
     n_features: int
     n_stored: int
     # totals, lightest, heaviest: float64, shape (n_classes,): of the sample weights of each class: the
-    # sum, the smallest that is not 0, the largest
+    # sum, the smallest that is not 0, the largest; 0 of a class whose weights are all 0
     totals: np.ndarray
     lightest: np.ndarray
     heaviest: np.ndarray
@@ -104,6 +105,14 @@ class PartitionedFit:
             self._by_class = np.ones(len(scanned.classes))
             if self._class_weights is not None:
                 self._by_class = self._class_weights
+            self._absent = {
+                None: classes_without(name, self._by_class * scanned.totals, scanned.classes)
+            }
+            if scanned.in_folds is not None:
+                left = self._by_class * (scanned.in_folds.sum(axis=0) - scanned.in_folds)
+                for fold, of_fold in enumerate(left):
+                    where = f"{name}, without the samples of fold {fold} of cv,"
+                    self._absent[fold] = classes_without(where, of_fold, scanned.classes)
             self._subsample = None
             if scanned.subsamples is not None:
                 self._subsample = together(scanned.subsamples, scanned.classes, self._class_weights)
@@ -130,6 +139,10 @@ class PartitionedFit:
             PartitionedProblem(code, float(C), fold) for C in Cs for fold in folds for code in positive
         ]
 
+    def absent(self, fold=None):
+        """The classes without samples of positive weight, of all or of the training set of a fold."""
+        return self._absent[fold]
+
     def check_penalties(self, Cs):
         """Raise ValueError if a C, times the weight of a sample, is not allowed."""
         scanned = self.scanned
@@ -154,7 +167,9 @@ class PartitionedFit:
             group = range(begin, min(begin + size, len(problems)))
             with self._kept(setting) as setting:
                 together = [self._run(number, problems[number], setting) for number in group]
-                run_together(self._executor, setting, together)
+                run_together(
+                    self._executor, setting, [run for run in together if run.problem is not None]
+                )
             runs += together
         return runs
 
@@ -194,9 +209,11 @@ class PartitionedFit:
         return max(1, int(TUNING.partitions.state_bytes * self._executor.n_processes // n_bytes))
 
     def _run(self, number, problem, setting):
-        """The run of one binary problem: NewtonRun."""
+        """The run of one binary problem: NewtonRun, or AbsentRun."""
         settings, scanned = self._settings, self.scanned
         specification = settings.specification._replace(C=problem.C)
+        if problem.positive in self.absent(problem.fold) and specification.has_free_intercept:
+            return AbsentRun(specification, scanned.n_features, 0)
         largest = problem.C * float((self._by_class * scanned.heaviest).max())
         mean = problem.C * float(self._by_class @ scanned.totals) / scanned.n_samples
         losses = loss_of(setting.loss, largest), loss_of(setting.loss, mean)
@@ -305,11 +322,6 @@ def merged(counts, name):
         totals[codes] += each.totals
         lightest[codes] = np.minimum(lightest[codes], each.lightest)
         heaviest[codes] = np.maximum(heaviest[codes], each.heaviest)
-    if not totals.all():
-        raise ValueError(
-            f"Every class of {name} must have a sample of positive weight. "
-            f"Got none of class {classes.tolist()[int(np.argmin(totals))]!r}."
-        )
     subsamples = [each.subsample for each in counts]
     return Scanned(
         classes,
@@ -317,7 +329,7 @@ def merged(counts, name):
         first.n_features,
         sum(each.n_stored for each in counts),
         totals,
-        lightest,
+        np.where(lightest < np.inf, lightest, 0.0),
         heaviest,
         max(each.max_sqnorm for each in counts),
         float(np.median([each.median_sqnorm for each in counts])),

@@ -41,6 +41,7 @@ class AbsentRun(HasEnding):
     n_epochs = n_accesses = 0
     primal_scale = dual_scale = 1.0
     theta = 0.0
+    problem = None  # its number, which only a run that makes steps needs
 
     def __init__(self, specification, n_features, n_samples):
         self.specification, self.history, self.phases = specification, [], []

@@ -5,11 +5,13 @@ import pytest
 from algorithm_groups import quiet
 from fitted_clouds import make
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import GridSearchCV
 
 import margins
+from margins.data.chunks import Chunks
 from margins.model_selection import parameter_search
 
 X, Y = load_iris(return_X_y=True)
@@ -113,3 +115,44 @@ def test_what_is_proven_of_a_problem_that_is_not_trained():
     assert (certificate.primal, certificate.dual, certificate.gap, certificate.fraction) == (0, 0, 0, 1)
     assert classifier.learning_curve_[2] == [] and "newton" in classifier.solver_
     assert classifier.explain(X, Y, without(0)).solver
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"penalize_intercept": False},
+        {"penalize_intercept": False, "loss": "hinge"},
+        {"fit_intercept": False},
+        {"class_weight": {0: 0}},
+        {"class_weight": "balanced", "penalize_intercept": False},
+    ],
+    ids=str,
+)
+def test_chunks_without_a_class_give_the_model_of_samples_in_memory(params):
+    samples, y = 10 * X[:, :3], Y.copy()
+    y[::5] = 3
+    weight = (y != 2).astype(float)
+    classifier = margins.MarginClassifier(eps=1e-7, random_state=0, **params)
+    expected = clone(classifier).fit(samples, y, weight)
+    classifier.fit(Chunks.of_rows(samples, y, weight, n_rows=40))
+    assert classifier.converged_ and classifier.classes_.tolist() == [0, 1, 2, 3]
+    assert_allclose(classifier.coef_, expected.coef_, atol=2e-3)
+    assert_allclose(classifier.intercept_, expected.intercept_, atol=2e-3)
+    if not classifier.penalize_intercept:
+        assert classifier.certificates_[2] == expected.certificates_[2]  # nothing to separate
+    assert 2 not in classifier.predict(np.vstack([-EVERYWHERE, EVERYWHERE])[:, :3])
+
+
+@quiet
+def test_rules_paths_and_folds_of_chunks_go_on_without_a_class():
+    chunks = Chunks.of_rows(X, Y, without(1), n_rows=40)
+    fitted = [
+        margins.get(name)(random_state=0, max_iter=50).fit(chunks) for name in ("pdm", "perceptron")
+    ]
+    for params in ({}, {"penalize_intercept": False}):
+        fitted += margins.svm_path(chunks, None, [0.1, 10.0], **params).classifiers
+        fitted.append(margins.MarginClassifierCV(Cs=[0.1, 10.0], cv=3, **params).fit(chunks))
+        assert np.isfinite(fitted[-1].scores_).all()
+    for classifier in fitted:
+        assert classifier.classes_.tolist() == [0, 1, 2] and 1 not in classifier.predict(EVERYWHERE)

@@ -1,6 +1,8 @@
 """MarginClassifierCV: the scores of fits to each fold, the C that they select, and their proofs."""
 
+import linecache
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.metrics import log_loss, make_scorer, recall_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
 
 import margins
+from margins.data.chunks import Chunks
 from margins.losses import Hinge
 from margins.model_selection import parameter_search
 from margins.model_selection.scoring import Scoring
@@ -241,6 +244,24 @@ def test_fits_of_folds_that_are_not_proven_are_counted():
     )
     with pytest.warns(ConvergenceWarning, match=r"did not converge in 3 fits of folds: the largest"):
         classifier.fit(X, y)
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_one_warning_names_folds_and_the_refit_at_the_line_of_the_caller(in_memory):
+    X, y = tumours()
+    classifier = margins.MarginClassifierCV(Cs=[1e3], cv=3, loss="hinge", max_iter=1, eps=1e-9)
+    with pytest.warns() as caught:
+        if in_memory:
+            classifier.fit(X, y)
+        else:
+            classifier.fit(Chunks.of_rows(X, y, n_rows=200))
+    assert [each.category for each in caught] == [ConvergenceWarning]
+    text = str(caught[0].message)
+    assert re.search(
+        r"did not converge in 3 fits of folds: .* \(MarginClassifier\) did not converge: ", text
+    )
+    assert caught[0].filename == __file__
+    assert "classifier.fit" in linecache.getline(__file__, caught[0].lineno)
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def test_classes_are_those_of_all_chunks():
     with pytest.raises(ValueError, match="at least 2 classes. Got 1 class: 'a'"):
         margins.MarginClassifier().fit(Chunks([(X[:9], ["a"] * 9), (X[9:12], ["a"] * 3)]))
     weight = (Y == "a").astype(float)
-    with pytest.raises(ValueError, match="sample of positive weight. Got none of class 'b'"):
+    with pytest.raises(ValueError, match="samples of positive weight. Got 1: 'a'"):
         margins.MarginClassifier().fit(chunks_of(X, Y, 3, weight))
     with pytest.raises(ValueError, match="class_weight of .* must name classes of y"):
         margins.MarginClassifier(class_weight={"z": 1}).fit(chunks_of(X, Y, 3))
@@ -219,7 +219,7 @@ def test_weights_of_chunks_are_named_with_their_chunk():
     for weight, message in (
         ([1, 1, 1, np.nan], r"chunk 1 of .* must be in \[0, inf\)\. Got nan for row 1"),
         ([1, 1, np.inf, 1], r"chunk 1 of .* must be in \[0, inf\)\. Got inf for row 0"),
-        ([0, 0, 0, 0], r"Every class of .* must have a sample of positive weight"),
+        ([0, 0, 0, 0], r"At least 2 classes of .* must have .* positive weight\. Got none"),
     ):
         with pytest.raises(ValueError, match=message):
             margins.MarginClassifier().fit(Chunks.of_rows(X, y, np.array(weight, float), n_rows=2))

@@ -230,17 +230,23 @@ def test_what_the_first_pass_shows_is_refused_before_training(params, error):
     assert chunks.n_read == len(chunks)
 
 
-def test_a_class_that_one_fold_has_alone_is_refused():
+def test_a_fold_that_leaves_one_class_to_train_on_is_refused():
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
-    rare, weight = (
-        np.where(np.arange(60) == 0, 7, y),
-        np.where((y == 1) & (np.arange(60) != 3), 0.0, 1.0),
-    )
-    for labels, weights in ((rare, None), (y, weight)):
-        chunks = split(X, labels, 3, weights)
-        with pytest.raises(ValueError, match="Got a fold with all samples of class [71]: leave out"):
-            margins.MarginClassifierCV(Cs=[1.0], cv=3, penalize_intercept=False).fit(chunks)
-        assert chunks.n_read == 3
+    chunks = split(X, y, 3, np.where((y == 1) & (np.arange(60) != 3), 0.0, 1.0))
+    message = "At least 2 classes of .*, without the samples of fold [012] of cv, .* Got 1: 0"
+    with pytest.raises(ValueError, match=message):
+        margins.MarginClassifierCV(Cs=[1.0], cv=3, penalize_intercept=False).fit(chunks)
+    assert chunks.n_read == 3
+
+
+@pytest.mark.parametrize("penalized", [True, False])
+def test_a_fold_without_a_class_trains_the_others(penalized):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    X[:, 0] += 5 * y
+    rare = np.where(np.arange(60) == 0, 7, y)
+    classifier = margins.MarginClassifierCV(Cs=[1.0], cv=3, penalize_intercept=penalized)
+    classifier.fit(split(X, rare, 3))
+    assert classifier.scores_.min() > 0.85 and classifier.classes_.tolist() == [0, 1, 7]
 
 
 def test_a_fold_without_samples_is_an_error():
