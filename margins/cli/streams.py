@@ -106,15 +106,17 @@ def _of_tables(classifier, sources, scale):
                 categories[name].update(X[name].unique())
             else:
                 largest[name] = max(largest.get(name, 0.0), float(X[name].abs().max()))
-        labels.append((part.path, y.drop_duplicates()))
+        labels.append((part, y.drop_duplicates()))
     _check_rows(rows)
     distinct = pandas.concat([values for _, values in labels], ignore_index=True).rename(source.target)
     try:
         classes = np.unique(labels_to_train(Distinct(distinct)))
     except WrongValue as error:
         ends = np.cumsum([len(values) for _, values in labels])
-        path, _ = labels[int(np.searchsorted(ends, error.row, side="right"))]
-        raise unreadable(f"{path}: {error}") from None
+        index = int(np.searchsorted(ends, error.row, side="right"))
+        part, values = labels[index]
+        error.row = int(values.index[error.row - ends[index]])  # among those of the part
+        raise part.located(error) from None
     read_as = read_as._replace(labels=lambda labels: labels_among(labels, classes))
     extremes = _extremes(list(X), categories, largest)
     model = with_columns(classifier, source, extremes, scale)

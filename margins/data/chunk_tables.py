@@ -45,8 +45,11 @@ class RowGroup:
             try:
                 return samples_of(self.columns, values_of, self._labels)
             except WrongValue as error:
-                place = f"{self.path}, row group {self._index}, row {error.row}"
-                raise ValueError(f"{place}: {error}") from None
+                raise self.located(error) from None
+
+    def located(self, error):
+        """The error of a WrongValue in a row of this part, with its place: ValueError."""
+        return ValueError(f"{self.path}, row group {self._index}, row {error.row}: {error}")
 
     def _labels(self, column):
         labels = Distinct(column)
@@ -124,17 +127,29 @@ class LinesOfCsv:
         self.columns, self._kind = columns, None
 
     def __call__(self):
-        contents = self._header + bytes_of(self.path, self._begin, self._end)
         try:
-            table = self._read(contents)
-            try:
-                return samples_of(self.columns, table.__getitem__, self._labels)
-            except WrongValue as error:
-                check_lengths(contents, self.path)
-                raise malformed_field(contents, self.path, error) from None
-        except MalformedFile as error:  # its line is one of this part
-            n_lines = n_lines_before(self.path, self._begin) - self._header.count(b"\n")
-            raise error.moved(n_lines) from None
+            table = self._read(self._contents())
+            return samples_of(self.columns, table.__getitem__, self._labels)
+        except WrongValue as error:
+            raise self.located(error) from None
+        except MalformedFile as error:
+            raise self._moved(error) from None
+
+    def located(self, error):
+        """The error of a WrongValue in a row of this part, with its place in the file: MalformedFile."""
+        contents = self._contents()
+        try:
+            check_lengths(contents, self.path)
+            return self._moved(malformed_field(contents, self.path, error))
+        except MalformedFile as error_of_length:
+            return self._moved(error_of_length)
+
+    def _moved(self, error):
+        """An error whose line is one of this part, with that of the file: MalformedFile."""
+        return error.moved(n_lines_before(self.path, self._begin) - self._header.count(b"\n"))
+
+    def _contents(self):
+        return self._header + bytes_of(self.path, self._begin, self._end)
 
     def _read(self, contents, names=None):
         try:
@@ -156,8 +171,8 @@ class LinesOfCsv:
     def kind(self):
         """What the labels are, as `margins.data.labels.kind_of` says; None if they are not allowed."""
         try:
-            contents = self._header + bytes_of(self.path, self._begin, self._end)
-            labels = Distinct(self._read(contents, [self.columns.target])[self.columns.target])
+            table = self._read(self._contents(), [self.columns.target])
+            labels = Distinct(table[self.columns.target])
             check_present(labels, MISSING)
             return kind_of(labels)
         except (ValueError, WrongValue):
@@ -173,8 +188,8 @@ class LinesOfCsv:
 def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, read_as=None):
     """Lines of CSV files with a header, about `n_bytes` of them at a time: list of LinesOfCsv.
 
-    The first part is read to see what the labels are, so that they are the same in all parts, unless
-    `read_as`, a ReadAs of a command, says it.
+    The first of several parts is read to see what the labels are, so that they are the same in all
+    parts, unless `read_as`, a ReadAs of a command, says it.
     """
     headers = [_header_of(path) for path in paths]
     found_in = [(path, names) for path, (_, names) in zip(paths, headers, strict=True)]
@@ -185,7 +200,7 @@ def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, re
         for begin, end in ranges_of_lines(path, n_bytes, len(header), has_quotes=True)
     ]
     check_not_empty(parts, paths, "Chunks.from_csv")
-    if read_as is not None:
+    if read_as is not None or len(parts) == 1:
         return parts
     kind = parts[0].kind()
     return [part.with_kind(kind) for part in parts]

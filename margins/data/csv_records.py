@@ -66,6 +66,8 @@ def read_csv(contents, path, texts, columns=None):
 def check_encoding(contents, path):
     """Raise MalformedFile where a file is not text."""
     position = contents.find(b"\0")
+    if position < 0 and contents.isascii():  # in a tenth of the time of the decoder
+        return
     try:
         contents[: None if position < 0 else position].decode("utf-8-sig")
     except UnicodeDecodeError as error:

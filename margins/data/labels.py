@@ -98,8 +98,7 @@ def labels_of(labels, kind, reason=""):
         _check(labels, EXACT, lambda label: not _is_exact(number_of(label)))
         return labels.column.to_numpy().astype(np.int64)
     allowed = f"must be a whole number of 64 bits{reason}"
-    _check(labels, allowed, lambda label: not _is_int64(text_of(label)))
-    return labels.mapped(lambda label: int(text_of(label)), np.int64)
+    return _converted(labels, allowed, _is_int64, int, np.int64)
 
 
 def labels_like(labels, classes):
@@ -125,8 +124,7 @@ def labels_like(labels, classes):
         return labels.mapped(lambda label: known.get(text_of(label), text_of(label)), str)
     if labels.kind in "biuf":
         return labels.column.to_numpy()
-    _check(labels, f"must be a number{reason}", lambda label: not _is_number(text_of(label)))
-    return labels.mapped(lambda label: _number(text_of(label)), None)
+    return _converted(labels, f"must be a number{reason}", _is_number, _number, None)
 
 
 def labels_among(labels, classes):
@@ -145,15 +143,19 @@ def labels_among(labels, classes):
         If a label is none of them.
     """
     known = {text_of(label): label for label in classes.tolist()}
-    _check(labels, "must be one that was read before", lambda label: text_of(label) not in known)
-    return labels.mapped(lambda label: known[text_of(label)], classes.dtype)
+    allowed = "must be one that was read before"
+    return _converted(labels, allowed, known.__contains__, known.__getitem__, classes.dtype)
 
 
 def _boolean(labels, reason):
-    _check(
-        labels, f"must be true or false{reason}", lambda label: text_of(label).lower() not in BOOLEANS
-    )
-    return labels.mapped(lambda label: text_of(label) == "True", bool)
+    allowed = f"must be true or false{reason}"
+    return _converted(labels, allowed, lambda text: text.lower() in BOOLEANS, "True".__eq__, bool)
+
+
+def _converted(labels, allowed, is_right, convert, dtype):
+    """Labels by their texts: ndarray of the dtype; WrongValue if one is not right."""
+    _check(labels, allowed, lambda label: not is_right(text_of(label)))
+    return labels.mapped(lambda label: convert(text_of(label)), dtype)
 
 
 def _check(labels, allowed, is_wrong):

@@ -5,6 +5,7 @@ fit: then a few checks of types and shapes, and that X is finite, suffice. What 
 check, kernels rely on: valid indices of sparse matrices, and aligned arrays.
 """
 
+import datetime
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from margins.linalg.teams import blocks_of, current_team
 
 DTYPES = (np.float64, np.float32)
 PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
+# Types of labels that NumPy has an array of.
+LABELS = (str, int, float, complex, np.bool_, np.number, np.datetime64, np.timedelta64)
 
 
 class ValidSamples(NamedTuple):
@@ -158,11 +161,17 @@ def validate_matrix(X, name, is_finite=False):
     return _converted(X, given, name)
 
 
-def checked_labels(y, name):
-    """The labels as they are or, of a nullable type of pandas, as exact numbers of NumPy: array-like.
+def check_labels(y, name):
+    """Raise the errors of `checked_labels`, whose parameters these are."""
+    checked_labels(y, name)
 
-    scikit-learn would make float64 of nullable integers, which rounds those beyond 2**53. NumPy would
-    make str of the numbers in a list, and bytes and None have no order among str.
+
+def checked_labels(y, name):
+    """The labels as they are or, of a type of pandas or of objects, as numbers of NumPy: array-like.
+
+    scikit-learn would make float64 of nullable integers, which rounds those beyond 2**53, and takes no
+    numbers in an array of objects. NumPy would make str of the numbers in a list, and bytes and None
+    have no order among str.
 
     Parameters
     ----------
@@ -173,11 +182,13 @@ def checked_labels(y, name):
     Raises
     ------
     ValueError
-        If labels are bytes, missing or masked, or some are numbers and some are str.
+        If labels are bytes or other objects, missing or masked, or some are numbers and some are str.
     """
     check_unmasked(y, name)
     y = _of_numpy(y)
-    if getattr(getattr(y, "dtype", None), "kind", "O") in "biufU":
+    dtype = getattr(y, "dtype", None)
+    kind = getattr(dtype, "kind", "O")
+    if kind in "biufU":
         return y
     labels = np.asarray(y, dtype=object).ravel().tolist()
     types = set(map(type, labels))
@@ -195,7 +206,18 @@ def checked_labels(y, name):
         number = next(label for label in labels if isinstance(label, Number))
         text = next(label for label in labels if isinstance(label, str))
         raise ValueError(f"{name} must hold either numbers or str. Got both, {number!r} and {text!r}.")
-    return y
+    if isinstance(dtype, np.dtype) and kind in "mMc":  # scikit-learn has an error for complex numbers
+        return y
+    if len(labels) > 1 and not all(issubclass(each, LABELS) for each in types):
+        label = next(label for label in labels if not isinstance(label, LABELS))
+        raise ValueError(
+            f"{name} must hold numbers or str. Got {type(label).__name__}, {label!r}: convert these "
+            "labels to str, or to numbers."
+        )
+    # Numbers of one type: NumPy would round integers among floats.
+    is_number = len(types) == 1 and not issubclass(*types, str)
+    of_objects = isinstance(dtype, np.dtype) and np.ndim(y) == 1
+    return np.array(labels) if is_number and of_objects else y
 
 
 def _is_missing(label):
@@ -230,10 +252,42 @@ def _of_numpy(y):
     return y.to_numpy(bool if dtype.kind == "b" else f"{dtype.kind}8")
 
 
+def check_no_times(X, name):
+    """Raise ValueError for dates and durations, whose numbers would depend on their unit.
+
+    Parameters
+    ----------
+    X : array-like
+        Of lists, and of arrays of objects, the first row is looked at.
+    name : str
+    """
+    columns = getattr(X, "dtypes", None)
+    if hasattr(columns, "items"):  # a data frame
+        types = {f" in column {column!r}": dtype for column, dtype in columns.items()}
+    elif getattr(getattr(X, "dtype", None), "kind", "O") == "O" and isinstance(X, list | np.ndarray):
+        first = X[0] if len(X) and np.ndim(X[0]) == 1 else ()
+        types = {
+            f" in column {k}": getattr(value, "dtype", type(value)) for k, value in enumerate(first)
+        }
+    else:
+        types = {"": getattr(X, "dtype", None)}
+    for where, dtype in types.items():
+        is_time = isinstance(dtype, type) and issubclass(dtype, datetime.date | datetime.timedelta)
+        if is_time or getattr(dtype, "kind", "") in ("m", "M"):
+            got = dtype.__name__ if is_time else dtype
+            raise ValueError(
+                f"{name} must hold numbers. Got {got}{where}: give numbers of a unit, such as the days "
+                "since a date."
+            )
+
+
 def _checked(X, name):
+    if type(X) is np.ndarray and X.dtype.kind in "mMO":
+        check_no_times(X, name)
     if not is_plain(X):
         check_in_memory(X, name)
         check_unmasked(X, name)
+        check_no_times(X, name)
     return checked(X, name) if sparse.issparse(X) else X
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
 from margins.data.types import LazyMatrix, MatrixLike
-from margins.data.validation import checked_labels, codes_of, validate_points
+from margins.data.validation import check_labels, checked_labels, codes_of, validate_points
 from margins.estimators._typed import ClassifierMixin, available_if
 from margins.estimators.declared import Declared
 from margins.estimators.fitted import dense_coef, fitted_model
@@ -102,7 +102,7 @@ def _right(estimator, chunk, X, y, weight):
             return 0.0, 0.0
         labels = read_labels(n_rows_of(X), y, weight, chunk)
         both = [*labels.classes.tolist(), *estimator.classes_.tolist()]
-        checked_labels(np.array(both, object), f"y of {chunk}, with the classes of the model,")
+        check_labels(np.array(both, object), f"y of {chunk}, with the classes of the model,")
         is_right = estimator.predict(X) == labels.classes[labels.codes]
     weight = np.ones(len(is_right)) if labels.weight is None else labels.weight
     return float(weight @ is_right), float(weight.sum())

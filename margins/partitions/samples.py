@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names, _num_samples
 
 from margins.data.binary_data import augmented_sqnorms, rows_of, without_duplicates
-from margins.data.validation import check_unmasked, checked_labels, validate_matrix
+from margins.data.validation import check_labels, check_unmasked, checked_labels, validate_matrix
 from margins.tuning import TUNING
 
 
@@ -160,9 +160,7 @@ def merged_classes(parts, name):
 
     ValueError if no dtype holds all of them exactly.
     """
-    checked_labels(
-        np.array([label for part in parts for label in part.tolist()], object), f"y of {name}"
-    )
+    check_labels(np.array([label for part in parts for label in part.tolist()], object), f"y of {name}")
     kinds = {part.dtype.kind for part in parts}
     if {"i", "u"} <= kinds and "f" not in kinds:  # of which NumPy would make float64
         smallest, largest = (pick(int(pick(part)) for part in parts) for pick in (min, max))

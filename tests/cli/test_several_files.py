@@ -238,6 +238,27 @@ def test_an_error_names_the_file_that_differs(run, tmp_path, stream):
     assert str(other) in problem and "may not have a fraction. Got '1.5'" in problem
 
 
+@pytest.mark.parametrize("stream", [(), ("--stream",)])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("label", ["w\x01", "1.5"])
+def test_a_label_that_is_not_allowed_has_its_line(run, tmp_path, stream, kind, label):
+    for name, wrong in (("a", False), ("b", True)):
+        labels = ["3", "4"] * 3 if label == "1.5" else ["u", "v"] * 3
+        table = pandas.DataFrame({"x": np.arange(6.0), "y": labels})
+        if wrong:
+            table.loc[4, "y"] = label
+        if kind == "csv":
+            table.to_csv(tmp_path / f"{name}.csv", index=False)
+        else:
+            pytest.importorskip("pyarrow")
+            table.to_parquet(tmp_path / f"{name}.parquet")
+    paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
+    result = run("train", *paths, "-o", tmp_path / "model.skops", "--target", "y", *stream)
+    group = ", row group 0, row 4: " if stream else ": row 4: "
+    place = ":6:5: " if kind == "csv" else group
+    assert result.code == 3 and f"margins: {paths[1]}{place}the label 'y' must be" in result.err
+
+
 def test_only_one_argument_is_the_model_without_an_option(run, train_file, test_file, tmp_path):
     model = tmp_path / "m.skops"
     result = run("train", train_file, test_file, model)
