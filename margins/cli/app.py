@@ -21,7 +21,9 @@ from margins.cli.errors import (
 from margins.cli.options import (
     DATA,
     FILES,
+    FILES_AND_OUTPUT,
     MODEL,
+    SEVERAL,
     Group,
     algorithm,
     as_json,
@@ -94,39 +96,44 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
 
 @cli.command(short_help="Write predicted labels.")
 @MODEL
-@DATA
-@click.argument("output", metavar="[OUTPUT]", default="-")
+@FILES_AND_OUTPUT
+@click.option("-o", "--output", metavar="FILE", help="The predictions; all files after MODEL are data.")
 @click.option("--scores", is_flag=True, help="Write the scores after each label.")
 @trusted
 @options_of_source
 @force
 @quiet
 @as_json
-def predict(model, data, output, scores, trusted, read, force, quiet, as_json):
+def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
 
     Without OUTPUT, or with "-", to standard output. OUTPUT must be new, unless --force is given.
+
+    Several files of one format are given with -o OUTPUT, in the order of their lines in it:
+    margins predict MODEL DATA... -o OUTPUT.
     """
     from margins.cli.prediction import predict
+    from margins.cli.several import files_and_predictions
 
+    data, output = files_and_predictions(files, output)
     if as_json and output == "-":
         raise CommandError("--json needs a file OUTPUT: predictions would mix with it.")
-    samples = read(data, quiet)
-    return predict(samples, model, output, scores=scores, trusted=trusted, force=force, as_json=as_json)
+    sources = [read(path, quiet) for path in data]
+    return predict(sources, model, output, scores=scores, trusted=trusted, force=force, as_json=as_json)
 
 
 @cli.command(short_help="Compare predictions with labels.")
 @MODEL
-@DATA
+@SEVERAL
 @trusted
 @options_of_source
 @quiet
 @as_json
 def evaluate(model, data, trusted, read, quiet, as_json):
-    """Compare what MODEL predicts with the labels in DATA."""
+    """Compare what MODEL predicts with the labels in DATA, which may be several files of one format."""
     from margins.cli.prediction import evaluate
 
-    return evaluate(read(data, quiet), model, trusted=trusted, as_json=as_json)
+    return evaluate([read(path, quiet) for path in data], model, trusted=trusted, as_json=as_json)
 
 
 @cli.command(short_help="Write a model in ONNX.")

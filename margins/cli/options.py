@@ -160,6 +160,9 @@ algorithm = click.option(
     help="A name of `margins list`.",
 )
 DATA = click.argument("data", metavar="DATA")
+SEVERAL = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+# "DATA [OUTPUT]", or, with -o, data files alone.
+FILES_AND_OUTPUT = click.argument("files", nargs=-1, required=True, metavar="DATA... [OUTPUT]")
 # "DATA MODEL", or, with -o, data files alone.
 FILES = click.argument("files", nargs=-1, required=True, metavar="DATA... [MODEL]")
 MODEL = click.argument("model", metavar="MODEL")

@@ -6,25 +6,30 @@ from margins.cli.models import read_model
 from margins.cli.output import label_text, note, print_json, print_pairs, print_table
 from margins.cli.outputs import PREDICTIONS, check_replaceable
 from margins.cli.samples import TrainingColumns, read_points
+from margins.cli.several import check_alike
 
 
-def predict(source, model_path, path, *, scores=False, trusted=(), force=False, as_json=False):
-    """Write the predicted labels, one a line: the exit code.
+def predict(sources, model_path, path, *, scores=False, trusted=(), force=False, as_json=False):
+    """Write the predicted labels of all files, one a line: the exit code.
 
     With `scores`, each label is followed by its scores, separated by blanks.
     """
-    check_replaceable(path, PREDICTIONS, [model_path, source.path], force)
+    check_replaceable(path, PREDICTIONS, [model_path, *(source.path for source in sources)], force)
+    check_alike(sources)
     if as_json:
         check_output()
     model = read_model(model_path, trusted)
-    samples = read_points(source, TrainingColumns.of(model), needs_labels=False)
-    with samples_of(source.path):
-        labels = [label_text(label) for label in model.predict(samples.X).tolist()]
-        values = model.decision_function(samples.X) if scores else None
-    lines = labels
-    if scores:
-        rows = values.reshape(len(labels), -1).tolist()
-        lines = [" ".join([label, *map(repr, row)]) for label, row in zip(labels, rows, strict=True)]
+    trained, labels, lines = TrainingColumns.of(model), [], []
+    for source in sources:  # so that one file at a time is in memory
+        samples = read_points(source, trained, needs_labels=False)
+        with samples_of(source.path):
+            found = [label_text(label) for label in model.predict(samples.X).tolist()]
+            values = model.decision_function(samples.X) if scores else None
+        labels += found
+        if scores:
+            rows = values.reshape(len(found), -1).tolist()
+            lines += [" ".join([label, *map(repr, row)]) for label, row in zip(found, rows, strict=True)]
+    lines = lines if scores else labels
     write_whole(path, "".join(f"{line}\n" for line in lines).encode())
     if as_json:
         counts = {label: labels.count(label) for label in sorted(set(labels))}
@@ -32,21 +37,27 @@ def predict(source, model_path, path, *, scores=False, trusted=(), force=False, 
     return DONE
 
 
-def evaluate(source, model_path, *, trusted=(), as_json=False):
-    """Print how well a model predicts the labels of samples: the exit code."""
+def evaluate(sources, model_path, *, trusted=(), as_json=False):
+    """Print how well a model predicts the labels of the samples in all files: the exit code."""
     check_output()
+    check_alike(sources)
+    import numpy as np
     from sklearn import metrics
 
     model = read_model(model_path, trusted)
-    samples = read_points(source, TrainingColumns.of(model), needs_labels=True)
-    classes, y = model.classes_.tolist(), samples.y
-    if (samples.y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):
-        raise unreadable(
-            f"{source.path}: the labels must be of the kind of the model's, {classes}. "
-            f"Got {samples.y[0]!r}."
-        )
-    with samples_of(source.path):
-        predicted = model.predict(samples.X)
+    trained, classes = TrainingColumns.of(model), model.classes_.tolist()
+    y, predicted = [], []
+    for source in sources:  # so that one file at a time is in memory
+        samples = read_points(source, trained, needs_labels=True)
+        if (samples.y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):
+            raise unreadable(
+                f"{source.path}: the labels must be of the kind of the model's, {classes}. "
+                f"Got {samples.y[0]!r}."
+            )
+        y.append(samples.y)
+        with samples_of(source.path):
+            predicted.append(model.predict(samples.X))
+    y, predicted = np.concatenate(y), np.concatenate(predicted)
     unknown = sorted(set(y.tolist()) - set(classes))
     labels = [*classes, *unknown]
     precision, recall, f1, support = metrics.precision_recall_fscore_support(

@@ -15,6 +15,19 @@ BYTES_OF_VALUE = 64
 COMPRESSION = 10
 
 
+def files_and_predictions(files, output):
+    """The data files and the file of predictions, of the arguments of `predict`: list of str, str."""
+    if output is not None:
+        return list(files), output
+    if len(files) > 2:
+        raise CommandError(
+            f"predict takes MODEL, DATA and OUTPUT, or MODEL and several data files with -o OUTPUT. "
+            f"Got {len(files)} files after the model without -o. Give the file of predictions by -o, or "
+            "-o - for standard output."
+        )
+    return [files[0]], files[1] if len(files) > 1 else "-"
+
+
 def files_and_model(files, output):
     """The data files and the file of the model, of the arguments of `train`: list of str, str."""
     if output is not None:

@@ -259,6 +259,45 @@ def test_a_label_that_is_not_allowed_has_its_line(run, tmp_path, stream, kind, l
     assert result.code == 3 and f"margins: {paths[1]}{place}the label 'y' must be" in result.err
 
 
+@pytest.mark.parametrize("kind", ["svm", "csv", "parquet"])
+def test_predictions_and_measures_of_several_files_are_those_of_one(run, files, tmp_path, kind):
+    whole, paths = files(kind, n_classes=3)
+    model = tmp_path / "model.skops"
+    assert run("train", whole, model, *OPTIONS[kind]).code == 0
+    outputs = [tmp_path / "whole.txt", tmp_path / "parts.txt"]
+    assert run("predict", model, whole, outputs[0]).code == 0
+    result = run("predict", model, *paths, "-o", outputs[1], "--json")
+    assert result.code == 0 and result.json["n_samples"] == 120
+    assert outputs[0].read_text() == outputs[1].read_text()
+    of_one = labels_and_scores(run("predict", model, whole, "--scores").out)
+    of_several = labels_and_scores(run("predict", model, *paths, "-o", "-", "--scores").out)
+    assert of_several[0].tolist() == of_one[0].tolist()
+    # BLAS adds in another order if a file has a single row.
+    np.testing.assert_allclose(of_several[1], of_one[1], rtol=1e-12)
+    target = OPTIONS[kind][:2]
+    of_one, of_several = (run("evaluate", model, *data, *target, "--json") for data in ([whole], paths))
+    assert of_several.code == 0 and of_several.json == of_one.json
+
+
+def test_files_to_predict_are_of_one_format_and_no_output_is_guessed(run, files, tmp_path):
+    whole, paths = files("svm")
+    model = tmp_path / "model.skops"
+    assert run("train", whole, model).code == 0
+    result = run("predict", model, *paths)
+    assert result.code == 2 and "Got 3 files after the model without -o" in result.err
+    for command in (("predict", "-o", tmp_path / "out.txt"), ("evaluate",)):
+        name, *output = command
+        result = run(name, model, paths[0], tmp_path / "b.csv", *output)
+        assert result.code == 2 and "b.csv: all files must be of one format, svmlight" in result.err
+        result = run(name, model, paths[0], "-", *output)
+        assert result.code == 2 and "standard input cannot be one of several files" in result.err
+        result = run(name, model, paths[0], tmp_path / "missing.svm", *output)
+        assert result.code == 3 and "missing.svm: cannot be read" in result.err
+    assert not (tmp_path / "out.txt").exists()
+    before = paths[1].read_bytes()
+    assert run("predict", model, *paths, "-o", paths[1]).code == 3 and paths[1].read_bytes() == before
+
+
 def test_only_one_argument_is_the_model_without_an_option(run, train_file, test_file, tmp_path):
     model = tmp_path / "m.skops"
     result = run("train", train_file, test_file, model)
