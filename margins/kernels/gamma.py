@@ -1,4 +1,4 @@
-"""The width `gamma` of a kernel: a number, or a rule that derives one from the training set."""
+"""The parameters `gamma` and `coef0` of kernels; gamma may be a rule that reads the training set."""
 
 import dataclasses
 import math
@@ -7,27 +7,46 @@ import numpy as np
 from scipy import sparse
 
 from margins.data.binary_data import without_duplicates
-from margins.parameters import POSITIVE, AnyOf, OneOf
+from margins.kernels.kernel import Kernel
+from margins.parameters import POSITIVE, AnyOf, Interval, OneOf, parameter
 
 GAMMA = AnyOf(OneOf("scale", "auto"), POSITIVE)
-GAMMA_DESCRIPTION = "The width; 'scale': 1 / (n_features * X.var()), 'auto': 1 / n_features."
 
 
-def resolved(kernel, X):
-    """The kernel with its `gamma` as a number, of training set X: Kernel.
+def gamma_parameter():
+    """The field `gamma` of a kernel."""
+    description = "The width; 'scale': 1 / (n_features * X.var()), 'auto': 1 / n_features."
+    return parameter(default="scale", allowed=GAMMA, description=description)
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A frozen dataclass with a field `gamma`: float, "scale" or "auto".
-    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
+
+def coef0_parameter():
+    """The field `coef0` of a kernel of gamma x.z + coef0."""
+    return parameter(
+        default=0.0,
+        allowed=Interval(-math.inf, math.inf, "neither"),
+        description="The number that is added to gamma x.z.",
+    )
+
+
+class KernelOfGamma(Kernel):
+    """A kernel with a field `gamma`: float, "scale" or "auto"; a subclass is a frozen dataclass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from margins.kernels import RBF
+    >>> RBF(gamma="auto").resolve(np.eye(4))
+    RBF(gamma=0.25)
     """
-    gamma = kernel.gamma
-    if gamma == "auto":
-        gamma = 1 / X.shape[1]
-    elif gamma == "scale":
-        gamma = _scale_of(X)
-    return dataclasses.replace(kernel, gamma=float(gamma))
+
+    def resolve(self, X):
+        """The kernel with its `gamma` as a number, of training set X: Kernel."""
+        gamma = self.gamma
+        if gamma == "auto":
+            gamma = 1 / X.shape[1]
+        elif gamma == "scale":
+            gamma = _scale_of(X)
+        return dataclasses.replace(self, gamma=float(gamma))
 
 
 def _scale_of(X):

@@ -6,13 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import StackingClassifier
+from sklearn.ensemble import BaggingClassifier, StackingClassifier
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 
 import margins
 from margins.interchange import register_converters, to_onnx
@@ -158,3 +159,23 @@ def test_pipelines_of_text_name_the_way_out():
         model = make_pipeline(vectorizer, margins.MarginClassifier()).fit(texts, [1, 0, 1, 0])
         with pytest.raises(ValueError, match="Vectorizer, takes text or dicts: call .*initial_types"):
             to_onnx(model)
+
+
+@pytest.mark.parametrize("classifier", [LinearSVC, margins.MarginClassifier])
+def test_what_is_wrong_within_skl2onnx_is_wrong_for_scores_and_right_for_probabilities(classifier):
+    """docs/interchange.md names these three: LinearSVC has them, so that nothing here could mend them."""
+    X, y = data("two classes")
+    labels = np.column_stack([y, X[:, 0] > 0])
+    several = OneVsRestClassifier(classifier()).fit(X, labels)
+    assert_array_equal(outputs_of(several, X, 100)[0], several.decision_function(X[:100]) > 0.5)
+    several = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
+    assert_array_equal(outputs_of(several, X, 100)[0], several.predict(X[:100]))
+    bagged = BaggingClassifier(classifier(), n_estimators=4, random_state=0).fit(X, y)
+    assert outputs_of(bagged, X, 100)[0].shape == (4,)
+    bagged = BaggingClassifier(LogisticRegression(), n_estimators=4, random_state=0).fit(X, y)
+    assert_array_equal(outputs_of(bagged, X, 100)[0], bagged.predict(X[:100]))
+    stacked = StackingClassifier([("a", classifier()), ("b", classifier())]).fit(X, y)
+    with pytest.raises(Exception, match="coefficients size"):
+        outputs_of(stacked, X, 100)
+    stacked = StackingClassifier([("a", LogisticRegression()), ("b", LogisticRegression())]).fit(X, y)
+    assert_array_equal(outputs_of(stacked, X, 100)[0], stacked.predict(X[:100]))

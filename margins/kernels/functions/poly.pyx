@@ -1,12 +1,10 @@
 """The polynomial kernel."""
 
-import math
 from dataclasses import dataclass
 
 from margins.kernels._transform cimport Transform
 
-from margins.kernels.gamma import GAMMA, GAMMA_DESCRIPTION, resolved
-from margins.kernels.kernel import Kernel
+from margins.kernels.gamma import KernelOfGamma, coef0_parameter, gamma_parameter
 from margins.parameters import Interval, parameter
 
 
@@ -37,7 +35,7 @@ cdef class PolynomialTransform(Transform):
 
 
 @dataclass(frozen=True)
-class Polynomial(Kernel):
+class Polynomial(KernelOfGamma):
     """The polynomial kernel, K(x, z) = (gamma x.z + coef0)**degree.
 
     Parameters
@@ -68,12 +66,8 @@ class Polynomial(Kernel):
     degree: int = parameter(
         default=3, allowed=Interval(0, 2**31 - 1, integer=True), description="The exponent."
     )
-    gamma: object = parameter(default="scale", allowed=GAMMA, description=GAMMA_DESCRIPTION)
-    coef0: float = parameter(
-        default=0.0,
-        allowed=Interval(-math.inf, math.inf, "neither"),
-        description="The number that is added to gamma x.z.",
-    )
+    gamma: object = gamma_parameter()
+    coef0: float = coef0_parameter()
 
     name = "poly"
     formula = "(gamma x.z + coef0)**degree"
@@ -82,9 +76,6 @@ class Polynomial(Kernel):
     @property
     def is_semidefinite(self):
         return self.coef0 >= 0
-
-    def resolve(self, X):
-        return resolved(self, X)
 
     def slope(self, sqradius):
         if self.degree == 0:

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from margins.kernels._transform cimport Transform
 from margins.linalg._vectorised cimport exp_of_nonpositive, radial, radial_exponents
 
-from margins.kernels.gamma import GAMMA, GAMMA_DESCRIPTION, resolved
-from margins.kernels.kernel import Kernel
-from margins.parameters import parameter
+from margins.kernels.gamma import KernelOfGamma, gamma_parameter
 
 
 cdef class RadialTransform(Transform):
@@ -33,7 +31,7 @@ cdef class RadialTransform(Transform):
 
 
 @dataclass(frozen=True)
-class RBF(Kernel):
+class RBF(KernelOfGamma):
     """The radial basis function kernel, K(x, z) = exp(-gamma |x - z|**2).
 
     Parameters
@@ -58,15 +56,12 @@ class RBF(Kernel):
     array([[1.    , 0.1353]])
     """
 
-    gamma: object = parameter(default="scale", allowed=GAMMA, description=GAMMA_DESCRIPTION)
+    gamma: object = gamma_parameter()
 
     name = "rbf"
     formula = "exp(-gamma |x - z|**2)"
     uses_differences = True
     is_semidefinite = True
-
-    def resolve(self, X):
-        return resolved(self, X)
 
     def slope(self, sqradius):
         return 2 * float(self.gamma)

@@ -1,14 +1,11 @@
 """The sigmoid kernel."""
 
-import math
 from dataclasses import dataclass
 
 from libc.math cimport tanh
 from margins.kernels._transform cimport Transform
 
-from margins.kernels.gamma import GAMMA, GAMMA_DESCRIPTION, resolved
-from margins.kernels.kernel import Kernel
-from margins.parameters import Interval, parameter
+from margins.kernels.gamma import KernelOfGamma, coef0_parameter, gamma_parameter
 
 
 cdef class SigmoidTransform(Transform):
@@ -27,7 +24,7 @@ cdef class SigmoidTransform(Transform):
 
 
 @dataclass(frozen=True)
-class Sigmoid(Kernel):
+class Sigmoid(KernelOfGamma):
     """The sigmoid kernel, K(x, z) = tanh(gamma x.z + coef0).
 
     On most data it is not positive semidefinite. Its fits then end without a proof.
@@ -58,19 +55,12 @@ class Sigmoid(Kernel):
     by SMO-type methods.
     """
 
-    gamma: object = parameter(default="scale", allowed=GAMMA, description=GAMMA_DESCRIPTION)
-    coef0: float = parameter(
-        default=0.0,
-        allowed=Interval(-math.inf, math.inf, "neither"),
-        description="The number that is added to gamma x.z.",
-    )
+    gamma: object = gamma_parameter()
+    coef0: float = coef0_parameter()
 
     name = "sigmoid"
     formula = "tanh(gamma x.z + coef0)"
     uses_sqnorms = False
-
-    def resolve(self, X):
-        return resolved(self, X)
 
     def slope(self, sqradius):
         return float(self.gamma)
