@@ -163,7 +163,7 @@ def test_pipelines_of_text_name_the_way_out():
 
 @pytest.mark.parametrize("classifier", [LinearSVC, margins.MarginClassifier])
 def test_what_is_wrong_within_skl2onnx_is_wrong_for_scores_and_right_for_probabilities(classifier):
-    """docs/interchange.md names these three: LinearSVC has them, so that nothing here could mend them."""
+    """docs/interchange.md names these three: LinearSVC has them, so that nothing here can mend them."""
     X, y = data("two classes")
     labels = np.column_stack([y, X[:, 0] > 0])
     several = OneVsRestClassifier(classifier()).fit(X, labels)
