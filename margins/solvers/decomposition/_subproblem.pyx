@@ -38,9 +38,9 @@ cdef extern from *:
     #define MARGINS_RESTRICT
     #endif
 
-    /* Of finite numbers a compiler may vectorise a maximum. */
+    /* Of finite numbers a compiler may vectorise a maximum, and a division whose result may not be needed. */
     #if defined(__GNUC__) && !defined(__clang__)
-    #define MARGINS_MAXIMUM __attribute__((optimize("O3", "finite-math-only", "no-signed-zeros")))
+    #define MARGINS_MAXIMUM __attribute__((optimize("O3", "finite-math-only", "no-signed-zeros", "no-trapping-math")))
     #else
     #define MARGINS_MAXIMUM
     #endif
