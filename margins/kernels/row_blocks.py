@@ -53,11 +53,7 @@ class RowBlocks:
         The cached rows.
     n_computed : int
         Rows computed since it was made.
-    is_whole : bool
-        True: all rows are there, in double precision too, so that sums cost next to nothing.
     """
-
-    is_whole = False
 
     def __init__(self, kernel, X, cache_size):
         m = X.shape[0]
@@ -93,6 +89,13 @@ class RowBlocks:
         for begin in range(0, len(missing), n):
             self._cache(missing[begin : begin + n], kept)
         return self._slot_of[indices]
+
+    def rows_of_all(self):
+        """A copy of the whole matrix: ndarray of float32, shape (m, m); None if not all rows fit."""
+        m = len(self._slot_of)
+        if len(self.slots) < m:
+            return None
+        return self.slots[self.slots_of(np.arange(m), np.ones(m, bool))]
 
     def are_cached(self):
         """Which rows are cached: ndarray of bool, shape (m,)."""

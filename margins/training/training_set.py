@@ -14,6 +14,7 @@ import numpy as np
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, require_zeros, rows_of
 from margins.data.samples import Samples
 from margins.kernels import LINEAR, Precomputed
+from margins.kernels.shared_blocks import ClassBlocks
 from margins.solvers.base import Problem
 from margins.training.schemes import scheme_of
 
@@ -54,6 +55,7 @@ class TrainingSet:
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(samples.X) if is_gram else None
         self._augmented, self._last_loss = {}, (None, None)
+        self._class_blocks = None
 
     @property
     def classes(self):
@@ -210,7 +212,7 @@ class TrainingSet:
         return other
 
     def of_classes(self, codes, same_rows=False):
-        """The training set of the samples of some classes.
+        """The training set of the samples of some classes, sorted by class.
 
         Parameters
         ----------
@@ -225,9 +227,11 @@ class TrainingSet:
         TrainingSet
         """
         whole = self.samples
-        indices = np.flatnonzero(np.isin(whole.codes, codes))
+        of_each = [np.flatnonzero(whole.codes == code) for code in codes]
+        indices = np.concatenate(of_each)
         weight = whole.weight[indices] if isinstance(whole.weight, np.ndarray) else whole.weight
-        classes, of_part = self.classes[list(codes)], np.searchsorted(codes, whole.codes[indices])
+        classes = self.classes[list(codes)]
+        of_part = np.repeat(np.arange(len(codes)), [len(of_class) for of_class in of_each])
         if same_rows or not self.is_kernel:
             return self.part(indices, weight, classes, of_part)
         X = self.kernel.samples_of(whole.X, indices)
@@ -235,7 +239,20 @@ class TrainingSet:
         samples = whole._replace(
             X=X, codes=of_part, classes=classes, weight=weight, kept=kept, absent=()
         )
-        return TrainingSet(samples, self.kernel, self._make_rows)
+        part = TrainingSet(samples, self.kernel, self._make_rows)
+        class_blocks = self._blocks_of_classes()
+        if class_blocks is not None:
+            part.rows.blocks.take_from(class_blocks, codes)
+        return part
+
+    def _blocks_of_classes(self):
+        """The kernel values that parts of classes share: ClassBlocks; None if they do not."""
+        samples, blocks = self.samples, self._class_blocks
+        if not ClassBlocks.may_serve(self.kernel, len(samples.codes), self.rows.blocks.cache_size):
+            return None
+        if blocks is None or blocks.codes is not samples.codes:
+            blocks = self._class_blocks = ClassBlocks(self.kernel, samples.X, samples.codes)
+        return blocks
 
     def binary(self, code, classes):
         """The training set of one class against the others, as two classes of these names."""

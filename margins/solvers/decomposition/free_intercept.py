@@ -19,7 +19,8 @@ import numpy as np
 
 from margins.solvers.balance import balance, lower_label_sum, with_equal_classes
 from margins.solvers.decomposition._subproblem import minimise_balanced
-from margins.solvers.decomposition.decomposition import DecompositionSolver, _largest
+from margins.solvers.decomposition.decomposition import DecompositionSolver
+from margins.solvers.decomposition.selection import largest
 
 # The intercept that working sets are chosen by keeps this share of the interval of violations from its
 # ends, so that both directions have a violator.
@@ -28,6 +29,8 @@ INSIDE = 0.1
 
 class FreeInterceptSolver(DecompositionSolver):
     """Decomposition with sum_k alpha_k l_k = 0. Parameters as of `DecompositionSolver`."""
+
+    _is_free = True
 
     def start(self, run):
         """Start from the dual variables of the run, the larger class multiplied to balance the other."""
@@ -65,7 +68,7 @@ class FreeInterceptSolver(DecompositionSolver):
 
     def _most_violating(self, violation, sides, n):
         """Half of them to be raised, half to be lowered; more of one if there are few of the other."""
-        up, down = (_largest(np.where(side, violation, 0.0), n) for side in sides)
+        up, down = (largest(np.where(side, violation, 0.0), n) for side in sides)
         n_up = max(n // 2, n - len(down))
         n_down = n - min(n_up, len(up))
         up, down = (
