@@ -182,6 +182,7 @@ class DecompositionTuning:
     """When subproblems of a kernel problem end, and an epoch of them."""
 
     working_set: int = 512  # samples of a subproblem
+    whole: int = 512  # of so many samples the whole matrix is computed
     kept_share: float = 0.5  # at most this share of them are from the last one
     # the expected gain of a sample whose row is cached is multiplied by this in the choice
     cached_gain: float = 3.0

@@ -26,6 +26,7 @@ MOSTLY_ZEROS = 0.5
 # Of a kernel of differences, the distance of two rows is summed if in |x|^2 + |z|^2 - 2 x.z rounding by
 # a unit in the last place may change K(x, z) by this number of units.
 MAX_CANCELLED = 4096
+NO_ROWS = np.empty(0, dtype=np.intp)
 
 
 class Kernel:
@@ -186,8 +187,12 @@ class Kernel:
             Their indices. If only one row of a pair is long, so is the distance.
         """
         if not self.uses_differences or not len(sqnorms):
-            return np.empty(0, dtype=np.intp)
-        return np.flatnonzero(self.slope(float(sqnorms.max())) * sqnorms > MAX_CANCELLED)
+            return NO_ROWS
+        largest = float(sqnorms.max())
+        slope = self.slope(largest)
+        if slope * largest <= MAX_CANCELLED:
+            return NO_ROWS
+        return np.flatnonzero(slope * sqnorms > MAX_CANCELLED)
 
     def _block_of_distances(self, X, Z):
         """K(x, z) of all pairs of rows, for a kernel of differences, from their distances."""

@@ -27,8 +27,6 @@ from margins.solvers.plans import PhaseBuilder, Plan, Precondition
 from margins.tuning import TUNING
 
 SOLVERS = ("newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd")
-# Those first that are applicable to most problems: finding one takes least time.
-BY_GENERALITY = ("dcd", "decomposition", "newton", "interior-point", "conjugate", "unlearning")
 CLASSES = {
     "newton": NewtonSolver,
     "decomposition": DecompositionSolver,
@@ -164,12 +162,15 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
         If the solver is not applicable; the error says why.
     """
     planner = _Planner(problem, specification, is_warm, start, tuning)
+    if solver == "auto":
+        strategy, reason = planner.choice()
+        if strategy in ("decomposition", "interior-point"):  # the choice knows that it is applicable
+            return Plan(planner.phases_by(strategy), reason)
     is_soft = problem.loss.is_finite  # a hard margin is the limit of soft ones
-    if is_soft and not any(why_not_of(name, problem) is None for name in BY_GENERALITY):
+    if is_soft and all(why_not_of(name, problem) is not None for name in SOLVERS):
         reasons = "; ".join(f"{name!r}: {why_not_of(name, problem)}" for name in SOLVERS)
         raise ValueError(f"No solver is applicable here. {reasons}.")
     if solver == "auto":
-        strategy, reason = planner.choice()
         return Plan(planner.phases_by(strategy), reason)
     why_not = why_not_of(solver, problem)
     if why_not is not None:

@@ -80,7 +80,8 @@ class TrainingSet:
     @property
     def has_left_out(self):
         """True if samples of weight 0 are among the rows of a kernel: samples that are not in a fold."""
-        return self.is_kernel and bool(np.min(self.samples.weight) == 0)
+        weight = self.samples.weight
+        return self.is_kernel and isinstance(weight, np.ndarray) and bool(weight.min() == 0)
 
     def penalties(self, specification):
         """C of every sample, 0 for a sample of weight 0: float or ndarray of float64, shape (m,)."""

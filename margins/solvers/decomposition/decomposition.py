@@ -97,9 +97,10 @@ class DecompositionSolver(Solver):
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
         data, loss = problem.data, problem.loss
-        highest = max(float(data.ordinary_sqnorms.max()), data.rows.blocks.max_sqnorm, np.max(loss.diag))
-        upper = np.asarray(loss.upper)  # 0 of samples that are left out
-        if highest > MAX_SINGLE or np.min(upper, initial=math.inf, where=upper > 0) < 1 / MAX_SINGLE:
+        least = loss.upper
+        if isinstance(least, np.ndarray):  # 0 of samples that are left out
+            least = np.min(least, initial=math.inf, where=least > 0)
+        if max(data.max_sqnorm, data.rows.blocks.max_sqnorm) > MAX_SINGLE or least < 1 / MAX_SINGLE:
             return "kernel values, rows or penalties are outside of the range of single precision"
         return None
 
@@ -108,7 +109,7 @@ class DecompositionSolver(Solver):
         run.rescale_to_feasible()
         data, self._loss = run.data, run.loss
         m, loss = len(data), run.loss
-        self._blocks = data.rows.blocks.make(self._densely, self._tuning.working_set)
+        self._blocks = data.rows.blocks.make(self._densely, self._tuning.whole)
         self._signs = data.signs.astype(np.float64)
         self._sqrho = data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
@@ -117,7 +118,7 @@ class DecompositionSolver(Solver):
         self._alpha = np.minimum(run.weights.dual, self._upper)
         # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
         self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
-        self._Q_of_all = self._matrix() if m <= self._tuning.working_set else None
+        self._Q_of_all = self._matrix() if m <= self._tuning.whole else None
         if self._Q_of_all is None:
             self._start_sets()
         # By how much the dual variables have been moved in all, and that when each product was exact.
