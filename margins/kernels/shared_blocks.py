@@ -38,9 +38,9 @@ class SharedBlocks:
         self._sqnorms, self._made = sqnorms, None
         self._of_classes = None
 
-    def take_from(self, class_blocks, codes):
-        """Make the matrix of these blocks: of samples sorted by class, whose codes are given."""
-        self._of_classes = class_blocks, codes
+    def take_from(self, blocks_of_classes):
+        """Make the matrix of these blocks, BlocksOfClasses: they are about the same samples."""
+        self._of_classes = blocks_of_classes
 
     @functools.cached_property
     def max_sqnorm(self):
@@ -51,16 +51,12 @@ class SharedBlocks:
     def matrix(self):
         """The whole kernel matrix in double precision: ndarray of float64, shape (m, m)."""
         if self._of_classes is not None:
-            return np.block(self._blocks_of_classes())
+            return np.block(self._of_classes.blocks())
         matrix = matrix_of(self.kernel, self.X, self._sqnorms)
         if np.array_equal(matrix, matrix.T):
             return matrix
         check_symmetry(self.kernel.label, matrix)
         return 0.5 * (matrix + matrix.T)
-
-    def _blocks_of_classes(self):
-        class_blocks, codes = self._of_classes
-        return [[class_blocks.block(row, column) for column in codes] for row in codes]
 
     @functools.cached_property
     def indefinite(self):
@@ -100,8 +96,8 @@ class SharedBlocks:
         if self._made is None:
             m = self.X.shape[0]
             if m <= most_whole and BYTES_OF_WHOLE * m * m <= self.cache_size * BYTES_PER_MEGABYTE:
-                is_shared = self._of_classes is not None
-                self._made = MatrixBlocks(self._blocks_of_classes() if is_shared else [[self.matrix]])
+                of_classes = self._of_classes
+                self._made = MatrixBlocks([[self.matrix]]) if of_classes is None else of_classes.make()
             else:
                 self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
         return self._made
@@ -187,6 +183,29 @@ class ClassBlocks:
             X = self.kernel.samples_of(self.X, np.flatnonzero(self.codes == code))
             self._samples[code] = X, rows_of(X).sqnorms()
         return self._samples[code]
+
+
+class BlocksOfClasses:
+    """The kernel matrix of the samples of some classes, sorted by class.
+
+    Parameters
+    ----------
+    class_blocks : ClassBlocks
+    codes : sequence of int
+        Of the classes.
+    """
+
+    def __init__(self, class_blocks, codes):
+        self._class_blocks, self._codes = class_blocks, codes
+
+    def blocks(self):
+        """The matrix in rows of blocks: list of list of ndarray of float64."""
+        block = self._class_blocks.block
+        return [[block(row, column) for column in self._codes] for row in self._codes]
+
+    def make(self):
+        """The matrix, as solvers read it: MatrixBlocks."""
+        return MatrixBlocks(self.blocks())
 
 
 def matrix_of(kernel, X, sqnorms):

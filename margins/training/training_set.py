@@ -14,9 +14,12 @@ import numpy as np
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, require_zeros, rows_of
 from margins.data.samples import Samples
 from margins.kernels import LINEAR, Precomputed
-from margins.kernels.shared_blocks import ClassBlocks
+from margins.kernels.shared_blocks import BlocksOfClasses, ClassBlocks
 from margins.solvers.base import Problem
 from margins.training.schemes import scheme_of
+
+# Memory for inner products that pairs of classes share, in megabytes: that of kernels by default.
+CACHE_SIZE = 200.0
 
 
 class TrainingSet:
@@ -55,7 +58,7 @@ class TrainingSet:
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(samples.X) if is_gram else None
         self._augmented, self._last_loss = {}, (None, None)
-        self._class_blocks = None
+        self._class_blocks = self._blocks = None
 
     @property
     def classes(self):
@@ -130,7 +133,7 @@ class TrainingSet:
         )
         if specification.offset_ratio > 0:
             data = data.with_limits(offset=specification.offset_ratio * self.sqnorms)
-        return Problem(data, loss)
+        return Problem(data, loss, self._blocks)
 
     def _loss_of(self, specification):
         """The loss of a specification, which the problems of all classes share: Loss."""
@@ -194,7 +197,7 @@ class TrainingSet:
         whole = self.samples
         codes = whole.codes[indices] if codes is None else codes
         other, classes = copy.copy(self), self.classes if classes is None else classes
-        other._last_loss = None, None
+        other._last_loss, other._blocks = (None, None), None
         if self.is_kernel:
             n_samples = len(whole.codes)
             all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
@@ -233,27 +236,34 @@ class TrainingSet:
         weight = whole.weight[indices] if isinstance(whole.weight, np.ndarray) else whole.weight
         classes = self.classes[list(codes)]
         of_part = np.repeat(np.arange(len(codes)), [len(of_class) for of_class in of_each])
-        if same_rows or not self.is_kernel:
+        if same_rows:
             return self.part(indices, weight, classes, of_part)
+        if not self.is_kernel:
+            part = self.part(indices, weight, classes, of_part)
+            self._share_blocks(part, codes)
+            return part
         X = self.kernel.samples_of(whole.X, indices)
         kept = whole.kept[indices]
         samples = whole._replace(
             X=X, codes=of_part, classes=classes, weight=weight, kept=kept, absent=()
         )
         part = TrainingSet(samples, self.kernel, self._make_rows)
-        class_blocks = self._blocks_of_classes()
-        if class_blocks is not None:
-            part.rows.blocks.take_from(class_blocks, codes)
+        self._share_blocks(part, codes)
         return part
 
-    def _blocks_of_classes(self):
-        """The kernel values that parts of classes share: ClassBlocks; None if they do not."""
-        samples, blocks = self.samples, self._class_blocks
-        if not ClassBlocks.may_serve(self.kernel, len(samples.codes), self.rows.blocks.cache_size):
-            return None
-        if blocks is None or blocks.codes is not samples.codes:
-            blocks = self._class_blocks = ClassBlocks(self.kernel, samples.X, samples.codes)
-        return blocks
+    def _share_blocks(self, part, codes):
+        """Let a part of some classes, over rows of its own, share kernel values with others."""
+        samples, rows = self.samples, part.rows
+        cache_size = rows.blocks.cache_size if self.is_kernel else CACHE_SIZE
+        if samples.X is None or not ClassBlocks.may_serve(self.kernel, len(samples.codes), cache_size):
+            return
+        if self._class_blocks is None or self._class_blocks.codes is not samples.codes:
+            self._class_blocks = ClassBlocks(self.kernel, samples.X, samples.codes)
+        blocks = BlocksOfClasses(self._class_blocks, codes)
+        if self.is_kernel:
+            rows.blocks.take_from(blocks)
+        else:
+            part._blocks = blocks
 
     def binary(self, code, classes):
         """The training set of one class against the others, as two classes of these names."""

@@ -109,15 +109,22 @@ class DecompositionSolver(Solver):
         run.rescale_to_feasible()
         data, self._loss = run.data, run.loss
         m, loss = len(data), run.loss
-        self._blocks = data.rows.blocks.make(self._densely, self._tuning.whole)
+        if data.rows.is_kernel:
+            self._blocks = data.rows.blocks.make(self._densely, self._tuning.whole)
+        else:  # `whole` of the planner
+            self._blocks = run.problem.blocks.make()
         self._signs = data.signs.astype(np.float64)
-        self._sqrho = data.sqrho
+        self._sqrho = 0.0 if self._is_free else data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
         # Of a zero row without a diagonal term the violation is a slope, whatever divides it.
         self._diagonal = np.maximum(data.ordinary_sqnorms + self._diag, 1 / MAX_SINGLE)
         self._alpha = np.minimum(run.weights.dual, self._upper)
         # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
-        self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
+        self._label_sum = run.weights.label_sum
+        if data.rows.is_kernel:
+            self._v = np.array(run.weights.weights)
+        else:
+            self._v = data.signs * run.weights.products(data) - data.sqrho * self._label_sum
         self._Q_of_all = self._matrix() if m <= self._tuning.whole else None
         if self._Q_of_all is None:
             self._start_sets()
@@ -208,7 +215,7 @@ class DecompositionSolver(Solver):
             self._is_free,
             target,
             self._tuning.round_reduction,
-            self._tuning.max_pairs * m,
+            int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m))),
         )
         self._alpha, self._label_sum = self._signs * b, float(b.sum())
         u -= self._diag * b
@@ -381,4 +388,8 @@ class DecompositionSolver(Solver):
 
     def _give(self, run, v):
         """Make the dual variables, and v, those of the run."""
-        run.weights.assign(run.data, self._alpha, np.append(v, math.sqrt(self._sqrho) * self._label_sum))
+        if run.data.rows.is_kernel:
+            combination = np.append(v, math.sqrt(self._sqrho) * self._label_sum)
+            run.weights.assign(run.data, self._alpha, combination)
+        else:  # weights of features, which are summed
+            run.weights.assign(run.data, self._alpha)

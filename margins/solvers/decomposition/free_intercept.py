@@ -50,8 +50,12 @@ class FreeInterceptSolver(DecompositionSolver):
         return self._loss.best_intercept(self._v, self._signs)
 
     def _give(self, run, v):
-        super()._give(run, v)
-        run.set_threshold(-self._intercept())
+        if run.data.rows.is_kernel:
+            super()._give(run, v)
+            run.set_threshold(-self._intercept())
+        else:  # the intercept is the weight of a constant feature, from where it is
+            shift = self._intercept() / run.data.sqrho - run.weights.label_sum
+            run.weights.recentre(run.data, self._alpha, shift)
 
     def _violations(self, state):
         """At an intercept that leaves a violator of each direction, if there is one."""
