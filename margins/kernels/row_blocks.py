@@ -90,10 +90,13 @@ class RowBlocks:
             self._cache(missing[begin : begin + n], kept)
         return self._slot_of[indices]
 
-    def rows_of_all(self):
-        """A copy of the whole matrix: ndarray of float32, shape (m, m); None if not all rows fit."""
+    def rows_of_all(self, most):
+        """A copy of the whole matrix: ndarray of float32, shape (m, m).
+
+        None if there are more samples than `most`, or if not all rows fit.
+        """
         m = len(self._slot_of)
-        if len(self.slots) < m:
+        if m > min(most, len(self.slots)):
             return None
         return self.slots[self.slots_of(np.arange(m), np.ones(m, bool))]
 

@@ -88,15 +88,15 @@ class SharedBlocks:
         which = f"the matrix of {len(samples)} samples, scaled to K(x, x) = 1,"
         return f"{which} has the eigenvalue {least:.3g}"
 
-    def make(self, densely, most_whole=0):
+    def make(self, densely, most_whole=0, most_shared=0):
         """The row blocks: RowBlocks, or MatrixBlocks of at most so many samples.
 
-        The arguments count the first time.
+        The arguments count the first time. `most_shared` is about blocks that others read too.
         """
         if self._made is None:
-            m = self.X.shape[0]
-            if m <= most_whole and BYTES_OF_WHOLE * m * m <= self.cache_size * BYTES_PER_MEGABYTE:
-                of_classes = self._of_classes
+            m, of_classes = self.X.shape[0], self._of_classes
+            most = most_whole if of_classes is None else most_shared
+            if m <= most and BYTES_OF_WHOLE * m * m <= self.cache_size * BYTES_PER_MEGABYTE:
                 self._made = MatrixBlocks([[self.matrix]]) if of_classes is None else of_classes.make()
             else:
                 self._made = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
@@ -121,7 +121,7 @@ class MatrixBlocks:
             for columns, block in zip(parts, row, strict=True)
         ]
 
-    def rows_of_all(self):
+    def rows_of_all(self, most=None):
         matrix = np.empty((self._m, self._m), np.float32)
         for rows, columns, block in self._blocks:
             if rows.start <= columns.start:

@@ -62,7 +62,7 @@ def test_few_samples_have_their_whole_matrix(name):
     blocks = SharedBlocks(kernel, X, 100.0, sqnorms).make(densely=False, most_whole=60)
     K = kernel(X, X)
     assert isinstance(blocks, MatrixBlocks)
-    error = np.abs(blocks.rows_of_all() - K)
+    error = np.abs(blocks.rows_of_all(60) - K)
     assert 0 < error.max() <= UNIT * np.abs(K).max()
     indices = np.array([3, 59, 0, 17])
     support, coefficients = np.array([1, 5, 40]), np.array([0.5, -2.0, 3.0])
@@ -85,7 +85,8 @@ def test_the_whole_matrix_is_of_few_samples_and_within_the_cache():
 def test_rows_that_were_computed_in_any_order_are_those_of_the_whole_matrix():
     K, blocks = KERNELS["rbf"](points(), points()), blocks_of(KERNELS["rbf"], points())
     blocks.slots_of(np.array([7, 3]), np.zeros(60, bool))
-    assert_allclose(blocks.rows_of_all(), K, atol=blocks.rounding())
+    assert_allclose(blocks.rows_of_all(60), K, atol=blocks.rounding())
+    assert blocks.rows_of_all(59) is None
 
 
 def test_rows_of_a_precomputed_matrix_are_its_own():

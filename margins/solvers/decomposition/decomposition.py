@@ -110,7 +110,9 @@ class DecompositionSolver(Solver):
         data, self._loss = run.data, run.loss
         m, loss = len(data), run.loss
         if data.rows.is_kernel:
-            self._blocks = data.rows.blocks.make(self._densely, self._tuning.whole)
+            self._blocks = data.rows.blocks.make(
+                self._densely, self._tuning.whole, self._tuning.shared_whole
+            )
         else:  # `whole` of the planner
             self._blocks = run.problem.blocks.make()
         self._signs = data.signs.astype(np.float64)
@@ -125,7 +127,7 @@ class DecompositionSolver(Solver):
             self._v = np.array(run.weights.weights)
         else:
             self._v = data.signs * run.weights.products(data) - data.sqrho * self._label_sum
-        self._Q_of_all = self._matrix() if m <= self._tuning.whole else None
+        self._Q_of_all = self._matrix()
         if self._Q_of_all is None:
             self._start_sets()
         # By how much the dual variables have been moved in all, and that when each product was exact.
@@ -135,8 +137,8 @@ class DecompositionSolver(Solver):
         self.sums_are_fresh = False
 
     def _matrix(self):
-        """K + rho^2 + diag(D): ndarray of float32, shape (m, m); None if it does not fit."""
-        Q = self._blocks.rows_of_all()
+        """K + rho^2 + diag(D): ndarray of float32, shape (m, m); None if there are many samples."""
+        Q = self._blocks.rows_of_all(self._tuning.whole)
         if Q is not None:
             if self._sqrho > 0:
                 Q += np.float32(self._sqrho)

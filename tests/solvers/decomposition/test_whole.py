@@ -106,7 +106,8 @@ def test_pairs_of_classes_agree_with_working_sets(monkeypatch, kernel, loss, pen
     whole = classifier.fit(X, y)
     scores, certificates = whole.decision_function(X), whole.certificates_
     few = dataclasses.replace(
-        TUNING, decomposition=dataclasses.replace(TUNING.decomposition, working_set=64)
+        TUNING,
+        decomposition=dataclasses.replace(TUNING.decomposition, working_set=64, whole=0, shared_whole=0),
     )
     monkeypatch.setattr(auto.plan, "__kwdefaults__", auto.plan.__kwdefaults__ | {"tuning": few})
     classifier.fit(X, y)
