@@ -195,8 +195,6 @@ class DecompositionTuning:
     new_rows: int = 64
     # a subproblem ends when no step decreases its objective by more than this share of the first one
     inner_reduction: float = 1e-3
-    # of all samples: the same share, at which a round in single precision ends
-    round_reduction: float = 1e-2
     overhead: float = 3e5  # the cost of a subproblem, in accesses of an element, beside those it counts
     max_pairs: int = 100  # or after so many pairs for each of its samples
     # products are computed in double precision when the gap is this share of the required one

@@ -216,7 +216,7 @@ class DecompositionSolver(Solver):
             self._diag,
             self._is_free,
             target,
-            self._tuning.round_reduction,
+            self._tuning.inner_reduction,
             int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m))),
         )
         self._alpha, self._label_sum = self._signs * b, float(b.sum())

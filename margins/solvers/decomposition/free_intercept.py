@@ -36,6 +36,8 @@ class FreeInterceptSolver(DecompositionSolver):
         """Start from the dual variables of the run, the larger class multiplied to balance the other."""
         super().start(run)
         self._labels = run.data.signs
+        if run.weights.dual_sum == 0:  # nothing to balance
+            return
         alpha = with_equal_classes(self._alpha, self._upper, self._signs)
         if alpha is self._alpha:
             return
