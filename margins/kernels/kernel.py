@@ -256,8 +256,8 @@ class Kernel:
         is_product = isinstance(rows, ProductRows)
         rows.blocks = SharedBlocks(self, X, cache_size, sqnorms if is_product else None)
         diagonal = rows.sqnorms()
-        invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
-        if len(invalid):
+        if not 0 <= diagonal.min() <= diagonal.max() <= LARGEST_SQNORM:
+            invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
             raise ValueError(
                 f"The kernel {self.label} must have K(x, x) in [0, {LARGEST_SQNORM:g}]. "
                 f"Got {diagonal[invalid[0]]:g} for sample {invalid[0]}."

@@ -215,7 +215,6 @@ class RunState(HasEnding):
         """Begin again from 0; epochs and updates stay counted."""
         self.weights.clear()
         self._primal, self._is_certified, self.products = None, False, None
-        self.primal_scale = self.dual_scale = 1.0
 
     def resume(self, weights, averaging):
         """Begin from the weights of an earlier run, and its averaging, in place of 0."""
