@@ -182,6 +182,10 @@ class DecompositionTuning:
     """When subproblems of a kernel problem end, and an epoch of them."""
 
     working_set: int = 512  # samples of a subproblem
+    # whole, shared_whole: of so many samples at most the whole matrix is computed, and of a pair of
+    # classes, whose blocks other pairs read too
+    whole: int = 512
+    shared_whole: int = 1024
     kept_share: float = 0.5  # at most this share of them are from the last one
     # the expected gain of a sample whose row is cached is multiplied by this in the choice
     cached_gain: float = 3.0

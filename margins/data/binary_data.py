@@ -35,6 +35,8 @@ def rows_of(X):
         # Any order of columns is allowed, but duplicates would falsify the squared norms.
         data, columns, starts = csr_arrays(without_duplicates(X))
         return Rows(None if all_ones(data) else data, m, d, columns, starts)
+    if X.flags.c_contiguous and X.flags.aligned:
+        return Rows(X.reshape(-1), m, d, row_step=d)
     in_steps = not any(stride % X.itemsize for stride in X.strides)
     if min(X.strides) < 0 or not in_steps or not X.flags.aligned:
         X = np.require(X, requirements="CA")

@@ -45,12 +45,18 @@ class Orders:
 
     def __init__(self, n, seed, proven, shuffle="epochs", n_held_out=0, rows_per_chunk=1):
         self.shuffle, self.n_held_out = shuffle, n_held_out
-        self._n, self._proven, self._generator = n, proven, generator_of(seed)
-        self._is_first, self._made_order = True, None
+        self._n, self._proven, self._seed = n, proven, seed
+        self._is_first, self._made_order, self._made_generator = True, None, None
         self.rows_per_chunk = rows_per_chunk
 
-    # Made on demand: Newton steps and draws need none. `functools.cached_property` has one lock for all
+    # Made on demand: Newton steps, say, need none. `functools.cached_property` has one lock for all
     # objects, which may be locked after a fork.
+    @property
+    def _generator(self):
+        if self._made_generator is None:
+            self._made_generator = generator_of(self._seed)
+        return self._made_generator
+
     @property
     def _order(self):
         if self._made_order is None:

@@ -26,6 +26,7 @@ MOSTLY_ZEROS = 0.5
 # Of a kernel of differences, the distance of two rows is summed if in |x|^2 + |z|^2 - 2 x.z rounding by
 # a unit in the last place may change K(x, z) by this number of units.
 MAX_CANCELLED = 4096
+NO_ROWS = np.empty(0, dtype=np.intp)
 
 
 class Kernel:
@@ -186,8 +187,12 @@ class Kernel:
             Their indices. If only one row of a pair is long, so is the distance.
         """
         if not self.uses_differences or not len(sqnorms):
-            return np.empty(0, dtype=np.intp)
-        return np.flatnonzero(self.slope(float(sqnorms.max())) * sqnorms > MAX_CANCELLED)
+            return NO_ROWS
+        largest = float(sqnorms.max())
+        slope = self.slope(largest)
+        if slope * largest <= MAX_CANCELLED:
+            return NO_ROWS
+        return np.flatnonzero(slope * sqnorms > MAX_CANCELLED)
 
     def _block_of_distances(self, X, Z):
         """K(x, z) of all pairs of rows, for a kernel of differences, from their distances."""
@@ -251,8 +256,8 @@ class Kernel:
         is_product = isinstance(rows, ProductRows)
         rows.blocks = SharedBlocks(self, X, cache_size, sqnorms if is_product else None)
         diagonal = rows.sqnorms()
-        invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
-        if len(invalid):
+        if not 0 <= diagonal.min() <= diagonal.max() <= LARGEST_SQNORM:
+            invalid = np.flatnonzero(~((diagonal >= 0) & (diagonal <= LARGEST_SQNORM)))
             raise ValueError(
                 f"The kernel {self.label} must have K(x, x) in [0, {LARGEST_SQNORM:g}]. "
                 f"Got {diagonal[invalid[0]]:g} for sample {invalid[0]}."

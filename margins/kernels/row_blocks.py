@@ -53,13 +53,10 @@ class RowBlocks:
         The cached rows.
     n_computed : int
         Rows computed since it was made.
-    is_whole : bool
-        True: all rows are there, in double precision too, so that sums cost next to nothing.
     watch : callable or None
         ``watch(indices, rows)`` is called with rows as they are computed.
     """
 
-    is_whole = False
     watch = None
 
     def __init__(self, kernel, X, cache_size):
@@ -96,6 +93,16 @@ class RowBlocks:
         for begin in range(0, len(missing), n):
             self._cache(missing[begin : begin + n], kept)
         return self._slot_of[indices]
+
+    def rows_of_all(self, most):
+        """A copy of the whole matrix: ndarray of float32, shape (m, m).
+
+        None if there are more samples than `most`, or if not all rows fit.
+        """
+        m = len(self._slot_of)
+        if m > min(most, len(self.slots)):
+            return None
+        return self.slots[self.slots_of(np.arange(m), np.ones(m, bool))]
 
     def are_cached(self):
         """Which rows are cached: ndarray of bool, shape (m,)."""

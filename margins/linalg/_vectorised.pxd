@@ -20,18 +20,20 @@ cdef extern from *:
     #endif
 
     /* exp(x) = 2^n exp(r) with n an integer and |r| <= log(2) / 2, exp(r) by its Taylor polynomial of degree
-       13, whose remainder is below 5e-18. Adding SHIFT rounds x / log(2) to n and leaves n in the low bits. */
+       13, whose remainder is below 5e-18. Adding SHIFT rounds x / log(2) to n and leaves n in the low bits. Bounds
+       come first, in a loop of their own: of a loop with a branch on x compilers make no vectors. */
     MARGINS_VECTORISED
     static void margins_exp(double *values, int64_t n_values)
     {
         static const double SHIFT = 6755399441055744.0, LOG2_HIGH = 6.93145751953125e-1,
                             LOG2_LOW = 1.42860682030941723212e-6, INVERSE_LOG2 = 1.4426950408889634;
+        for (int64_t i = 0; i < n_values; i++)
+            values[i] = values[i] < -709.0 ? -709.0 : values[i];
         for (int64_t i = 0; i < n_values; i++) {
             double x = values[i];
-            double bounded = x < -708.0 ? -708.0 : x;
-            double shifted = bounded * INVERSE_LOG2 + SHIFT;
+            double shifted = x * INVERSE_LOG2 + SHIFT;
             double n = shifted - SHIFT;
-            double r = (bounded - n * LOG2_HIGH) - n * LOG2_LOW;
+            double r = (x - n * LOG2_HIGH) - n * LOG2_LOW;
             double y = 1.0 / 6227020800.0;
             y = y * r + 1.0 / 479001600.0;
             y = y * r + 1.0 / 39916800.0;
@@ -48,10 +50,10 @@ cdef extern from *:
             y = y * r + 1.0;
             uint64_t bits;
             memcpy(&bits, &shifted, sizeof bits);
-            bits = (bits + 1023) << 52;
+            bits = x < -708.0 ? 0 : (bits + 1023) << 52;
             double power;
             memcpy(&power, &bits, sizeof power);
-            values[i] = x < -708.0 ? 0.0 : y * power;
+            values[i] = y * power;
         }
     }
 
@@ -63,13 +65,17 @@ cdef extern from *:
         static const float SHIFT = 12582912.0f, LOG2_HIGH = 0.693359375f, LOG2_LOW = -2.12194440e-4f,
                            INVERSE_LOG2 = 1.44269504f;
         float own = (float)sqnorm;
+        gamma = gamma > 3e38f ? 3e38f : gamma;  /* finite, so that its product with 0 is 0 */
         for (int64_t i = 0; i < n_values; i++) {
             float sqdistance = ((float)sqnorms[i] + own) - 2 * values[i];
-            float x = sqdistance <= 0 ? 0.0f : -gamma * sqdistance;  /* rounding may make it negative */
-            float bounded = x < -87.0f ? -87.0f : x;
-            float shifted = bounded * INVERSE_LOG2 + SHIFT;
+            float x = -gamma * (sqdistance <= 0 ? 0.0f : sqdistance);  /* rounding may make it negative */
+            values[i] = x < -88.0f ? -88.0f : x;
+        }
+        for (int64_t i = 0; i < n_values; i++) {
+            float x = values[i];
+            float shifted = x * INVERSE_LOG2 + SHIFT;
             float n = shifted - SHIFT;
-            float r = (bounded - n * LOG2_HIGH) - n * LOG2_LOW;
+            float r = (x - n * LOG2_HIGH) - n * LOG2_LOW;
             float y = 1.0f / 5040.0f;
             y = y * r + 1.0f / 720.0f;
             y = y * r + 1.0f / 120.0f;
@@ -80,10 +86,10 @@ cdef extern from *:
             y = y * r + 1.0f;
             uint32_t bits;
             memcpy(&bits, &shifted, sizeof bits);
-            bits = (bits + 127) << 23;
+            bits = x < -87.0f ? 0 : (bits + 127) << 23;
             float power;
             memcpy(&power, &bits, sizeof power);
-            values[i] = x < -87.0f ? 0.0f : y * power;
+            values[i] = y * power;
         }
     }
 
@@ -94,7 +100,7 @@ cdef extern from *:
     {
         for (int64_t i = 0; i < n_values; i++) {
             double sqdistance = sqnorms[i] + sqnorm - 2 * values[i];
-            values[i] = sqdistance <= 0 ? 0 : -gamma * sqdistance;  /* rounding may make it negative */
+            values[i] = -gamma * (sqdistance <= 0 ? 0 : sqdistance);  /* rounding may make it negative */
         }
     }
 

@@ -162,12 +162,15 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
         If the solver is not applicable; the error says why.
     """
     planner = _Planner(problem, specification, is_warm, start, tuning)
+    if solver == "auto":
+        strategy, reason = planner.choice()
+        if strategy in ("decomposition", "interior-point"):  # the choice knows that it is applicable
+            return Plan(planner.phases_by(strategy), reason)
     is_soft = problem.loss.is_finite  # a hard margin is the limit of soft ones
     if is_soft and all(why_not_of(name, problem) is not None for name in SOLVERS):
         reasons = "; ".join(f"{name!r}: {why_not_of(name, problem)}" for name in SOLVERS)
         raise ValueError(f"No solver is applicable here. {reasons}.")
     if solver == "auto":
-        strategy, reason = planner.choice()
         return Plan(planner.phases_by(strategy), reason)
     why_not = why_not_of(solver, problem)
     if why_not is not None:
@@ -181,8 +184,10 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
 
 # The strategies that `solver` cannot name: passes over samples, then Newton steps;
 PASSES_AND_NEWTON = "passes and newton"
-# soft margins whose limit is a hard one.
+# soft margins whose limit is a hard one;
 CONTINUATION = "continuation"
+# decomposition of linear data, whose inner products are in memory.
+WHOLE = "whole"
 
 
 class _Planner:
@@ -206,6 +211,7 @@ class _Planner:
             "unlearning": self.unlearning,
             "dcd": self.dcd,
             CONTINUATION: self.continuation,
+            WHOLE: self.whole,
         }[strategy]
 
     def choice(self):
@@ -224,6 +230,8 @@ class _Planner:
             return "decomposition", "a row of the kernel matrix serves hundreds of updates"
         if problem.is_kernel and InteriorPointSolver.why_not(problem) is None:
             return "interior-point", "single precision has not the range of this kernel matrix"
+        if costs.has_whole_matrix and not problem.loss.is_smooth:
+            return WHOLE, "pairs of classes share the inner products of their samples"
         if problem.loss.is_smooth and problem.loss.has_upper_bounds:  # no conjugate passes
             if NewtonSolver.why_not(problem) is None:
                 return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
@@ -290,6 +298,14 @@ class _Planner:
             yield self.builder.conjugate(purpose, from_solution=True)
         else:
             yield self.builder.unlearning(purpose)
+
+    def whole(self):
+        """Pairs of samples over the inner products of all; then Newton steps, if these take longer."""
+        costs, tuning = self.costs, self.tuning.decomposition
+        solver = FreeInterceptSolver if self.problem.has_free_intercept else DecompositionSolver
+        yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
+        yield self.builder.newton("in case pairs take longer", self._newton_solver)
+        yield self.builder.conjugate("in case Newton steps end without the proof", from_solution=True)
 
     def interior_point(self):
         """Interior-point steps alone."""

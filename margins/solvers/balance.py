@@ -120,16 +120,16 @@ def lower_label_sum(alpha, upper, signs, excess):
     """
     changed, changes = [], []
     if excess != 0:
-        is_lowered = signs * excess > 0
-        largest = np.where(is_lowered, alpha, upper - alpha)  # change of each
+        above = upper - alpha
         # A dual variable near a bound is to stay free, if it is.
-        preference = np.where((alpha > 0) & (alpha < upper), np.minimum(alpha, upper - alpha), 0.0)
-        best = int(np.argmax(preference))
-        order = [best] if largest[best] >= abs(excess) else np.argsort(-preference, kind="stable")
+        preference = np.minimum(alpha, above)
+        best = int(preference.argmax())
+        order = [best] if preference[best] >= abs(excess) else np.argsort(-preference, kind="stable")
         for k in order:
-            step = min(abs(excess), largest[k])
+            is_lowered = signs[k] * excess > 0
+            step = min(abs(excess), alpha[k] if is_lowered else above[k])
             changed.append(k)
-            changes.append(-step if is_lowered[k] else step)
+            changes.append(-step if is_lowered else step)
             excess -= math.copysign(step, excess)
             if excess == 0:
                 break

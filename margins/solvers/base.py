@@ -23,10 +23,13 @@ class Problem(NamedTuple):
     ----------
     data : margins._update.BinaryData
     loss : margins.losses.Loss
+    blocks : margins.kernels.shared_blocks.BlocksOfClasses or None
+        Inner products of linear data, if other problems read them too.
     """
 
     data: BinaryData
     loss: Loss
+    blocks: Any = None
 
     @property
     def n_samples(self):

@@ -229,9 +229,13 @@ def proven_bounds(bounds, data, weights, n_accesses):
     """
     if not data.rows.is_kernel or not bounds.dual > 0:
         return bounds
+    is_finite, share = math.isfinite(bounds.dual), 0.5 * float(bounds.dual_scale) ** 2
+    # All samples are as long as the longest one at most.
+    longest = unit_of(len(data) + n_accesses) * weights.dual_sum**2 * data.max_sqnorm
+    if is_finite and share * longest <= NEGLIGIBLE * bounds.dual:
+        return bounds
     error = rounding_of_sqnorm(data, weights, n_accesses)
-    is_finite = math.isfinite(bounds.dual)
-    if is_finite and not 0.5 * float(bounds.dual_scale) ** 2 * error > NEGLIGIBLE * bounds.dual:
+    if is_finite and not share * error > NEGLIGIBLE * bounds.dual:
         return bounds
     return _lowered(bounds, weights.dual_sum, weights.sqnorm + error)
 
@@ -342,7 +346,8 @@ def _rounding(data, coefficients, bias, n_accesses):
     if data.sqrho > 0:
         size += abs(bias) / math.sqrt(data.sqrho)
     elif data.has_free_intercept:
-        size += abs(bias) / math.sqrt(float(np.mean(data.ordinary_sqnorms)) or 1.0)
+        mean = float(data.ordinary_sqnorms.sum()) / len(data)
+        size += abs(bias) / math.sqrt(mean or 1.0)
     return unit_of(n_terms) * size
 
 

@@ -153,6 +153,16 @@ class Costs:
         return self.conjugate_pays or self.newton_passes >= self.tuning.conjugate.min_newton_passes
 
     @property
+    def newton_work(self):
+        """The expected work of Newton steps: float, in stored elements accessed."""
+        return self.newton_passes * self._rows.n_stored + self.tuning.decomposition.overhead
+
+    @property
+    def has_whole_matrix(self):
+        """True if linear data are few samples whose inner products others read too."""
+        return self.problem.blocks is not None and self._m <= self.tuning.decomposition.whole
+
+    @property
     def multiplies_densely(self):
         """True if rows of X are made dense to compute kernel values: matrix products then cost less."""
         X = self.problem.data.rows.blocks.X

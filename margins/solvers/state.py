@@ -97,6 +97,7 @@ class RunState(HasEnding):
     ):
         self.data: BinaryData = problem.data
         self.loss: Loss = problem.loss
+        self._blocks = problem.blocks
         self.seed, self.specification, self.theta = seed, specification, specification.theta
         self.features, self._watch = features, watch
         data, m = self.data, len(self.data)
@@ -162,7 +163,7 @@ class RunState(HasEnding):
     @property
     def problem(self):
         """The samples and the loss: Problem."""
-        return Problem(self.data, self.loss)
+        return Problem(self.data, self.loss, self._blocks)
 
     @property
     def sqradius(self):
@@ -209,7 +210,7 @@ class RunState(HasEnding):
     def restart(self):
         """Begin again from 0; epochs and updates stay counted."""
         self.weights.clear()
-        self._primal, self._is_certified = None, False
+        self._primal, self._is_certified, self.products = None, False, None
 
     def resume(self, weights, averaging):
         """Begin from the weights of an earlier run, and its averaging, in place of 0."""
@@ -267,7 +268,7 @@ class RunState(HasEnding):
 
     def release(self):
         """Release what only a run that starts from this one reads, rows with their cache included."""
-        self.solver = self.products = self._phase = None
+        self.solver = self.products = self._phase = self._blocks = None
         self.data = self.data.over(Rows(None, 0, 0))
 
     def set_threshold(self, theta):

@@ -133,6 +133,8 @@ class OneVsRest:
 class OneVsOne:
     """One problem for each pair of classes, with the samples of both; the first one is positive.
 
+    The samples of a pair are sorted by class, so that pairs share blocks of the kernel matrix.
+
     Dual variables have one row less than there are classes: a sample of class c is in n_classes - 1
     pairs, and its row r is that of the pair with the r-th of the other classes.
     """
@@ -225,9 +227,10 @@ class OneVsOne:
         return gathered[self._places(codes, *self.pairs[index])]
 
     def _places(self, codes, first, second):
-        """Where `gathered` has the numbers of a pair: rows and columns, in the order of samples."""
-        columns = np.flatnonzero((codes == first) | (codes == second))
-        return np.where(codes[columns] == first, second - 1, first), columns
+        """Where `gathered` has the numbers of a pair: rows and columns, in the order of its samples."""
+        of_first, of_second = np.flatnonzero(codes == first), np.flatnonzero(codes == second)
+        rows = np.repeat([second - 1, first], [len(of_first), len(of_second)])
+        return rows, np.concatenate([of_first, of_second])
 
     def sums(self, products, dual_coef, codes):
         """The sums over support vectors of each problem: see `OneVsRest.sums`."""

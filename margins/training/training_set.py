@@ -14,8 +14,12 @@ import numpy as np
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, require_zeros, rows_of
 from margins.data.samples import Samples
 from margins.kernels import LINEAR, Precomputed
+from margins.kernels.shared_blocks import BlocksOfClasses, ClassBlocks
 from margins.solvers.base import Problem
 from margins.training.schemes import scheme_of
+
+# Memory for inner products that pairs of classes share, in megabytes: that of kernels by default.
+CACHE_SIZE = 200.0
 
 
 class TrainingSet:
@@ -54,6 +58,7 @@ class TrainingSet:
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(samples.X) if is_gram else None
         self._augmented, self._last_loss = {}, (None, None)
+        self._class_blocks = self._blocks = None
 
     @property
     def classes(self):
@@ -78,7 +83,8 @@ class TrainingSet:
     @property
     def has_left_out(self):
         """True if samples of weight 0 are among the rows of a kernel: samples that are not in a fold."""
-        return self.is_kernel and bool(np.min(self.samples.weight) == 0)
+        weight = self.samples.weight
+        return self.is_kernel and isinstance(weight, np.ndarray) and bool(weight.min() == 0)
 
     def penalties(self, specification):
         """C of every sample, 0 for a sample of weight 0: float or ndarray of float64, shape (m,)."""
@@ -127,7 +133,7 @@ class TrainingSet:
         )
         if specification.offset_ratio > 0:
             data = data.with_limits(offset=specification.offset_ratio * self.sqnorms)
-        return Problem(data, loss)
+        return Problem(data, loss, self._blocks)
 
     def _loss_of(self, specification):
         """The loss of a specification, which the problems of all classes share: Loss."""
@@ -191,7 +197,7 @@ class TrainingSet:
         whole = self.samples
         codes = whole.codes[indices] if codes is None else codes
         other, classes = copy.copy(self), self.classes if classes is None else classes
-        other._last_loss = None, None
+        other._last_loss, other._blocks = (None, None), None
         if self.is_kernel:
             n_samples = len(whole.codes)
             all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
@@ -210,7 +216,7 @@ class TrainingSet:
         return other
 
     def of_classes(self, codes, same_rows=False):
-        """The training set of the samples of some classes.
+        """The training set of the samples of some classes, sorted by class.
 
         Parameters
         ----------
@@ -225,17 +231,39 @@ class TrainingSet:
         TrainingSet
         """
         whole = self.samples
-        indices = np.flatnonzero(np.isin(whole.codes, codes))
+        of_each = [np.flatnonzero(whole.codes == code) for code in codes]
+        indices = np.concatenate(of_each)
         weight = whole.weight[indices] if isinstance(whole.weight, np.ndarray) else whole.weight
-        classes, of_part = self.classes[list(codes)], np.searchsorted(codes, whole.codes[indices])
-        if same_rows or not self.is_kernel:
+        classes = self.classes[list(codes)]
+        of_part = np.repeat(np.arange(len(codes)), [len(of_class) for of_class in of_each])
+        if same_rows:
             return self.part(indices, weight, classes, of_part)
+        if not self.is_kernel:
+            part = self.part(indices, weight, classes, of_part)
+            self._share_blocks(part, codes)
+            return part
         X = self.kernel.samples_of(whole.X, indices)
         kept = whole.kept[indices]
         samples = whole._replace(
             X=X, codes=of_part, classes=classes, weight=weight, kept=kept, absent=()
         )
-        return TrainingSet(samples, self.kernel, self._make_rows)
+        part = TrainingSet(samples, self.kernel, self._make_rows)
+        self._share_blocks(part, codes)
+        return part
+
+    def _share_blocks(self, part, codes):
+        """Let a part of some classes, over rows of its own, share kernel values with others."""
+        samples, rows = self.samples, part.rows
+        cache_size = rows.blocks.cache_size if self.is_kernel else CACHE_SIZE
+        if samples.X is None or not ClassBlocks.may_serve(self.kernel, len(samples.codes), cache_size):
+            return
+        if self._class_blocks is None or self._class_blocks.codes is not samples.codes:
+            self._class_blocks = ClassBlocks(self.kernel, samples.X, samples.codes)
+        blocks = BlocksOfClasses(self._class_blocks, codes)
+        if self.is_kernel:
+            rows.blocks.take_from(blocks)
+        else:
+            part._blocks = blocks
 
     def binary(self, code, classes):
         """The training set of one class against the others, as two classes of these names."""

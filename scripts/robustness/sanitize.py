@@ -49,7 +49,7 @@ PARTS = {
         *("tests/kernels/test_backlog.py", "tests/kernels/test_functions.py"),
         *("tests/kernels/test_kernel_objects.py", "tests/kernels/test_kernels.py"),
     ),
-    r"margins\.kernels\.(_gram|_row_cache|_slots)": (
+    r"margins\.kernels\.(_gram|_row_cache|_single|_slots)": (
         *("tests/kernels/test_gram.py", "tests/kernels/test_row_cache.py"),
         *("tests/kernels/test_row_blocks.py", "tests/kernels/test_kernel_errors.py"),
     ),

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
-from margins.kernels.row_blocks import RowBlocks
-from margins.kernels.shared_blocks import SharedBlocks
+from margins.kernels.row_blocks import UNIT, RowBlocks
+from margins.kernels.shared_blocks import MatrixBlocks, SharedBlocks
 from margins.linalg.teams import team_of
 
 KERNELS = {
@@ -61,11 +61,10 @@ def test_few_samples_have_their_whole_matrix(name):
     sqnorms = rows_of(X).sqnorms() if kernel.uses_products else None
     blocks = SharedBlocks(kernel, X, 100.0, sqnorms).make(densely=False, most_whole=60)
     K = kernel(X, X)
-    assert blocks.is_whole
-    assert blocks.are_cached().all()
+    assert isinstance(blocks, MatrixBlocks)
+    error = np.abs(blocks.rows_of_all(60) - K)
+    assert 0 < error.max() <= UNIT * np.abs(K).max()
     indices = np.array([3, 59, 0, 17])
-    error = np.abs(blocks.slots[blocks.slots_of(indices, np.zeros(60, bool))] - K[indices])
-    assert 0 < error.max() <= blocks.rounding()
     support, coefficients = np.array([1, 5, 40]), np.array([0.5, -2.0, 3.0])
     found = blocks.sums(indices, support, coefficients)
     assert_allclose(found, K[indices][:, support] @ coefficients, rtol=1e-12)
@@ -79,8 +78,15 @@ def test_a_whole_matrix_that_is_not_symmetric_is_refused():
 
 def test_the_whole_matrix_is_of_few_samples_and_within_the_cache():
     shared = [SharedBlocks(KERNELS["rbf"], points(), size, np.ones(60)) for size in (100.0, 0.04)]
-    assert not shared[0].make(densely=False, most_whole=59).is_whole
-    assert not shared[1].make(densely=False, most_whole=60).is_whole
+    blocks = [shared[0].make(densely=False, most_whole=59), shared[1].make(densely=False, most_whole=60)]
+    assert not any(isinstance(each, MatrixBlocks) for each in blocks)
+
+
+def test_rows_that_were_computed_in_any_order_are_those_of_the_whole_matrix():
+    K, blocks = KERNELS["rbf"](points(), points()), blocks_of(KERNELS["rbf"], points())
+    blocks.slots_of(np.array([7, 3]), np.zeros(60, bool))
+    assert_allclose(blocks.rows_of_all(60), K, atol=blocks.rounding())
+    assert blocks.rows_of_all(59) is None
 
 
 def test_rows_of_a_precomputed_matrix_are_its_own():

@@ -29,6 +29,7 @@ from margins.solvers.base import (
 )
 from margins.solvers.driver import Run
 from margins.solvers.dual_cd import dual_coordinate_descent
+from margins.solvers.newton.newton import NewtonSolver
 from margins.training.specification import Specification
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -207,6 +208,16 @@ def test_a_copy_may_be_certified_and_leave_its_gram_matrix_without_a_change_of_t
     assert plain.converged and watch.n_copies == plain.n_epochs > 1
     np.testing.assert_array_equal(plain.weights.weights, observed.weights.weights)
     assert plain.history == observed.history
+
+
+def test_a_run_that_begins_again_forgets_its_products():
+    """Newton steps start from them: those of the model before would be those of no weight vector."""
+    run = run_of(*clouds(), Hinge(1.0), eps=1e-6)
+    run.start_from(np.full(len(run.data), 0.5))
+    run.restart()
+    solver = NewtonSolver()
+    solver.start(run)
+    assert not solver.w.any() and not solver.margins.any()
 
 
 def test_what_averages_iterates_belongs_to_its_phase():

@@ -7,6 +7,9 @@ from margins.kernels._transform cimport Transform
 from margins.kernels.gamma import KernelOfGamma, coef0_parameter, gamma_parameter
 from margins.parameters import Interval, parameter
 
+cdef enum:
+    CHUNK = 512   # values whose powers are computed at a time
+
 
 cdef class PolynomialTransform(Transform):
     """K(x, z) = (gamma x.z + coef0)^degree, by repeated squaring: exact for small integers."""
@@ -19,19 +22,23 @@ cdef class PolynomialTransform(Transform):
     cdef void row(
         self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
     ) noexcept nogil:
-        cdef double gamma = self.gamma, coef0 = self.coef0, base, result
+        cdef double[CHUNK] bases
+        cdef Py_ssize_t j, length, begin = 0
         cdef int degree
-        cdef Py_ssize_t j
-        for j in range(n):
-            base = gamma * values[j] + coef0
-            result = 1
+        while begin < n:  # in the processor's nearest cache, and each loop in vectors
+            length = min(<Py_ssize_t> CHUNK, n - begin)
+            for j in range(length):
+                bases[j] = self.gamma * values[begin + j] + self.coef0
+                values[begin + j] = 1
             degree = self.degree
             while degree:
                 if degree & 1:
-                    result *= base
-                base *= base
+                    for j in range(length):
+                        values[begin + j] *= bases[j]
+                for j in range(length):
+                    bases[j] *= bases[j]
                 degree >>= 1
-            values[j] = result
+            begin += length
 
 
 @dataclass(frozen=True)

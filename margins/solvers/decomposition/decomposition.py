@@ -13,6 +13,9 @@ precision, and cached; its subproblem is solved in the processor's cache (`_subp
 its rows then updates the products with all samples. So a row is computed once, as long as the cache
 holds it, and read once for hundreds of updates.
 
+Of few samples the whole matrix is in memory, and the working set is all of them: one compiled loop ends
+at the required gap (`_whole`).
+
 When these products say that the required gap is reached, they are computed again in double precision,
 from the dual variables: those of the support vectors, and of every sample that rounding may have kept
 from counting. The others get a lower bound. So the certificate holds for the classifier that predicts.
@@ -34,6 +37,9 @@ from margins.solvers.base import EpochReport, Solver
 from margins.solvers.certification import bounds_of
 from margins.solvers.decomposition._optimality import gradient_of, violations_of
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
+from margins.solvers.decomposition._whole import minimise_whole
+from margins.solvers.decomposition.gap import relative_gap
+from margins.solvers.decomposition.selection import as_single, keep_largest, largest
 from margins.tuning import TUNING
 
 # Products beyond the margin by this much do not count, unless the certificate is of a small multiple.
@@ -55,6 +61,15 @@ class State(NamedTuple):
     ends: tuple[float, float]
 
 
+class Steps(NamedTuple):
+    """What the steps of an epoch have reached."""
+
+    n_changed: int
+    n_accesses: int
+    is_proven: bool  # by the current products
+    is_stationary: bool
+
+
 class DecompositionSolver(Solver):
     """Full epochs of subproblems: as many as access m samples together.
 
@@ -70,6 +85,7 @@ class DecompositionSolver(Solver):
 
     name = "decomposition"
     moves_together = True
+    _is_free = False  # the intercept
 
     def __init__(self, densely=False, max_work=math.inf, tuning=TUNING.decomposition):
         self._densely, self._max_work, self._tuning = densely, max_work, tuning
@@ -81,8 +97,10 @@ class DecompositionSolver(Solver):
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
         data, loss = problem.data, problem.loss
-        largest = max(float(data.ordinary_sqnorms.max()), data.rows.blocks.max_sqnorm, np.max(loss.diag))
-        if largest > MAX_SINGLE or _least_positive(loss.upper) < 1 / MAX_SINGLE:
+        least = loss.upper
+        if isinstance(least, np.ndarray):  # 0 of samples that are left out
+            least = np.min(least, initial=math.inf, where=least > 0)
+        if max(data.max_sqnorm, data.rows.blocks.max_sqnorm) > MAX_SINGLE or least < 1 / MAX_SINGLE:
             return "kernel values, rows or penalties are outside of the range of single precision"
         return None
 
@@ -91,9 +109,14 @@ class DecompositionSolver(Solver):
         run.rescale_to_feasible()
         data, self._loss = run.data, run.loss
         m, loss = len(data), run.loss
-        self._blocks = data.rows.blocks.make(self._densely, self._tuning.working_set)
+        if data.rows.is_kernel:
+            self._blocks = data.rows.blocks.make(
+                self._densely, self._tuning.whole, self._tuning.shared_whole
+            )
+        else:  # `whole` of the planner
+            self._blocks = run.problem.blocks.make()
         self._signs = data.signs.astype(np.float64)
-        self._sqrho = data.sqrho
+        self._sqrho = 0.0 if self._is_free else data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
         if run.indefinite is not None and loss.is_smooth:
             # This dual has no maximum. Bounded by slack 1, it has one, as that of a robust loss.
@@ -102,39 +125,45 @@ class DecompositionSolver(Solver):
         self._diagonal = np.maximum(data.ordinary_sqnorms + self._diag, 1 / MAX_SINGLE)
         self._alpha = np.minimum(run.weights.dual, self._upper)
         # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
-        self._v, self._label_sum = np.array(run.weights.weights), run.weights.label_sum
-        self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
-        self._working_set = self._places = np.empty(0, np.int32)
-        self._max_new_rows = self._tuning.new_rows
-        if self._blocks.n_computed == 0:  # no other class has computed some
-            self._max_new_rows = max(self._max_new_rows, int(self._tuning.new_share * m))
-        self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
+        self._label_sum = run.weights.label_sum
+        if data.rows.is_kernel:
+            self._v = np.array(run.weights.weights)
+        else:
+            self._v = data.signs * run.weights.products(data) - data.sqrho * self._label_sum
+        self._Q_of_all = self._matrix()
+        if self._Q_of_all is None:
+            self._start_sets()
         # By how much the dual variables have been moved in all, and that when each product was exact.
         # Those of a warm start are counted: it is not known how their products were summed.
         self._moved, self._moved_before = float(self._alpha.sum()), np.zeros(m)
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
 
+    def _matrix(self):
+        """K + rho^2 + diag(D): ndarray of float32, shape (m, m); None if there are many samples."""
+        Q = self._blocks.rows_of_all(self._tuning.whole)
+        if Q is not None:
+            if self._sqrho > 0:
+                Q += np.float32(self._sqrho)
+            Q.flat[:: len(Q) + 1] += self._diag
+        return Q
+
+    def _start_sets(self):
+        """Start with an empty working set."""
+        m = len(self._alpha)
+        self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
+        self._working_set = self._places = np.empty(0, np.int32)
+        self._max_new_rows = self._tuning.new_rows
+        if self._blocks.n_computed == 0:  # no other class has computed some
+            self._max_new_rows = max(self._max_new_rows, int(self._tuning.new_share * m))
+        self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
+
     def epoch(self, run):
         """See `Solver.epoch`."""
         required = run.required_gap
-        n_accesses = n_changed = 0
-        is_proven = is_stationary = is_exhausted = False
-        while n_accesses < len(self._alpha) and not (
-            is_proven or is_stationary or is_exhausted or time_is_over()
-        ):
-            state = self._state()
-            is_proven = self._gap(state) <= self._tuning.gap_share * required
-            if not is_proven:
-                working_set = self._next_working_set(state)
-                is_stationary = len(working_set) == 0
-                if not is_stationary:
-                    n_pairs = self._solve(working_set, state.margins)
-                    is_stationary = n_pairs == 0
-                    n_changed += n_pairs
-                    n_accesses += len(working_set)
-                    self._work += self._tuning.overhead + len(working_set) * (n_pairs + len(self._alpha))
-                    is_exhausted = self._work > self._max_work
+        steps = self._steps_of_sets(required) if self._Q_of_all is None else self._steps_of_all(required)
+        n_changed, n_accesses, is_proven, is_stationary = steps
+        is_exhausted = self._work > self._max_work
         self.sums_are_fresh = False
         if is_proven or is_stationary:
             counts = self._sum_what_counts()
@@ -154,6 +183,50 @@ class DecompositionSolver(Solver):
             is_exhausted=is_exhausted,
             dual_is_feasible=True,
         )
+
+    def _steps_of_sets(self, required):
+        """Subproblems of working sets, as many as access m samples together: Steps."""
+        n_accesses = n_changed = 0
+        is_proven = is_stationary = False
+        while n_accesses < len(self._alpha) and not (
+            is_proven or is_stationary or self._work > self._max_work or time_is_over()
+        ):
+            state = self._state()
+            is_proven = self._gap(state) <= self._tuning.gap_share * required
+            if not is_proven:
+                working_set = self._next_working_set(state)
+                is_stationary = len(working_set) == 0
+                if not is_stationary:
+                    n_pairs = self._solve(working_set, state.margins)
+                    is_stationary = n_pairs == 0
+                    n_changed += n_pairs
+                    n_accesses += len(working_set)
+                    self._work += self._tuning.overhead + len(working_set) * (n_pairs + len(self._alpha))
+        return Steps(n_changed, n_accesses, is_proven, is_stationary)
+
+    def _steps_of_all(self, required):
+        """Pairs of all samples, until their gap is the required one: Steps."""
+        m, target = len(self._alpha), self._tuning.gap_share * required
+        b = self._signs * self._alpha
+        u = self._v + self._diag * b
+        u += self._sqrho * self._label_sum
+        n_pairs, gap = minimise_whole(
+            self._Q_of_all,
+            self._signs,
+            b,
+            u,
+            self._upper,
+            self._diag,
+            self._is_free,
+            target,
+            self._tuning.inner_reduction,
+            int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m))),
+        )
+        self._alpha, self._label_sum = self._signs * b, float(b.sum())
+        u -= self._diag * b
+        self._v = u - self._sqrho * self._label_sum
+        self._work += self._tuning.overhead + m * n_pairs
+        return Steps(n_pairs, 2 * n_pairs, gap <= target, n_pairs == 0)
 
     def _is_stalled(self, gap):
         """True if several sums in double precision, of which this is the gap, have not reduced it."""
@@ -211,14 +284,14 @@ class DecompositionSolver(Solver):
         its samples would end at 0 as soon as their neighbours have moved.
         """
         violation, last = self._violations(state), self._working_set
-        self._places = np.sort(_largest(violation[last], int(self._tuning.kept_share * self._size)))
+        self._places = np.sort(largest(violation[last], int(self._tuning.kept_share * self._size)))
         kept = last[self._places]
         violation[kept] = 0
         are_cached = self._blocks.are_cached()
         sides = self._sides(state.gradient)
         if self._max_new_rows < self._size:
             for side in sides:
-                _keep_largest(violation, side & ~are_cached, self._max_new_rows // len(sides))
+                keep_largest(violation, side & ~are_cached, self._max_new_rows // len(sides))
         violation[are_cached] *= self._tuning.cached_gain
         new = np.sort(self._most_violating(violation, sides, self._size - len(kept)))
         self._working_set = np.concatenate([kept, new]).astype(np.int32)
@@ -230,7 +303,7 @@ class DecompositionSolver(Solver):
 
     def _most_violating(self, violation, sides, n):
         """The n samples of the largest violation > 0, or all with one: in any order."""
-        return _largest(violation, n)
+        return largest(violation, n)
 
     def _solve(self, working_set, margins):
         """Solve the subproblem of a working set, and bring the products up to date: the pairs moved."""
@@ -240,12 +313,12 @@ class DecompositionSolver(Solver):
         is_free = (self._alpha > 0) & (self._alpha < self._upper)
         slots = self._blocks.slots_of(working_set, is_free)
         Q = self._Q[:n]
-        as_single = (_single(self._factors(signs)), _single(diag))
+        factors = (as_single(self._factors(signs)), as_single(diag))
         last = self._last_Q, self._places.astype(np.int32)
-        sub_gram(self._blocks.slots, slots, working_set, *as_single, self._sqrho, *last, Q)
+        sub_gram(self._blocks.slots, slots, working_set, *factors, self._sqrho, *last, Q)
         self._Q, self._last_Q = self._last_Q, self._Q
         gradient = margins[working_set] + diag * alpha - 1
-        lower, above = _single(-alpha), _single(upper - alpha)
+        lower, above = as_single(-alpha), as_single(upper - alpha)
         steps, n_pairs = self._minimise(Q, gradient, lower, above, signs)
         if not np.isfinite(steps).all():  # beyond single precision: there is no optimum
             return 0
@@ -281,7 +354,7 @@ class DecompositionSolver(Solver):
         steps = np.zeros(len(Q), np.float32)
         tuning = self._tuning
         limits = tuning.inner_reduction, tuning.max_pairs * len(Q)
-        return steps, minimise(Q, _single(gradient), steps, lower, upper, *limits)
+        return steps, minimise(Q, as_single(gradient), steps, lower, upper, *limits)
 
     def _restore_constraint(self, before, after, upper, signs):
         """Change `after` where rounding has violated a constraint beside the bounds: here is none."""
@@ -297,7 +370,7 @@ class DecompositionSolver(Solver):
 
     def _sum_what_counts(self):
         """The same of the support vectors and of samples that seem to count: which, ndarray of bool."""
-        if self._blocks.is_whole:
+        if self._Q_of_all is not None:
             counts = np.ones(len(self._alpha), bool)
         else:
             counts = (self._state().margins < 1 + CLEARANCE) | (self._alpha > 0)
@@ -320,53 +393,8 @@ class DecompositionSolver(Solver):
 
     def _give(self, run, v):
         """Make the dual variables, and v, those of the run."""
-        run.weights.assign(run.data, self._alpha, np.append(v, math.sqrt(self._sqrho) * self._label_sum))
-
-
-def relative_gap(loss, margins, sqnorm, dual):
-    """The relative duality gap of a weight vector and its dual variables: float; inf if none is proven.
-
-    Parameters
-    ----------
-    loss : margins.losses.Loss
-    margins : ndarray of float64, shape (m,)
-    sqnorm : float
-        |a|^2.
-    dual : float
-        The dual value.
-    """
-    if not dual > 0:
-        return math.inf
-    if loss.is_finite:
-        return (0.5 * sqnorm + loss.value(margins)) / dual - 1
-    least = float(margins.min())
-    return 0.5 * sqnorm / (least * least) / dual - 1 if least > 0 else math.inf
-
-
-def _single(values):
-    """The values in single precision, inf beyond its range: ndarray of float32."""
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32)
-
-
-def _least_positive(upper):
-    """The least upper bound, but for those of samples that are left out: float."""
-    upper = np.asarray(upper)
-    return float(np.min(upper, initial=math.inf, where=upper > 0))
-
-
-def _largest(values, n):
-    """The indices of the n largest values > 0, or of all that are: in any order."""
-    if not 0 < n < len(values):
-        return np.flatnonzero(values > 0) if n > 0 else np.empty(0, np.intp)
-    largest = np.argpartition(-values, n)[:n]
-    return largest[values[largest] > 0]
-
-
-def _keep_largest(values, which, n):
-    """Set all but the n largest of these values, none of them negative, to 0, in place."""
-    indices = np.flatnonzero(which)
-    largest = indices[_largest(values[indices], n)]
-    kept = values[largest]
-    values[indices] = 0
-    values[largest] = kept
+        if run.data.rows.is_kernel:
+            combination = np.append(v, math.sqrt(self._sqrho) * self._label_sum)
+            run.weights.assign(run.data, self._alpha, combination)
+        else:  # weights of features, which are summed
+            run.weights.assign(run.data, self._alpha)

@@ -19,7 +19,8 @@ import numpy as np
 
 from margins.solvers.balance import balance, lower_label_sum, with_equal_classes
 from margins.solvers.decomposition._subproblem import minimise_balanced
-from margins.solvers.decomposition.decomposition import DecompositionSolver, _largest, _single
+from margins.solvers.decomposition.decomposition import DecompositionSolver
+from margins.solvers.decomposition.selection import as_single, largest
 
 # The intercept that working sets are chosen by keeps this share of the interval of violations from its
 # ends, so that both directions have a violator.
@@ -29,10 +30,14 @@ INSIDE = 0.1
 class FreeInterceptSolver(DecompositionSolver):
     """Decomposition with sum_k alpha_k l_k = 0. Parameters as of `DecompositionSolver`."""
 
+    _is_free = True
+
     def start(self, run):
         """Start from the dual variables of the run, the larger class multiplied to balance the other."""
         super().start(run)
         self._labels = run.data.signs
+        if run.weights.dual_sum == 0:  # nothing to balance
+            return
         alpha = with_equal_classes(self._alpha, self._upper, self._signs)
         if alpha is self._alpha:
             return
@@ -47,8 +52,12 @@ class FreeInterceptSolver(DecompositionSolver):
         return self._loss.best_intercept(self._v, self._signs)
 
     def _give(self, run, v):
-        super()._give(run, v)
-        run.set_threshold(-self._intercept())
+        if run.data.rows.is_kernel:
+            super()._give(run, v)
+            run.set_threshold(-self._intercept())
+        else:  # the intercept is the weight of a constant feature, from where it is
+            shift = self._intercept() / run.data.sqrho - run.weights.label_sum
+            run.weights.recentre(run.data, self._alpha, shift)
 
     def _violations(self, state):
         """At an intercept that leaves a violator of each direction, if there is one."""
@@ -65,7 +74,7 @@ class FreeInterceptSolver(DecompositionSolver):
 
     def _most_violating(self, violation, sides, n):
         """Half of them to be raised, half to be lowered; more of one if there are few of the other."""
-        up, down = (_largest(np.where(side, violation, 0.0), n) for side in sides)
+        up, down = (largest(np.where(side, violation, 0.0), n) for side in sides)
         n_up = max(n // 2, n - len(down))
         n_down = n - min(n_up, len(up))
         up, down = (
@@ -82,14 +91,14 @@ class FreeInterceptSolver(DecompositionSolver):
         moves = np.zeros(len(Q), np.float32)
         n_pairs = minimise_balanced(
             Q,
-            _single(-signs * gradient),
+            as_single(-signs * gradient),
             moves,
             np.where(is_positive, lower, -upper),
             np.where(is_positive, upper, -lower),
             self._tuning.inner_reduction,
             self._tuning.max_pairs * len(Q),
         )
-        return _single(signs * moves), n_pairs
+        return as_single(signs * moves), n_pairs
 
     def _restore_constraint(self, before, after, upper, signs):
         lower_label_sum(after, upper, signs, math.fsum(signs * (after - before)))

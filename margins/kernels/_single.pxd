@@ -1,0 +1,2 @@
+# cython: language_level=3
+"""Symmetric matrices in single precision: a Python function only."""

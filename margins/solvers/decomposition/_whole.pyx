@@ -1,0 +1,146 @@
+"""The dual of few samples, whose whole kernel matrix is in memory: from any start to a gap, in one loop.
+
+The problem, with signed dual variables b_k = l_k alpha_k and u = Q b, where Q = K + rho^2 + diag(D):
+
+    min b.Q b / 2 - l.b,   0 <= l_k b_k <= U_k,   and, if the intercept is free, sum_k b_k = 0.
+
+Given: Q in single precision, and b and u. Left in place: b and u, whose gap is at most the required one, unless
+pairs are used up or nothing moves. Returned: the pairs moved, and the relative duality gap.
+
+In each round pairs move in single precision (`_pairs`), relative to where the round has begun; then b and u are
+brought up to date in double precision, and the gap is computed. A loss with D_k and U_k has the value
+
+    h(s) = max over 0 <= a <= U of a s - D a^2 / 2,   s = 1 - p,
+
+of a sample with the functional margin p. If the intercept is free it is the middle of those between which no pair
+can gain.
+"""
+
+from libc.math cimport INFINITY, fmax, fmin
+from margins.linalg._vectorised cimport add_four_rows
+from margins.solvers.decomposition._pairs cimport least_diagonal, move_balanced_pairs, move_pairs
+
+import numpy as np
+
+
+def minimise_whole(
+    const float[:, ::1] Q, const double[::1] signs, double[::1] b, double[::1] u, const double[::1] upper,
+    const double[::1] diag, bint has_free_intercept, double required_gap, float reduction, Py_ssize_t max_pairs
+):
+    """Move pairs until the gap is at most the required one: see above.
+
+    Parameters
+    ----------
+    Q : ndarray of float32, shape (m, m)
+    signs, b, u, upper, diag : ndarrays of float64, shape (m,)
+        `b` and `u` are changed in place.
+    has_free_intercept : bool
+    required_gap : float
+    reduction : float
+        A round ends when no step decreases the objective by more than this share of the first one.
+    max_pairs : int
+
+    Returns
+    -------
+    n_pairs : int
+        0: no pair can gain.
+    gap : float
+        inf if no dual value is positive.
+    """
+    cdef Py_ssize_t k, n, n_pairs = 0, m = b.shape[0]
+    cdef double gap = INFINITY, intercept = 0
+    cdef float[:, ::1] work = np.empty((5, m), np.float32)
+    cdef float[::1] F = work[0], steps = work[1], lower = work[2], above = work[3], gains = work[4]
+    cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(least_diagonal()))
+    cdef const float[::1] inverse = 1 / np.asarray(diagonal)
+    with nogil:
+        while True:
+            gap = _gap(signs, b, u, upper, diag, has_free_intercept, &intercept)
+            if gap <= required_gap or n_pairs >= max_pairs:
+                break
+            for k in range(m):
+                F[k], steps[k] = <float> (signs[k] - u[k] - intercept), 0
+                lower[k] = <float> (-b[k] if signs[k] > 0 else -upper[k] - b[k])
+                above[k] = <float> (upper[k] - b[k] if signs[k] > 0 else -b[k])
+            if has_free_intercept:
+                n = move_balanced_pairs(
+                    Q, F, steps, lower, above, diagonal, gains, reduction, max_pairs - n_pairs
+                )
+            else:
+                for k in range(m):
+                    F[k] = -F[k]
+                n = move_pairs(
+                    Q, F, steps, lower, above, diagonal, inverse, gains, reduction, max_pairs - n_pairs
+                )
+            if n == 0 or not _take(Q, signs, b, u, upper, steps, lower, above):
+                break
+            n_pairs += n
+    return n_pairs, gap
+
+
+cdef double _gap(
+    const double[::1] signs, const double[::1] b, const double[::1] u, const double[::1] upper,
+    const double[::1] diag, bint has_free_intercept, double* free_intercept
+) noexcept nogil:
+    """The relative duality gap; an intercept that is free is left in `free_intercept`."""
+    cdef Py_ssize_t k, m = b.shape[0]
+    cdef double total = 0, product = 0, square = 0, loss = 0, least = INFINITY, high = -INFINITY, low = INFINITY
+    cdef double intercept = 0, slope, slack, a, dual, scale = 1
+    cdef bint is_positive
+    if has_free_intercept:
+        for k in range(m):
+            slope = signs[k] - u[k]
+            is_positive = signs[k] > 0
+            if (b[k] < upper[k] if is_positive else b[k] < 0) and slope > high:
+                high = slope
+            if (b[k] > 0 if is_positive else b[k] > -upper[k]) and slope < low:
+                low = slope
+        intercept = 0.5 * (high + low) if high > -INFINITY and low < INFINITY else 0
+        free_intercept[0] = intercept
+    for k in range(m):
+        total += signs[k] * b[k]
+        product += b[k] * (u[k] - diag[k] * b[k])
+        square += diag[k] * b[k] * b[k]
+        slack = 1 - signs[k] * (u[k] - diag[k] * b[k] + intercept)
+        if upper[k] == INFINITY and diag[k] == 0:
+            least = fmin(least, 1 - slack)
+        elif slack > 0:
+            a = fmin(slack / diag[k], upper[k]) if diag[k] > 0 else upper[k]
+            loss += a * (slack - 0.5 * diag[k] * a)
+    dual = total - 0.5 * product - 0.5 * square
+    if not dual > 0 or least <= 0:
+        return INFINITY
+    if least < INFINITY:  # a hard margin is attained by a multiple
+        scale = 1 / (least * least)
+    return (0.5 * scale * product + loss) / dual - 1
+
+
+cdef bint _take(
+    const float[:, ::1] Q, const double[::1] signs, double[::1] b, double[::1] u, const double[::1] upper,
+    const float[::1] steps, const float[::1] lower, const float[::1] above
+) noexcept nogil:
+    """Take the steps, and bring u up to date; False if no b_k changes, or a step is not finite."""
+    cdef Py_ssize_t j, k = 0, n = 0, m = b.shape[0], n_moved = 0
+    cdef double after, least, most
+    cdef (const float*)[4] rows
+    cdef double[4] c
+    for k in range(m):
+        if not -INFINITY < steps[k] < INFINITY:  # beyond single precision: there is no optimum
+            return False
+    for k in range(m):
+        if steps[k] != 0:
+            least = 0 if signs[k] > 0 else -upper[k]
+            most = upper[k] if signs[k] > 0 else 0
+            after = least if steps[k] == lower[k] else most if steps[k] == above[k] else b[k] + steps[k]
+            after = fmax(least, fmin(after, most))
+            if after != b[k]:
+                c[n], rows[n] = after - b[k], &Q[k, 0]
+                b[k] = after
+                n += 1
+                n_moved += 1
+        if n == 4 or (k == m - 1 and n > 0):
+            for j in range(n, 4):
+                c[j], rows[j] = 0, rows[0]
+            add_four_rows(&u[0], rows[0], rows[1], rows[2], rows[3], c[0], c[1], c[2], c[3], m)
+            n = 0
+    return n_moved > 0

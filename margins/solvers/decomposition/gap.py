@@ -1,0 +1,23 @@
+"""The duality gap of products that a solver keeps, before a certificate is computed."""
+
+import math
+
+
+def relative_gap(loss, margins, sqnorm, dual):
+    """The relative duality gap of a weight vector and its dual variables: float; inf if none is proven.
+
+    Parameters
+    ----------
+    loss : margins.losses.Loss
+    margins : ndarray of float64, shape (m,)
+    sqnorm : float
+        |a|^2.
+    dual : float
+        The dual value.
+    """
+    if not dual > 0:
+        return math.inf
+    if loss.is_finite:
+        return (0.5 * sqnorm + loss.value(margins)) / dual - 1
+    least = float(margins.min())
+    return 0.5 * sqnorm / (least * least) / dual - 1 if least > 0 else math.inf

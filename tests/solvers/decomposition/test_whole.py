@@ -1,0 +1,172 @@
+"""The dual of few samples, in one loop: against the working sets, and by exact sums."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+
+import margins
+from margins.kernels import RBF
+from margins.kernels._single import place
+from margins.kernels.shared_blocks import ClassBlocks
+from margins.solvers import auto
+from margins.solvers.decomposition._whole import minimise_whole
+from margins.tuning import TUNING
+
+
+def problem(seed, m=40):
+    """A kernel matrix and labels, both of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, 3))
+    signs = np.where(rng.random(m) < 0.5, -1.0, 1.0)
+    signs[:2] = -1, 1
+    return RBF(gamma=0.5)(X, X), signs
+
+
+LOSSES = {"hinge": (2.0, 0.0), "squared_hinge": (math.inf, 0.25), "hard_margin": (math.inf, 0.0)}
+
+
+def solve(K, signs, loss, has_free_intercept, required_gap, max_pairs=100_000):
+    """b, u and what `minimise_whole` returns, from zero."""
+    m = len(signs)
+    upper, diag = (np.full(m, value) for value in LOSSES[loss])
+    Q = (K + np.diag(diag) + (not has_free_intercept)).astype(np.float32)
+    b, u = np.zeros(m), np.zeros(m)
+    result = minimise_whole(
+        Q, signs, b, u, upper, diag, has_free_intercept, required_gap, 1e-2, max_pairs
+    )
+    return Q, b, u, *result
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("has_free_intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_gap_that_is_returned_is_that_of_the_dual_variables(loss, has_free_intercept, seed):
+    K, signs = problem(seed)
+    upper, diagonal = LOSSES[loss]
+    Q, b, u, n_pairs, gap = solve(K, signs, loss, has_free_intercept, 1e-4)
+    assert n_pairs > 0 and gap <= 1e-4
+    alpha = signs * b
+    assert (alpha >= 0).all() and (alpha <= upper).all()
+    assert_allclose(u, Q.astype(np.float64) @ b, atol=1e-6 * alpha.sum())
+    scores = u - diagonal * b
+    sqnorm = b @ scores
+    dual = alpha.sum() - 0.5 * sqnorm - 0.5 * diagonal * (b @ b)
+    intercepts = [0.0]
+    if has_free_intercept:
+        assert abs(b.sum()) <= 1e-5 * alpha.sum()
+        points = signs - scores  # where margins are 1
+        middle = -0.5 * (scores[signs > 0].min() + scores[signs < 0].max())
+        intercepts = np.append(np.linspace(points.min(), points.max(), 20_001), middle)
+    primals = []
+    for intercept in intercepts:
+        margins_ = signs * (scores + intercept)
+        slacks = np.maximum(1 - margins_, 0)
+        if loss == "hard_margin":
+            primals.append(0.5 * sqnorm / margins_.min() ** 2 if margins_.min() > 0 else math.inf)
+        else:
+            value = upper * slacks if loss == "hinge" else slacks**2 / (2 * diagonal)
+            primals.append(0.5 * sqnorm + value.sum())
+    assert min(primals) / dual - 1 <= 1.5e-4
+
+
+def test_an_end_of_pairs_comes_before_the_gap():
+    K, signs = problem(0)
+    *_, n_pairs, gap = solve(K, signs, "hinge", True, 1e-9, max_pairs=3)
+    assert n_pairs == 3 and gap > 1e-9
+
+
+def test_nothing_moves_at_the_optimum():
+    K, signs = problem(1)
+    m = len(signs)
+    Q, b, u, *_ = solve(K, signs, "hinge", True, 1e-12)
+    before = b.copy()
+    upper, diag = np.full(m, 2.0), np.zeros(m)
+    assert minimise_whole(Q, signs, b, u, upper, diag, True, 1e-4, 1e-2, 1000)[0] == 0
+    assert_array_equal(b, before)
+
+
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_pairs_of_classes_agree_with_working_sets(monkeypatch, kernel, loss, penalize_intercept):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    X, y = X[:300] / 16, y[:300]
+    classifier = margins.MarginClassifier(
+        kernel=kernel,
+        coef0=1.0,
+        loss=loss,
+        multi_class="ovo",
+        eps=1e-4,
+        penalize_intercept=penalize_intercept,
+    )
+    whole = classifier.fit(X, y)
+    scores, certificates = whole.decision_function(X), whole.certificates_
+    few = dataclasses.replace(
+        TUNING,
+        decomposition=dataclasses.replace(TUNING.decomposition, working_set=64, whole=0, shared_whole=0),
+    )
+    monkeypatch.setattr(auto.plan, "__kwdefaults__", auto.plan.__kwdefaults__ | {"tuning": few})
+    classifier.fit(X, y)
+    assert classifier.converged_ and classifier.solver_ == "decomposition"
+    assert_array_equal(classifier.decision_function(X).argmax(axis=1), scores.argmax(axis=1))
+    for one, other in zip(certificates, classifier.certificates_, strict=True):
+        assert one.dual <= other.primal * (1 + 1e-9) and other.dual <= one.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_certificates_of_pairs_are_those_of_exact_sums(loss):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    X, y, C = X[:200] / 16, y[:200], 3.0
+    fit = margins.MarginClassifier(
+        kernel="rbf", gamma=0.1, C=C, loss=loss, multi_class="ovo", eps=1e-3, penalize_intercept=False
+    ).fit(X, y)
+    for index, (first, second) in enumerate(fit.pairs_):
+        chosen = (y == first) | (y == second)
+        signs = np.where(y[chosen] == first, 1.0, -1.0)
+        rows = np.where(y[fit.support_] == first, second - 1, first)
+        is_in_pair = np.isin(y[fit.support_], (first, second))
+        coefficients = np.where(is_in_pair, fit.dual_coef_[rows % 2, np.arange(len(rows))], 0.0)
+        K = RBF(gamma=0.1)(X[chosen], X[fit.support_])
+        scores = K @ coefficients
+        sqnorm = coefficients @ RBF(gamma=0.1)(X[fit.support_], X[fit.support_]) @ coefficients
+        slacks = np.maximum(1 - signs * (scores + fit.intercept_[index]), 0)
+        value = C * (slacks.sum() if loss == "hinge" else (slacks**2).sum())
+        certificate = fit.certificates_[index]
+        assert_allclose(certificate.primal, 0.5 * sqnorm + value, rtol=1e-9)
+        assert certificate.gap <= (1e-3 if loss == "hinge" else 1 / (1 - 1e-3) ** 2 - 1)
+
+
+def test_pairs_of_classes_share_blocks_of_the_kernel_matrix(monkeypatch):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    computed, compute = [], RBF.block
+
+    def count(kernel, X, *args):
+        computed.append(X.shape[0])
+        return compute(kernel, X, *args)
+
+    monkeypatch.setattr(RBF, "block", count)
+    margins.MarginClassifier(kernel="rbf", multi_class="ovo").fit(X[:200], y[:200])
+    assert len(computed) == 4 + 6
+
+
+def test_blocks_are_those_of_the_matrix():
+    X, codes = np.random.default_rng(0).normal(size=(9, 2)), np.array([0, 1, 2] * 3)
+    blocks = ClassBlocks(RBF(gamma=1.0), X, codes)
+    for row in range(3):
+        for column in range(3):
+            expected = RBF(gamma=1.0)(X[codes == row], X[codes == column])
+            assert_allclose(blocks.block(row, column), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 2), (40, 70)])
+def test_a_block_is_placed_twice(n, m):
+    block, matrix = np.random.default_rng(0).normal(size=(n, m)), np.zeros((n + m, n + m), np.float32)
+    place(block, matrix, 0, n)
+    assert_array_equal(matrix[:n, n:], block.astype(np.float32))
+    assert_array_equal(matrix, matrix.T)
+    with pytest.raises(ValueError, match="must fit into a matrix"):
+        place(block, matrix, m + 1, 0)
