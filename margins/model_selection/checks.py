@@ -133,6 +133,8 @@ class Said:
 
 def is_cv(value: Any) -> bool:
     """True for what a parameter `cv` may be."""
+    if isinstance(value, str):
+        return value == "loo"
     if isinstance(value, Integral):
         return not isinstance(value, bool) and int(value) >= 2
     is_iterable = hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from margins.data.chunks import is_in_parts
 from margins.data.samples import class_weights_of, weighted_samples, weights_given
 from margins.data.types import Folds, MatrixLike, Metric
-from margins.data.validation import validate_points, validate_samples
+from margins.data.validation import ValidSamples, validate_points, validate_samples
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.declared import Declared
 from margins.estimators.exclusive import exclusive, restored_on_error
@@ -32,8 +32,13 @@ from margins.model_selection.calibration import (
     scores_out_of_fold,
 )
 from margins.model_selection.checks import Said, is_cv
-from margins.model_selection.fold_paths import FoldFit, score_folds, unproven_of_folds
+from margins.model_selection.fold_paths import score_folds
 from margins.model_selection.folds import folds_of, listed
+from margins.model_selection.leave_one_out import (
+    check_left_out,
+    finite_scores,
+    results_along,
+)
 from margins.model_selection.partitioned_folds import (
     check_scanned,
     metric_of_counts,
@@ -41,6 +46,7 @@ from margins.model_selection.partitioned_folds import (
     score_partitions,
 )
 from margins.model_selection.scoring import Scoring
+from margins.model_selection.selected import Selection
 from margins.parameters import BOOLEAN, OneOf, check_parameters, parameter
 from margins.training.schemes import fitted_scheme
 
@@ -51,24 +57,14 @@ def _same(name: str) -> Any:
     return dataclasses.field(default=field.default, metadata=field.metadata)
 
 
-class _Selection:
-    """The types of what a selection leaves; in a class of their own, for they are no parameters."""
-
-    C_: float
-    Cs_: NDArray[np.float64]
-    scores_: NDArray[np.float64]
-    fold_fits_: list[list[list[FoldFit]]]
-    estimator_: MarginClassifier
-    _adopted: tuple[str, ...]
-
-
-class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declared, BaseEstimator):
+class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declared, BaseEstimator):
     """MarginClassifier with C selected by cross-validation, all folds and values of C in one call.
 
     Every fold is trained along C, each fit from where the one before has ended, to a proof of its own;
     see `svm_path`. The folds share one matrix X, of which no row is copied, the sums from which Newton
     steps begin, and, with a kernel, one cache of its rows. The C of the best mean score is selected,
-    of equal ones the first in `Cs`, and a `MarginClassifier` is fitted to all samples with it.
+    of equal ones the first in `Cs` or, with ``cv="loo"``, the smallest, and a `MarginClassifier` is
+    fitted to all samples with it.
 
     Parameters and attributes have the names of `LogisticRegressionCV`, the latter in the form of
     ``use_legacy_attributes=False``. Fitted, besides the attributes of that classifier:
@@ -78,6 +74,7 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
     - ``scores_`` : ndarray of float64, shape (n_folds, n_cs), the metric of every test set.
     - ``fold_fits_`` : list of list of list, for each fold, C and binary problem: `certificate`,
       `converged`, `n_iter` and `solver`.
+    - ``leave_one_out_`` : list of LeaveOneOut, for each C; only with ``cv="loo"``.
     - ``estimator_`` : the MarginClassifier fitted to all samples; only with ``refit=True``.
 
     With `calibration` there are also `predict_proba` and `predict_log_proba`.
@@ -107,9 +104,11 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         "The values of C. An integer: so many from 1e-4 to 1e4, on a logarithmic scale.",
         default=10,
     )
-    cv: Folds | None = parameter(
-        Said("None, an integer >= 2, a splitter, or an iterable of (train, test)", is_cv),
-        "An integer: as many folds, stratified and not shuffled, as GridSearchCV's; None: 5.",
+    cv: Folds | Literal["loo"] | None = parameter(
+        Said("None, an integer >= 2, 'loo', a splitter, or an iterable of (train, test)", is_cv),
+        "An integer: as many folds, stratified and not shuffled, as GridSearchCV's; None: 5. 'loo': "
+        "leave-one-out, or one of `groups` at a time, proven by `margins.leave_one_out`, which takes "
+        "far less time than folds of one sample; `scoring` is the accuracy.",
         default=None,
     )
     scoring: Metric | None = parameter(
@@ -222,6 +221,9 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
             sample_weight = weights_given(caller, len(codes), sample_weight)
         class_weights_of(caller, valid.classes, self.class_weight, np.ones(len(valid.classes)))
         scoring.check(estimator, y, caller)
+        if isinstance(self.cv, str):
+            self._fit_left_out(valid, sample_weight, groups, Cs, estimator, caller)
+            return
         cv = listed(5 if self.cv is None else self.cv)
         splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)
         folds = folds_of(splitter, X, y, groups, "cv", caller)
@@ -246,6 +248,33 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
             of_best = [path.decision(places[best]) for path in paths]
             out_of_fold = scores_out_of_fold(folds, of_best, len(codes), len(valid.classes), caller)
             self._calibrated = calibrated(self.calibration, out_of_fold, y, valid.classes, sample_weight)
+        self._refit(X, y, sample_weight)
+
+    def _fit_left_out(
+        self,
+        valid: ValidSamples,
+        sample_weight: Any,
+        groups: Any,
+        Cs: NDArray[np.float64],
+        estimator: MarginClassifier,
+        caller: Caller,
+    ) -> None:
+        """Select C by leave-one-out."""
+        check_left_out(estimator, self.scoring, caller)
+        is_exact = self.calibration is not None
+        results = results_along(estimator, valid, sample_weight, groups, Cs, caller, is_exact)
+        self._leave(Cs, valid.classes, valid.X.shape[1], valid.feature_names)
+        best = results[self._select(np.array([[1 - result.error for result in results]]), [], True)]
+        self.leave_one_out_ = results
+        if self.calibration is not None:
+            scores = finite_scores(best, caller)
+            self._calibrated = calibrated(
+                self.calibration, scores, valid.y, valid.classes, sample_weight
+            )
+        self._refit(valid.X, valid.y, sample_weight)
+
+    def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Train on all samples with the C selected."""
         if self.refit:
             self.estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
             self._adopt(self.estimator_)
@@ -278,29 +307,6 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
                 if not self.estimator_.converged_:
                     warn_of(not_converged(self.estimator_, fit), 2)
 
-    def _leave(
-        self, Cs: NDArray[np.float64], classes: NDArray[Any], n_features: int, feature_names: Any
-    ) -> None:
-        """Replace the attributes of the last fit by those that no selection decides."""
-        self._forget()
-        self.Cs_, self.classes_, self.n_features_in_ = Cs, classes, n_features
-        vars(self).pop("feature_names_in_", None)
-        if feature_names is not None:
-            self.feature_names_in_ = feature_names
-
-    def _select(self, scores: NDArray[np.float64], fits: list[list[list[FoldFit]]]) -> int:
-        """Set the attributes about folds, and the C selected: its index."""
-        self.scores_, self.fold_fits_ = scores, fits
-        of_folds = unproven_of_folds(self._display_name(), fits, self.Cs_)
-        if of_folds:
-            warn_of(of_folds, 2)
-        means = self.scores_.mean(axis=0)
-        if np.isnan(means).all():
-            raise ValueError(f"scoring of {Caller(self, 'fit')} must give numbers. Got nan for every C.")
-        best = int(np.nanargmax(means))
-        self.C_ = float(self.Cs_[best])
-        return best
-
     def _classifier(self, C: float = 1.0) -> MarginClassifier:
         """The classifier of one value of C: MarginClassifier."""
         params = self.get_params(deep=False)
@@ -312,22 +318,6 @@ class MarginClassifierCV(ProbabilitiesMixin, _Selection, ClassifierMixin, Declar
         classifier = self._classifier()
         vars(classifier)["_owner"] = self
         return classifier
-
-    def _forget(self) -> None:
-        """Delete the attributes of the last fit that this one may not set."""
-        for name in [*getattr(self, "_adopted", ()), "estimator_", "_calibrated"]:
-            vars(self).pop(name, None)
-        self._adopted = ()
-
-    def _adopt(self, classifier: MarginClassifier) -> None:
-        """Take over the fitted attributes of a classifier."""
-        fitted = {
-            name: value
-            for name, value in vars(classifier).items()
-            if name.endswith("_") and not name.startswith("_") and name not in vars(self)
-        }
-        vars(self).update(fitted)
-        self._adopted = tuple(fitted)
 
     def decision_function(self, X: Any) -> Any:
         """Signed scores of the classifier with the C selected.

@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from margins.data.chunks import is_in_parts
 from margins.data.types import MatrixLike
-from margins.data.validation import checked_labels, validate_samples
+from margins.data.validation import ValidSamples, checked_labels, validate_samples
 from margins.decremental.scores import LeavingOut, ScoreBounds
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.names import Caller
@@ -32,12 +32,12 @@ class LeaveOneOut:
     classes : ndarray, shape (n_classes,)
     y : ndarray, shape (n_samples,)
         The labels given.
-    scores : ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_problems)
-        The decision value of each sample by the model without it. A prediction that is proven with less
-        work has an estimate instead, what one step of the solution gives, within `bounds`. Infinite
-        where a class has no other samples.
-    bounds : ndarray of float64, shape (2, *scores.shape)
-        Proven lower and upper bounds of the decision values.
+    scores : ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
+        The decision values of each sample by the model without it, as `decision_function` has them. A
+        prediction that is proven with less work has estimates instead, what one step of the solution
+        gives, within `bounds`. Infinite where a class has no other samples.
+    bounds : ndarray of float64, shape (2, n_samples) for two classes, else (2, n_samples, n_problems)
+        Proven lower and upper bounds; one-vs-one of the score of each pair of classes.
     full_scores : ndarray of float64, of the shape of `scores`
         The decision values by the model with all samples.
     predictions : ndarray, shape (n_samples,)
@@ -198,64 +198,115 @@ def leave_one_out(
     """
     started = time.perf_counter()
     caller = Caller(classifier, NAME)
-    _check_classifier(classifier, caller)
+    check_left_out(classifier, None, caller)
     if is_in_parts(X):
         raise TypeError(f"X of {NAME} must be in memory. Got {type(X).__name__}.")
     valid = validate_samples(classifier, X, y, caller)
-    group_codes = _group_codes(groups, valid.X)
-    leaving = LeavingOut(classifier, valid, sample_weight, group_codes, caller)
-    [solutions] = leaving.solve([classifier.C])
-    bounds = ScoreBounds(leaving, leaving.specification(), solutions)
-    bounds.estimate()
-    is_single = len(leaving.members) == len(valid.codes)
-    span = _predicted(bounds, valid) != valid.y if is_single else None
-    bounds.close(np.full(len(valid.codes), exact))
-    return _result(bounds, valid, None if span is None else float(span.mean()), started)
+    Cs = np.array([classifier.C], dtype=np.float64)
+    [result] = results_along(classifier, valid, sample_weight, groups, Cs, caller, exact)
+    return replace(result, seconds=time.perf_counter() - started)
 
 
-def _result(bounds: ScoreBounds, valid: Any, span_estimate: float | None, started: float) -> LeaveOneOut:
+def results_along(
+    classifier: MarginClassifier,
+    valid: ValidSamples,
+    sample_weight: Any,
+    groups: Any,
+    Cs: Any,
+    caller: Caller,
+    exact: bool,
+) -> list[LeaveOneOut]:
+    """The results for some values of C, each fit begun from that for the next smaller one.
+
+    Parameters
+    ----------
+    classifier, sample_weight, groups, exact
+        As for `leave_one_out`.
+    valid : margins.data.validation.ValidSamples
+    Cs : ndarray of float64, shape (n_cs,)
+    caller : margins.estimators.names.Caller
+
+    Returns
+    -------
+    list of LeaveOneOut
+    """
+    codes = _codes_of_groups(groups, valid.X, caller)
+    leaving, order = LeavingOut(classifier, valid, sample_weight, codes, caller), np.argsort(Cs)
+    results, is_single = {}, len(leaving.members) == len(codes)
+    for place, solutions in zip(order, leaving.solve(Cs[order]), strict=True):
+        started, n_refits = time.perf_counter(), leaving.n_refits
+        bounds = ScoreBounds(leaving, leaving.specification(Cs[place]), solutions)
+        bounds.estimate()
+        span = float(np.mean(_predicted(bounds) != valid.y)) if is_single else None
+        bounds.close(np.full(len(codes), exact))
+        results[place] = _result(bounds, span, leaving.n_refits - n_refits, started)
+    return [results[place] for place in range(len(Cs))]
+
+
+def _result(
+    bounds: ScoreBounds, span_estimate: float | None, n_refits: int, started: float
+) -> LeaveOneOut:
     """The result of bounds that are as close as they are to be: LeaveOneOut."""
-    scheme = bounds.scheme
+    scheme, valid = bounds.scheme, bounds.leaving.valid
 
-    def shaped(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return scores[:, 0] if scheme.n_problems == 1 else scores
-
+    scores, full_scores = (_decision(scheme, values) for values in (bounds.scores, bounds.with_all))
+    limits = np.array([bounds.lower, bounds.upper])
     return LeaveOneOut(
         classes=valid.classes,
         y=valid.y,
-        scores=shaped(bounds.scores),
-        bounds=np.array([shaped(bounds.lower), shaped(bounds.upper)]),
-        full_scores=shaped(bounds.with_all),
-        predictions=_predicted(bounds, valid),
+        scores=scores,
+        bounds=limits[:, :, 0] if scheme.n_problems == 1 else limits,
+        full_scores=full_scores,
+        predictions=_predicted(bounds),
         possible=bounds.possible(),
-        margins=_margins(scheme, bounds.scores, valid.codes),
-        full_margins=_margins(scheme, bounds.with_all, valid.codes),
+        margins=_margins(scores, valid.codes),
+        full_margins=_margins(full_scores, valid.codes),
         span_estimate=span_estimate,
-        n_refits=bounds.leaving.n_refits,
+        n_refits=n_refits,
         seconds=time.perf_counter() - started,
     )
 
 
-def _predicted(bounds: ScoreBounds, valid: Any) -> NDArray[Any]:
+def _decision(scheme: Any, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What `decision_function` makes of the scores of binary problems."""
+    if scheme.has_pairs:  # whose scores are added
+        scores = np.clip(scores, -LARGEST, LARGEST)
+    return np.asarray(scheme.decision(scores))
+
+
+def _predicted(bounds: ScoreBounds) -> NDArray[Any]:
     """The labels by the estimates of the scores: ndarray, shape (n_samples,)."""
-    predictions: NDArray[Any] = bounds.scheme.predict(bounds.scores, valid.classes)
+    classes = bounds.leaving.valid.classes
+    predictions: NDArray[Any] = bounds.scheme.predict(bounds.scores, classes)
     return predictions
 
 
-def _margins(scheme: Any, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+def _margins(scores: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np.float64]:
     """The decision value of each sample's own label, less the largest other one."""
-    if scheme.has_pairs:  # whose scores are added
-        scores = np.clip(scores, -LARGEST, LARGEST)
-    decision = scheme.decision(scores)
-    if decision.ndim == 1:
-        return np.asarray(np.where(codes == 1, decision, -decision))
-    rows, others = np.arange(len(codes)), decision.copy()
+    if scores.ndim == 1:
+        return np.asarray(np.where(codes == 1, scores, -scores))
+    rows, others = np.arange(len(codes)), scores.copy()
     others[rows, codes] = -np.inf
-    return np.asarray(decision[rows, codes] - others.max(axis=1))
+    return np.asarray(scores[rows, codes] - others.max(axis=1))
 
 
-def _check_classifier(classifier: Any, caller: Caller) -> None:
-    """Raise an error for a classifier of which nothing would be proven."""
+def finite_scores(result: LeaveOneOut, caller: object) -> NDArray[np.float64]:
+    """The scores in columns, for calibration: ndarray of float64, shape (n_samples, n_columns).
+
+    Raises
+    ------
+    ValueError
+        If a class has no other samples than those that one model is without.
+    """
+    if not np.isfinite(result.scores).all():
+        raise ValueError(
+            f"calibration of {caller} needs at least 2 samples, or groups, of each class. Got 1."
+        )
+    return result.scores.reshape(len(result.y), -1)
+
+
+def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
+    """Raise an error for a classifier of which nothing would be proven, or for another metric."""
     if not isinstance(classifier, MarginClassifier):
         raise TypeError(
             f"classifier of {NAME} must be a MarginClassifier. Got {classifier!r}. Published algorithms "
@@ -263,23 +314,32 @@ def _check_classifier(classifier: Any, caller: Caller) -> None:
         )
     classifier.check_parameters()
     allowed = (
-        ("C", "finite", math.isfinite(classifier.C)),
-        ("loss", " or ".join(map(repr, LOSSES)), classifier.loss in LOSSES),
-        ("max_time", "None", classifier.max_time is None),
+        ("C", "finite", classifier.C, math.isfinite(classifier.C)),
+        ("loss", " or ".join(map(repr, LOSSES)), classifier.loss, classifier.loss in LOSSES),
+        ("max_time", "None", classifier.max_time, classifier.max_time is None),
+        ("scoring", "None or 'accuracy' with cv='loo'", scoring, scoring in (None, "accuracy")),
     )
-    for name, text, is_fine in allowed:
+    for name, text, value, is_fine in allowed:
         if not is_fine:
-            raise ValueError(f"{name} of {caller} must be {text}. Got {getattr(classifier, name)!r}.")
+            raise ValueError(f"{name} of {caller} must be {text}. Got {value!r}.")
 
 
-def _group_codes(groups: Any, X: Any) -> NDArray[np.intp]:
-    """The group of each sample as 0, 1, ...: ndarray of intp, shape (n_samples,)."""
+def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
+    """The group of each sample as 0, 1, ...: ndarray of intp, shape (n_samples,).
+
+    Parameters
+    ----------
+    groups : array-like, "duplicates" or None
+    X : ndarray or CSR matrix, shape (n_samples, n_features)
+    caller : object
+        Its str is the name of the function, for errors.
+    """
     n_samples = X.shape[0]
     if groups is None:
         return np.arange(n_samples)
     if isinstance(groups, str):
         if groups != "duplicates":
-            raise ValueError(f"groups of {NAME} must be an array or 'duplicates'. Got {groups!r}.")
+            raise ValueError(f"groups of {caller} must be an array or 'duplicates'. Got {groups!r}.")
         X = X.tocsr().sorted_indices() if sparse.issparse(X) else X + 0.0  # -0.0 is 0.0
         rows = [X[k] for k in range(n_samples)]
         groups = [
@@ -288,13 +348,13 @@ def _group_codes(groups: Any, X: Any) -> NDArray[np.intp]:
         ]
         numbers: dict[bytes, int] = {}
         return np.array([numbers.setdefault(key, len(numbers)) for key in groups], dtype=np.intp)
-    labels = np.asarray(checked_labels(groups, f"groups of {NAME}"))
+    labels = np.asarray(checked_labels(groups, f"groups of {caller}"))
     if labels.shape != (n_samples,):
         raise ValueError(
-            f"groups of {NAME} must have one label for each of the {n_samples} samples. Got shape "
+            f"groups of {caller} must have one label for each of the {n_samples} samples. Got shape "
             f"{labels.shape}."
         )
     codes = np.unique(labels, return_inverse=True)[1].reshape(n_samples)
     if codes.max() == 0:
-        raise ValueError(f"groups of {NAME} must be at least 2. Got 1: {labels[0].item()!r}.")
+        raise ValueError(f"groups of {caller} must be at least 2. Got 1: {labels[0].item()!r}.")
     return codes.astype(np.intp)
