@@ -128,10 +128,6 @@ cdef void _sums(
         if is_smooth:
             excess = fabs(diag[k] * a - max(1 - margin, 0.0)) + error
             gap += 0.5 * excess * excess / diag[k] + a * max(margin - 1, 0.0)
-        else:
-            gap += (u - a) * (1 - margin) if margin < 1 else a * (margin - 1)
-            if 0 < a < u:
-                gap += u * error
         if v != 0:
             rests += v * (1 - diag[k] * a - margin)
             rounded += fabs(v) * error
@@ -140,5 +136,43 @@ cdef void _sums(
             a /= fabs(v)
             ahead = min(ahead, room if v > 0 else a)
             behind = min(behind, a if v > 0 else room)
+    if not is_smooth:
+        gap = _gap_of_hinge(alpha, margins, rounding, lengths, groups, left_out, signs, upper, bias)
     result[0], result[1], result[2], result[3] = gap, bias, rests, rounded
     result[4], result[5], result[6] = curvature, ahead, behind
+
+
+cdef double _gap_of_hinge(
+    const double[::1] alpha,
+    const double[:] margins,
+    double rounding,
+    const double[::1] lengths,
+    const Py_ssize_t[::1] groups,
+    Py_ssize_t left_out,
+    const double[::1] signs,
+    const double[::1] upper,
+    double bias,
+) noexcept nogil:
+    """The difference G of the objectives, the primal one at w and b or at a multiple t of both:
+
+        (t - 1)^2 |w|^2 / 2 + sum_k (u_k - alpha_k) max(0, 1 - t s_k) + alpha_k max(0, t s_k - 1)
+
+    A margin that is 1 but for rounding costs u_k times that, which may be far more than alpha_k. At the
+    least multiple at which no margin below the upper bounds is less than 1, it costs alpha_k times that.
+    """
+    cdef double gap = 0, multiplied = 0, sqnorm = 0, least = 1, multiple, a, room, margin, error
+    cdef Py_ssize_t k
+    for k in range(alpha.shape[0]):
+        if upper[k] > 0 and groups[k] != left_out and alpha[k] < upper[k]:
+            least = min(least, margins[k] + bias * signs[k] - rounding * lengths[k])
+    multiple = 1 / max(least, 0.5)
+    for k in range(alpha.shape[0]):
+        if upper[k] == 0 or groups[k] == left_out:
+            continue
+        a, room = alpha[k], upper[k] - alpha[k]
+        margin, error = margins[k] + bias * signs[k], rounding * lengths[k]
+        sqnorm += a * (margin + error)
+        gap += room * max(1 - margin + error, 0.0) + a * max(margin + error - 1, 0.0)
+        multiplied += room * max(1 - multiple * (margin - error), 0.0)
+        multiplied += a * max(multiple * (margin + error) - 1, 0.0)
+    return min(gap, multiplied + 0.5 * (multiple - 1) ** 2 * max(sqnorm, 0.0))

@@ -118,7 +118,7 @@ def sums_of(problem, alpha, directions, groups, numbers):
     if problem.is_free:
         margins = margins + np.multiply.outer(bias, problem.signs)
         # Another dual variable that makes up for a rounded balance changes the dual value by this.
-        price = 1 + np.abs(bias) + sizes * lengths.max()
+        price = 1 + 2 * np.abs(bias) + sizes * lengths.max()  # the gap may be that of 2 b
         gap = gap + np.abs(alpha @ problem.signs) * price
         wanted = 1.0 if numbers is None else problem.signs[numbers]
         rounded = rounded + np.abs(directions @ problem.signs - wanted) * price

@@ -153,18 +153,19 @@ class LeavingOut:
             index,
             0,
             [specification.C],
-            lambda _, run: found.append(self._nearly_optimal(run, index, places)),
+            lambda _, run: found.append(self._nearly_optimal(run, index, places, same_rows=True)),
             same_rows=True,
         )
         return found[0]
 
-    def _nearly_optimal(self, run, index, places):
+    def _nearly_optimal(self, run, index, places, same_rows=False):
         """The dual variables of a run over some samples of the training set, among all, and its b."""
         if isinstance(run, AbsentRun):
             return None
         samples, dual = self.training_set.samples, run.weights.dual * run.dual_scale
-        if len(dual) < len(places):  # only those of a pair of classes
-            places = places[np.flatnonzero(self.scheme.signs(samples.codes[places])[:, index])]
+        if self.scheme.has_pairs and not (self.training_set.is_kernel and same_rows):
+            codes = samples.codes[places]  # a pair has only its own samples, sorted by class
+            places = np.concatenate([places[codes == code] for code in self.scheme.pairs[index]])
         alpha, model = np.zeros(len(self.groups)), run.hypothesis
         alpha[samples.kept[places]] = dual
         scale = scale_of(run, run.specification)

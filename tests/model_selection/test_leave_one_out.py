@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import margins
 from margins.data.chunks import Chunks
+from margins.decremental.solution import solution_of
 from margins.kernels import RBF
 
 EXACT = 1e-8
@@ -272,3 +273,36 @@ def test_a_kernel_matrix_that_does_not_fit_into_memory_is_refused(monkeypatch):
     monkeypatch.setattr("margins.decremental.scores.available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match="matrix of all pairs of the 20 samples"):
         margins.leave_one_out(margins.MarginClassifier(kernel="rbf"), X_OF_ERRORS, Y_OF_ERRORS)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_exact_solutions_of_pairs_begin_where_training_ends(kernel, loss, monkeypatch):
+    """The samples of a pair are trained in the order of their classes."""
+    distances = []
+
+    def recorded(problem, alpha, bias):
+        solution = solution_of(problem, alpha, bias)
+        distances.append(np.abs(solution.alpha - alpha).max() / solution.alpha.max())
+        return solution
+
+    monkeypatch.setattr("margins.decremental.scores.solution_of", recorded)
+    monkeypatch.setattr("margins.decremental.left_out.solution_of", recorded)
+    monkeypatch.setattr("margins.decremental.left_out.LeftOut.follow", lambda self, groups: groups)
+    X, y = scaled(load_iris, 60)
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 60)
+    classifier = margins.MarginClassifier(kernel=kernel, loss=loss, multi_class="ovo", C=0.1)
+    result = margins.leave_one_out(classifier, X, y, weight)
+    assert result.n_refits > 0 and len(distances) == 3 + result.n_refits
+    assert max(distances) < 0.01
+
+
+def test_penalties_far_above_the_dual_variables_leave_nothing_unproven():
+    """Dual variables of 1e-7 with C=1e4: the hinge loss of a rounded margin is not counted C times."""
+    rng = np.random.default_rng(0)
+    X, y = 1e3 * rng.normal(size=(40, 400)), np.arange(40) % 2
+    for intercept in ({}, {"penalize_intercept": False}):
+        classifier = margins.MarginClassifier(C=1e4, loss="hinge", **intercept)
+        result = margins.leave_one_out(classifier, X, y)
+        assert result.is_proven.all() and result.n_refits == 0
+        assert np.abs(result.scores).max() < 10

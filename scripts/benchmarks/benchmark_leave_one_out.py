@@ -1,0 +1,199 @@
+"""Leave-one-out in one call, against as many fits as there are samples: processor seconds.
+
+Ours is `leave_one_out`. Its ratio is that to a fit of `MarginClassifier` to all samples but one, as it
+comes, times n; and, of linear models with the squared hinge loss, to that of `LinearSVC` with the least
+power of ten times its `max_iter` that suffices. The fits are timed for a few samples left out, in turn
+with `leave_one_out`: their median, and the least seconds of ours. Shares are those of samples.
+
+Data are those of the folder that MARGINS_DATA names, two classes, features divided by their largest
+value, at most `--rows` samples drawn from them; and breast tumours from scikit-learn.
+
+    OPENBLAS_NUM_THREADS=1 MARGINS_DATA=... python scripts/benchmarks/benchmark_leave_one_out.py
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from statistics import median
+from unittest import mock
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+import margins
+from margins.decremental.left_out import LeftOut
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
+import reporting
+
+TUMOURS = "breast_cancer"
+NAMES = (TUMOURS, "australian", "splice", "madelon", "satimage", "spambase", "a9a", "pcmac",
+         "gravier", "singh", "arcene")  # fmt: skip
+KERNELS = ("linear", "rbf")
+CS = (0.01, 1.0, 100.0)
+LOSSES = ("squared_hinge", "hinge")
+N_FITS = 5
+MAX_ITER = 10**6
+TITLES = ("", "samples", "features", "kernel", "loss", "C", "seconds", "n fits", "ratio", "n LinearSVC",
+          "ratio", "no work", "paths", "refits", "unproven")  # fmt: skip
+
+
+def data_of(name, n_rows):
+    """X and y of a data set: at most so many samples."""
+    if name == TUMOURS:
+        X, y = load_breast_cancer(return_X_y=True)
+    else:
+        dataset = real_data.binary(name)
+        X, y = dataset.X, dataset.y
+    rows = np.random.default_rng(0).permutation(len(y))[:n_rows]
+    X, y = X[rows], y[rows]
+    largest = abs(X).max(axis=0)
+    largest = np.maximum(largest.toarray() if sparse.issparse(X) else largest, 1e-12)
+    return sparse.csr_matrix(X.multiply(1 / largest)) if sparse.issparse(X) else X / largest, y
+
+
+def timed(job):
+    """What a job returns, and its processor seconds."""
+    begin = time.process_time()
+    result = job()
+    return result, time.process_time() - begin
+
+
+def peer_for(X, y, C):
+    """A LinearSVC that converges: LinearSVC; None: within no `max_iter` up to the largest."""
+    max_iter = 1000
+    while max_iter <= MAX_ITER:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            classifier = LinearSVC(C=C, max_iter=max_iter, random_state=0).fit(X, y)
+        if not any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
+            return classifier
+        max_iter *= 10
+    return None
+
+
+def measure(name, X, y, kernel, loss, C, repeats):
+    """A row of the table: dict."""
+    classifier = margins.MarginClassifier(C=C, loss=loss, kernel=kernel, gamma="scale")
+    peer = peer_for(X, y, C) if (kernel, loss) == ("linear", "squared_hinge") else None
+    seconds, fits, peers = [], [], []
+    n_followed, follow = [], LeftOut.follow
+
+    def counted(self, groups):
+        n_followed.append(len(groups))
+        return follow(self, groups)
+
+    with mock.patch.object(LeftOut, "follow", counted):
+        for turn in range(repeats):
+            result, taken = timed(lambda: margins.leave_one_out(classifier, X, y))
+            seconds.append(taken)
+            for number in range(turn, turn + N_FITS):
+                kept = np.arange(len(y)) != number % len(y)
+                part = X[kept], y[kept]
+                fits.append(timed(lambda part=part: classifier.fit(*part))[1])
+                if peer is not None:
+                    peers.append(timed(lambda part=part: peer.fit(*part))[1])
+    n, n_paths = len(y), n_followed[-1]
+    row = {
+        "name": name,
+        "n_samples": n,
+        "n_features": X.shape[1],
+        "kernel": kernel,
+        "loss": loss,
+        "C": C,
+        "seconds": min(seconds),
+        "seconds of n fits": n * median(fits),
+        "seconds of n LinearSVC": n * median(peers) if peers else None,
+        "no work": 1 - n_paths / n,
+        "paths": (n_paths - result.n_refits) / n,
+        "refits": result.n_refits / n,
+        "n_refits": result.n_refits,
+        "unproven": int(np.sum(~result.is_proven)),
+        "error": result.error,
+    }
+    row["ratio"] = row["seconds"] / row["seconds of n fits"]
+    row["ratio to LinearSVC"] = row["seconds"] / row["seconds of n LinearSVC"] if peers else None
+    return row
+
+
+def line_of(row):
+    """A line of the table: list of str."""
+    theirs, ratio = row["seconds of n LinearSVC"], row["ratio to LinearSVC"]
+    return [
+        row["name"],
+        str(row["n_samples"]),
+        str(row["n_features"]),
+        row["kernel"],
+        row["loss"].replace("_", " "),
+        f"{row['C']:g}",
+        f"{row['seconds']:.2f}",
+        f"{row['seconds of n fits']:.2f}",
+        f"{row['ratio']:.3f}",
+        "-" if theirs is None else f"{theirs:.2f}",
+        "-" if ratio is None else f"{ratio:.3f}",
+        *(f"{100 * row[key]:.1f} %" for key in ("no work", "paths")),
+        str(row["n_refits"]),
+        str(row["unproven"]),
+    ]
+
+
+def command_line():
+    """The options: argparse.ArgumentParser."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--rows", type=int, default=2000, metavar="N", help="default: %(default)s")
+    parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=KERNELS)
+    parser.add_argument("--C", nargs="+", type=float, default=CS, metavar="C")
+    parser.add_argument("--repeats", type=int, default=2, metavar="N", help="default: %(default)s")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    return parser
+
+
+def main(argv=None):
+    parser = command_line()
+    arguments = parser.parse_args(argv)
+    unknown = [name for name in arguments.names if name not in NAMES]
+    if unknown:
+        parser.error(f"names must be of {', '.join(NAMES)}. Got {unknown[0]}.")
+    available = {TUMOURS, *real_data.available()}
+    print(", ".join(f"{key} {value}" for key, value in reporting.environment().items()) + "\n")
+    print("| " + " | ".join(TITLES) + " |\n|" + " --- |" * len(TITLES))
+    rows = []
+    for name in arguments.names or NAMES:
+        if name not in available:
+            continue
+        X, y = data_of(name, arguments.rows)
+        for kernel in arguments.kernels:
+            for loss in LOSSES:
+                for C in arguments.C:
+                    rows.append(measure(name, X, y, kernel, loss, C, arguments.repeats))
+                    print("| " + " | ".join(line_of(rows[-1])) + " |", flush=True)
+    for kernel in arguments.kernels:
+        of_kernel = [row for row in rows if row["kernel"] == kernel]
+        shares = ", ".join(
+            f"{key} {np.mean([row[key] for row in of_kernel]):.4f}"
+            for key in ("no work", "paths", "refits")
+        )
+        ratios = [row["ratio"] for row in of_kernel]
+        print(f"\n{kernel}: ratio {median(ratios):.3f} (median), {max(ratios):.3f} (largest); {shares}")
+    missing = [name for name in arguments.names or NAMES if name not in available]
+    if missing:
+        print(f"\nNot in the folder that MARGINS_DATA names: {', '.join(missing)}")
+    if arguments.json:
+        report = {"environment": reporting.environment(), "rows": rows}
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    return rows
+
+
+if __name__ == "__main__":
+    main()
