@@ -254,6 +254,8 @@ class TrainingSet:
     def _share_blocks(self, part, codes):
         """Let a part of some classes, over rows of its own, share kernel values with others."""
         samples, rows = self.samples, part.rows
+        if rows.is_kernel and not self.is_kernel:
+            return  # the Gram matrix of X in its place: solvers read its rows
         cache_size = rows.blocks.cache_size if self.is_kernel else CACHE_SIZE
         if samples.X is None or not ClassBlocks.may_serve(self.kernel, len(samples.codes), cache_size):
             return

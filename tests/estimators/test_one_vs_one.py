@@ -356,3 +356,12 @@ def test_the_plan_is_that_of_a_pair():
     explanation = margins.MarginClassifier(multi_class="ovo").explain(X, y)
     assert explanation.n_problems == 3
     assert "0 or 1" in margins.MarginClassifier(multi_class="ovo").fit(X, y)._repr_html_()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_pairs_of_few_samples_with_many_features_have_a_proof(loss):
+    """Their Gram matrix is read in place of X, which shares no values between pairs."""
+    X, y = np.random.default_rng(0).normal(size=(12, 100)), np.arange(12) % 3
+    classifier = margins.MarginClassifier(loss=loss, multi_class="ovo").fit(X, y)
+    assert classifier.converged_ and len(classifier.certificates_) == 3
+    assert (classifier.predict(X) == y).all()
