@@ -117,7 +117,9 @@ class Paths:
                         alpha[group] = 0.0
                         return End(sides, alpha, self._directions(sides, group))
                     if not (passed & ~is_near).any():
-                        return None
+                        # Pivots of near duplicates are rounded: a step of Newton's method instead.
+                        sides = self._crossed(sides, alpha, passed)
+                        continue
                     others = ~is_near if near is group else passed & ~is_near
                     first = self._first(alpha, sigma, others)
                 is_near[first] = True
@@ -226,6 +228,11 @@ class Paths:
         passed |= (sides == ZERO) & self._inside & (sigma < 1 - ROUNDING)
         passed |= (sides == UPPER) & (sigma > 1 + ROUNDING)
         return passed
+
+    def _crossed(self, sides, alpha, passed):
+        """The sides with those of samples that have passed a bound changed: ndarray of int8."""
+        at_bound = np.where(alpha > 0.5 * self._upper, UPPER, ZERO)
+        return np.where(passed, np.where(sides == FREE, at_bound, FREE), sides).astype(np.int8)
 
     def _first(self, alpha, sigma, candidates):
         """Those of the candidates that would reach a bound first on the way to these variables."""

@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import rbf_kernel
 
+import margins
 from margins.decremental import paths as module
 from margins.decremental.paths import Paths
-from tests.helpers.small_solutions import KINDS, clouds, solved
+from margins.decremental.problem import Gram
+from margins.decremental.solution import solution_of
+from tests.helpers.small_solutions import KINDS, clouds, problem_of, solved
 
 
 def solution_without(X, signs, group, *kind):
@@ -95,3 +99,21 @@ def test_the_last_free_support_vector_is_replaced():
         alpha, _ = solution_without(X, signs, [number], "hinge", True, 1e-3)
         found = weights_of(X, signs, end.alpha)
         np.testing.assert_allclose(found, weights_of(X, signs, alpha), atol=1e-12)
+
+
+def test_rounded_pivots_of_duplicates_are_made_up_for():
+    """The ridge alone divides a sum among duplicates: pivots may end at the wrong sides."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 3, size=(80, 5)).astype(float)
+    X = np.vstack([X, X[:40]])
+    signs = np.where(rng.random(len(X)) < 0.2 + 0.3 * X[:, 0], 1.0, -1.0)
+    classifier = margins.MarginClassifier(loss="hinge", kernel="rbf", gamma=0.1, eps=1e-9).fit(X, signs)
+    alpha = np.zeros(len(X))
+    alpha[classifier.support_] = np.abs(classifier.dual_coef_[0])
+    inner = Gram(rbf_kernel(X, gamma=0.1) + 1.0)
+    solution = solution_of(problem_of(X, signs, "hinge", False, inner=inner), alpha, 0.0)
+    paths = Paths(solution)
+    for number in np.flatnonzero(solution.alpha > 0):
+        end = paths.without(np.array([number]))
+        assert end is not None
+        assert end.alpha.min() > -1e-8 and end.alpha.max() < 1 + 1e-8
