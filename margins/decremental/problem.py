@@ -38,9 +38,9 @@ class Features:
 
     def columns(self, numbers):
         """x_k.x_j of all samples k and some j: ndarray of float64, shape (m, n_j)."""
-        products = self.X @ self.X[numbers].T
-        dense = products.toarray() if sparse.issparse(products) else products
-        return dense + self.rho**2
+        rows = self.X[numbers]
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        return self.X @ dense.T + self.rho**2
 
     def products(self, coefficients):
         """x_k.w of all samples, for some w = sum_j c_j x_j: ndarray of float64, shape (n, m).

@@ -115,3 +115,22 @@ def test_one_step_estimates_lie_within_the_bounds(loss, is_free):
     errors = np.abs(estimates - left_out.margin)
     changes = np.abs(left_out.with_all - left_out.margin)
     assert errors.mean() < (0.5 if loss == "squared_hinge" else 0.9) * changes.mean()
+
+
+@pytest.mark.parametrize(("loss", "is_free"), KINDS)
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_bounds_by_one_step_hold(loss, is_free, C):
+    X, signs = clouds(6)
+    solution = solved(X, signs, loss, is_free, C)
+    left_out = LeftOut(solution, np.arange(len(signs)))
+    before = left_out.upper - left_out.lower
+    left_out.step([np.array([number]) for number in range(len(signs))])
+    after = left_out.upper - left_out.lower
+    is_narrower = after < before
+    # With every other variable at a bound, a step of a free intercept cannot be balanced.
+    assert is_narrower.any() or (is_free and loss == "hinge" and C == 0.01)
+    assert not is_narrower[solution.alpha == 0].any()
+    for number in np.flatnonzero(is_narrower):
+        true = margins_without(X, signs, number, loss, is_free, C)
+        slack = 1e-7 * (1 + abs(true))
+        assert left_out.lower[number] - slack <= true <= left_out.upper[number] + slack
