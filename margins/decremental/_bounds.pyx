@@ -21,6 +21,7 @@ def sums_of_bounds(
     const double[::1] upper,
     bint is_smooth,
     bint is_free,
+    double unit,
     double[:, ::1] result,
 ):
     """The sums of some models, one in each row.
@@ -43,6 +44,8 @@ def sums_of_bounds(
         True: the squared hinge loss.
     is_free : bool
         True: the intercept is free.
+    unit : float
+        By how much sums of the margin, 1, b and D_k alpha_k may be rounded, relative to these.
     result : ndarray of float64, shape (n, 7)
         G; b; sum_k v_k (1 - D_k alpha_k - s_k), and how it may be rounded; sum_k D_k v_k^2; the largest
         steps along v and -v.
@@ -67,6 +70,7 @@ def sums_of_bounds(
                 upper,
                 is_smooth,
                 bias,
+                unit,
                 &result[row, 0],
             )
 
@@ -115,6 +119,7 @@ cdef void _sums(
     const double[::1] upper,
     bint is_smooth,
     double bias,
+    double unit,
     double* result,
 ) noexcept nogil:
     cdef double gap = 0, rests = 0, rounded = 0, curvature = 0, ahead = INFINITY, behind = INFINITY
@@ -124,10 +129,11 @@ cdef void _sums(
         a, u, v = alpha[k], upper[k], direction[k]
         if u == 0 or groups[k] == left_out:
             continue
-        margin, error = margins[k] + bias * signs[k], rounding * lengths[k]
+        margin = margins[k] + bias * signs[k]
+        error = rounding * lengths[k] + unit * (1 + fabs(bias) + diag[k] * a)
         if is_smooth:
             excess = fabs(diag[k] * a - max(1 - margin, 0.0)) + error
-            gap += 0.5 * excess * excess / diag[k] + a * max(margin - 1, 0.0)
+            gap += 0.5 * excess * excess / diag[k] + a * max(margin - 1 + error, 0.0)
         if v != 0:
             rests += v * (1 - diag[k] * a - margin)
             rounded += fabs(v) * error
@@ -137,7 +143,9 @@ cdef void _sums(
             ahead = min(ahead, room if v > 0 else a)
             behind = min(behind, a if v > 0 else room)
     if not is_smooth:
-        gap = _gap_of_hinge(alpha, margins, rounding, lengths, groups, left_out, signs, upper, bias)
+        gap = _gap_of_hinge(
+            alpha, margins, rounding, lengths, groups, left_out, signs, upper, bias, unit
+        )
     result[0], result[1], result[2], result[3] = gap, bias, rests, rounded
     result[4], result[5], result[6] = curvature, ahead, behind
 
@@ -152,27 +160,31 @@ cdef double _gap_of_hinge(
     const double[::1] signs,
     const double[::1] upper,
     double bias,
+    double unit,
 ) noexcept nogil:
     """The difference G of the objectives, the primal one at w and b or at a multiple t of both:
 
-        (t - 1)^2 |w|^2 / 2 + sum_k (u_k - alpha_k) max(0, 1 - t s_k) + alpha_k max(0, t s_k - 1)
+        (t - 1)^2 |w|^2 + sum_k (u_k - alpha_k) max(0, 1 - t s_k) + alpha_k max(0, t s_k - 1)
 
     A margin that is 1 but for rounding costs u_k times that, which may be far more than alpha_k. At the
     least multiple at which no margin below the upper bounds is less than 1, it costs alpha_k times that.
     """
     cdef double gap = 0, multiplied = 0, sqnorm = 0, least = 1, multiple, a, room, margin, error
+    cdef double error_of_sum = unit * (1 + fabs(bias))
     cdef Py_ssize_t k
     for k in range(alpha.shape[0]):
         if upper[k] > 0 and groups[k] != left_out and alpha[k] < upper[k]:
-            least = min(least, margins[k] + bias * signs[k] - rounding * lengths[k])
+            error = rounding * lengths[k] + error_of_sum
+            least = min(least, margins[k] + bias * signs[k] - error)
     multiple = 1 / max(least, 0.5)
     for k in range(alpha.shape[0]):
         if upper[k] == 0 or groups[k] == left_out:
             continue
         a, room = alpha[k], upper[k] - alpha[k]
-        margin, error = margins[k] + bias * signs[k], rounding * lengths[k]
+        margin, error = margins[k] + bias * signs[k], rounding * lengths[k] + error_of_sum
         sqnorm += a * (margin + error)
         gap += room * max(1 - margin + error, 0.0) + a * max(margin + error - 1, 0.0)
         multiplied += room * max(1 - multiple * (margin - error), 0.0)
         multiplied += a * max(multiple * (margin + error) - 1, 0.0)
-    return min(gap, multiplied + 0.5 * (multiple - 1) ** 2 * max(sqnorm, 0.0))
+    # Not half of the square: w may be rounded.
+    return min(gap, multiplied + (multiple - 1) ** 2 * max(sqnorm, 0.0))

@@ -18,7 +18,8 @@ and the same with -v is a bound from above. Any v will do, v = 0 if the intercep
 |x_i|^2. The moves of alpha when alpha_i is lowered make c the least: the inverse of the Hessian at x_i.
 
 G is the sum of the differences of each sample's loss and its conjugate, none of which is negative, so it
-is as exact as the margins are, however close the two objectives are.
+is as exact as the margins are, however close the two objectives are. Margins are those of w as it is
+rounded, which is off sum_k alpha_k l_k x_k by some d: G has at most |d|^2 more, and p is off by |d| sqrt(c).
 """
 
 import math
@@ -27,8 +28,11 @@ from typing import NamedTuple
 import numpy as np
 
 from margins.decremental._bounds import sums_of_bounds
+from margins.decremental.problem import Features
 
 UNIT = float(np.finfo(np.float64).eps) / 2
+# Of the margin, b, 1 and D_k alpha_k, sums of which are rounded as often.
+N_ROUNDED = 4
 
 
 class Bounds(NamedTuple):
@@ -57,6 +61,8 @@ class Sums(NamedTuple):
         By how much they may have been rounded.
     gap : shape (n,)
         G.
+    drift : shape (n,)
+        |w - sum_k alpha_k l_k x_k| at most, w being rounded; 0 where w is not computed.
     rests : shape (n,)
         sum_k v_k (1 - D_k alpha_k - s_k).
     rounded : shape (n,)
@@ -70,6 +76,7 @@ class Sums(NamedTuple):
     margins: np.ndarray
     roundings: np.ndarray
     gap: np.ndarray
+    drift: np.ndarray
     rests: np.ndarray
     rounded: np.ndarray
     curvature: np.ndarray
@@ -96,8 +103,12 @@ def sums_of(problem, alpha, directions, groups, numbers):
     """
     left_out = np.array([-1], dtype=np.intp) if numbers is None else groups[numbers]
     margins, lengths = problem.margins(alpha), np.sqrt(problem.inner.diagonal)
-    sizes = np.sqrt(np.maximum(np.einsum("ij,ij->i", alpha, margins), 0.0))
-    roundings = unit_of(problem) * sizes
+    # The terms of w cancel where samples far from 0 have a free intercept.
+    terms = unit_of(problem) * np.linalg.norm(alpha * lengths, axis=1)
+    sizes = np.sqrt(np.maximum(np.einsum("ij,ij->i", alpha, margins), 0.0)) + terms
+    has_weights = isinstance(problem.inner, Features)
+    drift = terms if has_weights else np.zeros(len(alpha))
+    roundings = unit_of(problem) * sizes if has_weights else terms
     sums = np.empty((len(alpha), 7))
     sums_of_bounds(
         alpha,
@@ -112,9 +123,11 @@ def sums_of(problem, alpha, directions, groups, numbers):
         problem.upper,
         problem.is_smooth,
         problem.is_free,
+        N_ROUNDED * UNIT,
         sums,
     )
     gap, bias, rests, rounded, curvature, ahead, behind = sums.T
+    gap = gap + drift * drift
     if problem.is_free:
         margins = margins + np.multiply.outer(bias, problem.signs)
         # Another dual variable that makes up for a rounded balance changes the dual value by this.
@@ -124,8 +137,9 @@ def sums_of(problem, alpha, directions, groups, numbers):
         rounded = rounded + np.abs(directions @ problem.signs - wanted) * price
     return Sums(
         margins,
-        np.multiply.outer(roundings, lengths),
+        np.multiply.outer(roundings, lengths) + N_ROUNDED * UNIT * np.abs(bias)[:, None],
         gap,
+        drift,
         rests,
         rounded,
         curvature,
@@ -173,6 +187,7 @@ def _bounds_of(problem, sums, directions, numbers):
     size = float(diagonal.max()) * np.einsum("ij,ij->i", coefficients, coefficients)
     curvature = np.maximum(problem.inner.sqnorms(coefficients), 0.0) + unit_of(problem) * size
     curvature += sums.curvature
+    error += sums.drift * np.sqrt(curvature)
     lower = margin - error - radius(sums.gap, curvature, sums.ahead)
     return Bounds(margin, lower, margin + error + radius(sums.gap, curvature, sums.behind))
 
@@ -260,11 +275,13 @@ def with_all(problem, alpha, direction):
     rests = signs * sums.rests - own * (1 - problem.diag * alpha[0] - margins)
     is_ahead = signs > 0
     with np.errstate(divide="ignore", invalid="ignore"):
+        curvature = (np.maximum(curvature, 0.0) + unit_of(problem) * size) / share**2
+        rounded = sums.rounded / share + sums.drift * np.sqrt(curvature)
         return WithAll(
             margin=margins,
             centre=margins + np.where(share > 0, rests / share, 0.0),
-            error=sums.roundings[0] + np.where(share > 0, sums.rounded / share, np.inf),
-            curvature=(np.maximum(curvature, 0.0) + unit_of(problem) * size) / share**2,
+            error=sums.roundings[0] + np.where(share > 0, rounded, np.inf),
+            curvature=curvature,
             ahead=share * np.where(is_ahead, sums.ahead, sums.behind),
             behind=share * np.where(is_ahead, sums.behind, sums.ahead),
             gap=float(sums.gap[0]),

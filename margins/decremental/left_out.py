@@ -76,15 +76,18 @@ class LeftOut:
         """Bounds of support vectors that are left out alone.
 
         With d the direction of `with_all`, less sample i, the dual variables alpha + alpha_i d are
-        feasible without it, and the difference of the objectives is gap + alpha_i^2 c / 2. If the
-        intercept is penalised, w lies within sqrt(gap + alpha_i^2 c / 4) of the mean of both models.
+        feasible without it, and the difference of the objectives is gap + alpha_i^2 c / 2, less alpha_i
+        times what p exceeds the margin by. If the intercept is penalised, p is the margin, and w lies
+        within sqrt(gap + alpha_i^2 c / 4) of the mean of both models.
         """
         problem, alpha = self.solution.problem, self.solution.alpha[numbers]
-        c, gap, error = whole.curvature[numbers], whole.gap, whole.error[numbers]
-        self.upper[numbers] = whole.margin[numbers] + gap / alpha + error
+        c, error = whole.curvature[numbers], whole.error[numbers]
+        self.upper[numbers] = whole.margin[numbers] + whole.gap / alpha + error
+        gap = whole.gap + 2 * alpha * error  # as alpha_i times a margin is rounded
         if problem.is_free:
             longest = np.maximum(whole.ahead[numbers] - alpha, 0.0)
-            reach = 0.5 * alpha * c + radius(gap + 0.5 * alpha * alpha * c, c, longest)
+            falls = np.maximum(whole.margin[numbers] - whole.centre[numbers], 0.0)
+            reach = 0.5 * alpha * c + radius(gap + alpha * (0.5 * alpha * c + falls), c, longest)
         else:
             reach = np.sqrt(c * (gap + 0.25 * alpha * alpha * c))
         self.lower[numbers] = whole.centre[numbers] - 0.5 * alpha * c - reach - error

@@ -1,10 +1,13 @@
 """Bounds of margins hold: whatever feasible dual variables and directions they come from."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import margins
 from margins.decremental.bounds import bounds_by, radius
 from margins.decremental.left_out import LeftOut
 from tests.helpers.small_solutions import KINDS, clouds, problem_of, solved
@@ -134,3 +137,29 @@ def test_bounds_by_one_step_hold(loss, is_free, C):
         true = margins_without(X, signs, number, loss, is_free, C)
         slack = 1e-7 * (1 + abs(true))
         assert left_out.lower[number] - slack <= true <= left_out.upper[number] + slack
+
+
+@pytest.mark.parametrize("kernel", ["linear", lambda A, B: A @ B.T], ids=["features", "gram"])
+@pytest.mark.parametrize(
+    ("C", "offset"),
+    [(1e-9, 0.0), (1e-13, 0.0), (1e-17, 0.0), (1e-5, 1e3), (1e-8, 1e5), (1e-8, 1e7), (1e-12, 1e9)],
+)
+def test_bounds_of_scores_that_are_small_differences_of_large_numbers_hold(C, offset, kernel):
+    """Pairs of either class are left out: b is nearly 0, the sum of numbers of size 1. Far from 0 the
+    terms of w cancel, too.
+
+    All are support vectors, of one feature z = x - mean: w = 2 C sum_k z_k l_k / (1 + 2 C sum_k z_k^2).
+    """
+    classifier = margins.MarginClassifier(C=C, penalize_intercept=False, kernel=kernel, random_state=0)
+    pairs, labels = np.arange(20) // 2, np.arange(20) % 2
+    for seed in range(3):
+        x = offset + np.random.default_rng(seed).normal(size=20)
+        result = margins.leave_one_out(classifier, x[:, None], labels, groups=pairs)
+        for number in range(20):
+            kept = [(Fraction(x[k]), 2 * int(labels[k]) - 1) for k in range(20) if k // 2 != number // 2]
+            mean = sum(value for value, _ in kept) / 18
+            deviations = sum((value - mean) ** 2 for value, _ in kept)
+            w = 2 * Fraction(C) * sum((value - mean) * sign for value, sign in kept)
+            true = w / (1 + 2 * Fraction(C) * deviations) * (Fraction(x[number]) - mean)
+            assert result.bounds[0, number] <= true <= result.bounds[1, number]
+            assert not result.is_proven[number] or result.predictions[number] == int(true > 0)
