@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,8 @@ def leave_one_out(
     started = time.perf_counter()
     caller = Caller(classifier, NAME)
     check_left_out(classifier, None, caller)
+    if not isinstance(exact, bool | np.bool_):
+        raise ValueError(f"exact of {NAME} must be True or False. Got {exact!r}.")
     if is_in_parts(X):
         raise TypeError(f"X of {NAME} must be in memory. Got {type(X).__name__}.")
     valid = validate_samples(classifier, X, y, caller)
@@ -309,8 +312,9 @@ def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
     """Raise an error for a classifier of which nothing would be proven, or for another metric."""
     if not isinstance(classifier, MarginClassifier):
         raise TypeError(
-            f"classifier of {NAME} must be a MarginClassifier. Got {classifier!r}. Published algorithms "
-            "stop before the optimum: cross-validate these."
+            f"classifier of {NAME} must be a MarginClassifier. Got {classifier!r}. For a pipeline, "
+            "transform X first; for MarginClassifierCV, use a MarginClassifier with the C that it found. "
+            "Cross-validate others."
         )
     classifier.check_parameters()
     allowed = (
@@ -340,21 +344,39 @@ def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
     if isinstance(groups, str):
         if groups != "duplicates":
             raise ValueError(f"groups of {caller} must be an array or 'duplicates'. Got {groups!r}.")
-        X = X.tocsr().sorted_indices() if sparse.issparse(X) else X + 0.0  # -0.0 is 0.0
-        rows = [X[k] for k in range(n_samples)]
-        groups = [
-            (row.indices.tobytes() + row.data.tobytes()) if sparse.issparse(row) else row.tobytes()
-            for row in rows
-        ]
-        numbers: dict[bytes, int] = {}
-        return np.array([numbers.setdefault(key, len(numbers)) for key in groups], dtype=np.intp)
+        codes = _codes_of_rows(X)
+        if codes.max() == 0:
+            raise ValueError(f"groups of {caller} must be at least 2. Got 1: all samples are duplicates.")
+        return codes
     labels = np.asarray(checked_labels(groups, f"groups of {caller}"))
     if labels.shape != (n_samples,):
         raise ValueError(
             f"groups of {caller} must have one label for each of the {n_samples} samples. Got shape "
             f"{labels.shape}."
         )
+    is_missing = labels != labels  # nan, and NaT
+    if is_missing.any():
+        first = int(is_missing.argmax())
+        raise ValueError(
+            f"groups of {caller} must hold no missing label. Got {labels[first]!s} for sample {first}."
+        )
     codes = np.unique(labels, return_inverse=True)[1].reshape(n_samples)
     if codes.max() == 0:
         raise ValueError(f"groups of {caller} must be at least 2. Got 1: {labels[0].item()!r}.")
     return codes.astype(np.intp)
+
+
+def _codes_of_rows(X: Any) -> NDArray[np.intp]:
+    """The numbers 0, 1, ... of the different rows, for each row: ndarray of intp, shape (n_samples,)."""
+    if sparse.issparse(X):
+        X = X.tocsr(copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        ends = X.indptr.tolist()
+        rows = (
+            X.indices[begin:end].tobytes() + X.data[begin:end].tobytes() for begin, end in pairwise(ends)
+        )
+    else:
+        rows = (row.tobytes() for row in X + 0.0)  # -0.0 is 0.0
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.intp)

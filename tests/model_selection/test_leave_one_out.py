@@ -145,6 +145,22 @@ def test_duplicates_are_left_out_together_if_asked():
     assert alone.error < result.error
 
 
+def test_duplicates_are_equal_features_however_they_are_stored():
+    """Zeros may be stored, or not, and negative; the indices of a row may have any order."""
+    X = np.array([[0.0, 1.0], [0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [1.0, 2.0], [1.0, 2.0]])
+    data = [1.0, 0.0, 1.0, -0.0, 1.0, 1.0, 0.0, 2.0, 1.0, 1.0, 2.0]
+    indices = [1, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1]
+    stored = sparse.csr_matrix((data, indices, [0, 1, 3, 5, 7, 9, 11]), shape=(6, 2))
+    np.testing.assert_array_equal(stored.toarray(), X)
+    y, classifier = [0, 1, 0, 1, 1, 0], margins.MarginClassifier(C=5.0, random_state=0)
+    expected = margins.leave_one_out(classifier, X, y, groups=[0, 0, 0, 1, 2, 2], exact=True)
+    for matrix in (X, stored):
+        result = margins.leave_one_out(classifier, matrix, y, groups="duplicates", exact=True)
+        np.testing.assert_allclose(result.scores, expected.scores, atol=1e-9)
+    with pytest.raises(ValueError, match="Got 1: all samples are duplicates"):
+        margins.leave_one_out(classifier, np.ones((6, 2)), y, groups="duplicates")
+
+
 def test_contrary_labels_of_the_same_sample():
     X, y = scaled(load_breast_cancer, 40)
     X, y = np.vstack([X, X[:10]]), np.append(y, 1 - y[:10])
@@ -255,6 +271,9 @@ X_OF_ERRORS, Y_OF_ERRORS = scaled(load_breast_cancer, 20)
         (margins.MarginClassifier(), {"groups": "same"}, ValueError, "must be an array or 'duplicates'"),
         (margins.MarginClassifier(), {"groups": [1, 2]}, ValueError, "one label for each of the"),
         (margins.MarginClassifier(), {"groups": [1] * 20}, ValueError, "must be at least 2. Got 1: 1"),
+        (margins.MarginClassifier(), {"groups": [np.nan, *range(19)]}, ValueError, "Got nan for"),
+        (margins.MarginClassifier(), {"exact": "no"}, ValueError, "exact of .* must be True or False"),
+        (margins.MarginClassifierCV(), {}, TypeError, "with the C that it found"),
         (margins.MarginClassifier(kernel="sigmoid"), {}, ValueError, "positive semidefinite"),
     ],
 )  # fmt: skip
