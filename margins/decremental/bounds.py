@@ -19,7 +19,8 @@ and the same with -v is a bound from above. Any v will do, v = 0 if the intercep
 
 G is the sum of the differences of each sample's loss and its conjugate, none of which is negative, so it
 is as exact as the margins are, however close the two objectives are. Margins are those of w as it is
-rounded, which is off sum_k alpha_k l_k x_k by some d: G has at most |d|^2 more, and p is off by |d| sqrt(c).
+rounded, which is off sum_k alpha_k l_k x_k by some d: G has at most |d|^2 more, and p is off by at most
+|d| sqrt(c).
 """
 
 import math

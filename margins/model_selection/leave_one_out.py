@@ -313,8 +313,8 @@ def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
     if not isinstance(classifier, MarginClassifier):
         raise TypeError(
             f"classifier of {NAME} must be a MarginClassifier. Got {classifier!r}. For a pipeline, "
-            "transform X first; for MarginClassifierCV, use a MarginClassifier with the C that it found. "
-            "Cross-validate others."
+            "transform X first; for MarginClassifierCV, use a MarginClassifier with the C that it found; "
+            "cross-validate others."
         )
     classifier.check_parameters()
     allowed = (
@@ -346,7 +346,9 @@ def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
             raise ValueError(f"groups of {caller} must be an array or 'duplicates'. Got {groups!r}.")
         codes = _codes_of_rows(X)
         if codes.max() == 0:
-            raise ValueError(f"groups of {caller} must be at least 2. Got 1: all samples are duplicates.")
+            raise ValueError(
+                f"groups of {caller} must be at least 2. Got 1: all samples are duplicates."
+            )
         return codes
     labels = np.asarray(checked_labels(groups, f"groups of {caller}"))
     if labels.shape != (n_samples,):
