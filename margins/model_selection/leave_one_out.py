@@ -151,7 +151,7 @@ def leave_one_out(
     ----------
     classifier : MarginClassifier
         Its parameters are read, and it is not changed. `C` is finite, `loss` 'squared_hinge' or 'hinge',
-        `max_time` None. `eps` is not read: the solutions are exact.
+        `max_time` None. `eps` is not read: the solutions are exact, also where `max_iter` ends the fit.
     X : array-like or sparse matrix, shape (n_samples, n_features)
         A kernel, and features that outnumber samples, take memory for two matrices of all pairs.
     y : array-like, shape (n_samples,)
@@ -313,8 +313,8 @@ def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
     if not isinstance(classifier, MarginClassifier):
         raise TypeError(
             f"classifier of {NAME} must be a MarginClassifier. Got {classifier!r}. For a pipeline, "
-            "transform X first; for MarginClassifierCV, use a MarginClassifier with the C that it found; "
-            "cross-validate others."
+            "transform X first; for MarginClassifierCV, use a MarginClassifier with the C it found. "
+            "Cross-validate others."
         )
     classifier.check_parameters()
     allowed = (
