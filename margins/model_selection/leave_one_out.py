@@ -151,7 +151,8 @@ def leave_one_out(
     ----------
     classifier : MarginClassifier
         Its parameters are read, and it is not changed. `C` is finite, `loss` 'squared_hinge' or 'hinge',
-        `max_time` None. `eps` is not read: the solutions are exact, also where `max_iter` ends the fit.
+        `max_time` None, and it has no callbacks. `eps` is not read: the solutions are exact, also where
+        `max_iter` ends the fit.
     X : array-like or sparse matrix, shape (n_samples, n_features)
         A kernel, and features that outnumber samples, take memory for two matrices of all pairs.
     y : array-like, shape (n_samples,)
@@ -317,10 +318,12 @@ def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
             "Cross-validate others."
         )
     classifier.check_parameters()
+    callbacks = vars(classifier).get("_skl_callbacks", [])
     allowed = (
         ("C", "finite", classifier.C, math.isfinite(classifier.C)),
         ("loss", " or ".join(map(repr, LOSSES)), classifier.loss, classifier.loss in LOSSES),
         ("max_time", "None", classifier.max_time, classifier.max_time is None),
+        ("callbacks", "none", callbacks, not callbacks),
         ("scoring", "None or 'accuracy' with cv='loo'", scoring, scoring in (None, "accuracy")),
     )
     for name, text, value, is_fine in allowed:

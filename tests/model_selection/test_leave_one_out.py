@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.preprocessing import StandardScaler
 
 import margins
+from margins.callbacks import ProgressBar
 from margins.data.chunks import Chunks
 from margins.decremental.solution import solution_of
 from margins.kernels import RBF
@@ -326,3 +327,9 @@ def test_penalties_far_above_the_dual_variables_leave_nothing_unproven():
         result = margins.leave_one_out(classifier, X, y)
         assert result.is_proven.all() and result.n_refits == 0
         assert np.abs(result.scores).max() < 10
+
+
+def test_callbacks_are_refused_since_no_fit_would_notify_them():
+    classifier = margins.MarginClassifier().set_callbacks(ProgressBar())
+    with pytest.raises(ValueError, match="callbacks of .* must be none. Got "):
+        margins.leave_one_out(classifier, X_OF_ERRORS, Y_OF_ERRORS)
