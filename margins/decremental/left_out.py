@@ -42,8 +42,8 @@ class LeftOut:
     margin : ndarray of float64, shape (m,)
         Estimates within the bounds.
     lower, upper : ndarray of float64, shape (m,)
-    is_exact : ndarray of bool, shape (m,)
-        True: the bounds are those by an exact solution, so that no later step narrows them.
+    is_settled : ndarray of bool, shape (m,)
+        True: a later step does not narrow the bounds. They are those of an exact solution.
     """
 
     def __init__(self, solution, groups):
@@ -63,8 +63,8 @@ class LeftOut:
         has_support[groups[alpha > 0]] = True
         # Others of the group must not be on the direction either.
         has_support[groups[(direction[0] != 0) & ~self._is_alone]] = True
-        self.is_exact = ~has_support[groups]
-        self.lower[~self.is_exact], self.upper[~self.is_exact] = -np.inf, np.inf
+        self.is_settled = ~has_support[groups]
+        self.lower[~self.is_settled], self.upper[~self.is_settled] = -np.inf, np.inf
         self._bound_without_work(np.flatnonzero((alpha > 0) & self._is_alone), whole)
 
     @property
@@ -96,7 +96,7 @@ class LeftOut:
         """Set the margins of support vectors that are left out alone, and have no exact bounds, to what
         one step of the solution gives: the span estimate of Vapnik & Chapelle (2000)."""
         solution = self.solution
-        numbers = np.flatnonzero((solution.alpha > 0) & self._is_alone & ~self.is_exact)
+        numbers = np.flatnonzero((solution.alpha > 0) & self._is_alone & ~self.is_settled)
         for begin in range(0, len(numbers), N_ESTIMATES):
             block = numbers[begin : begin + N_ESTIMATES]
             alpha, own = solution.alpha[block], solution.response.diagonal(block)
@@ -197,7 +197,7 @@ class LeftOut:
         numbers = np.concatenate(groups)
         alpha = np.repeat(problem.in_box(np.array(alphas)), [len(group) for group in groups], axis=0)
         self._bound(numbers, alpha, np.vstack(directions))
-        self.is_exact[numbers] = True
+        self.is_settled[numbers] = True
 
     def _bound(self, numbers, alpha, directions):
         """Narrow the bounds of some samples by dual variables that are feasible without each."""

@@ -256,9 +256,9 @@ class ScoreBounds:
         left = [set() for _ in self._problems]
         for index, problem in enumerate(self._problems):
             if problem is not None:
-                problem.step(self._groups_of(self._needed(index) & ~wanted & ~problem.is_exact, index))
+                problem.step(self._groups_of(self._needed(index) & ~wanted & ~problem.is_settled, index))
                 self._take(index, problem)
-                groups = self._groups_of((self._needed(index) | wanted) & ~problem.is_exact, index)
+                groups = self._groups_of((self._needed(index) | wanted) & ~problem.is_settled, index)
                 left[index] = {int(self.leaving.groups[g[0]]) for g in problem.follow(groups)}
                 self._take(index, problem)
                 problem.release()

@@ -81,7 +81,7 @@ def test_bounds_without_work_and_by_paths_hold(loss, is_free, C):
         assert (left_out.lower <= true + tolerance).all()
         assert (left_out.upper >= true - tolerance).all()
         left_out.follow([np.array([k]) for k in range(30)])
-    assert left_out.is_exact.all()
+    assert left_out.is_settled.all()
     is_unique = left_out.upper - left_out.lower < 1e-4  # of the hinge loss b may be an interval
     assert is_unique.sum() >= (25 if is_free and loss == "hinge" else 30)
     np.testing.assert_allclose(left_out.margin[is_unique], true[is_unique], atol=float(tolerance.max()))
