@@ -18,7 +18,7 @@ from margins.decremental.solution import solution_of
 from margins.kernels import LINEAR
 from margins.linalg.memory import available_bytes, text_of_bytes
 from margins.training.along_c import AlongC, paths_of
-from margins.training.fit import AbsentRun, scale_of
+from margins.training.fit import AbsentRun, intercept_of, scale_of
 
 # The relative duality gap of the fits from which exact solutions follow.
 EPS = 1e-9
@@ -114,7 +114,7 @@ class LeavingOut:
         signs = self.scheme.signs(self.valid.codes)[:, index].astype(np.float64)
         penalties[signs == 0] = 0.0
         signs[signs == 0] = 1.0
-        is_smooth = specification.loss_of(1.0).name == "squared_hinge"
+        is_smooth = specification.loss_of(1.0).is_smooth
         return BoxProblem(self._inner, signs, penalties, is_smooth, specification.has_free_intercept)
 
     def solve(self, Cs):
@@ -166,10 +166,9 @@ class LeavingOut:
         if self.scheme.has_pairs and not (self.training_set.is_kernel and same_rows):
             codes = samples.codes[places]  # a pair has only its own samples, sorted by class
             places = np.concatenate([places[codes == code] for code in self.scheme.pairs[index]])
-        alpha, model = np.zeros(len(self.groups)), run.hypothesis
+        alpha = np.zeros(len(self.groups))
         alpha[samples.kept[places]] = dual
-        scale = scale_of(run, run.specification)
-        return alpha, float(scale * (run.data.sqrho * model.label_sum - run.theta))
+        return alpha, intercept_of(run, run.hypothesis, scale_of(run, run.specification))
 
 
 class ScoreBounds:

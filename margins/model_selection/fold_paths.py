@@ -16,7 +16,7 @@ from margins.kernels._columns import inner_products
 from margins.linalg.teams import run_tasks
 from margins.model_selection.scoring import Decided
 from margins.training.along_c import AlongC, moments_of, shares_moments
-from margins.training.fit import Fit, model_of, scale_of
+from margins.training.fit import Fit, intercept_of, model_of, scale_of
 
 
 class FoldFit(NamedTuple):
@@ -76,8 +76,8 @@ class FoldPath:
 
         def visit(i, run):
             if is_kernel:  # training has summed over the support vectors, for all samples
-                scale, model = scale_of(run, run.specification), run.hypothesis
-                intercept = scale * (run.data.sqrho * model.label_sum - run.theta)
+                scale = scale_of(run, run.specification)
+                intercept = intercept_of(run, run.hypothesis, scale)
                 self.scores[i, :, problem] = intercept + scale * run.weights.weights[self.test]
             else:
                 model = model_of([run], run.specification, self.training_set)

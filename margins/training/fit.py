@@ -250,6 +250,11 @@ def scale_of(run: Any, specification: Any) -> float:
     return run.primal_scale if fixed is None else fixed
 
 
+def intercept_of(run: Any, hypothesis: Any, scale: float) -> float:
+    """Return the intercept of the model of a run, given its hypothesis and their factor."""
+    return float(scale * (run.data.sqrho * hypothesis.label_sum - run.theta))
+
+
 def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     """Return the model of runs that have ended.
 
@@ -274,9 +279,7 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     scheme = training_set.scheme
     absent = training_set.samples.absent if len(runs) == scheme.n_problems else ()
     models = [(run, run.hypothesis, scale_of(run, specification)) for run in runs]
-    intercept = np.array(
-        [scale * (run.data.sqrho * model.label_sum - run.theta) for run, model, scale in models]
-    )
+    intercept = np.array([intercept_of(*of_run) for of_run in models])
     scheme.set_absent(intercept, absent, 1.0)
     if not training_set.is_kernel:
         # One after the other, so that memory holds no second copy of all of them.
