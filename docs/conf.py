@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
+
 import margins
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
@@ -16,11 +18,19 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",  # the site needs no other server
     "algorithm_pages",
+    "inventories",
+    "glossary_links",
 ]
 exclude_patterns = ["examples/*"]
+templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["deflist", "colon_fence", "dollarmath"]
@@ -32,9 +42,26 @@ default_role = "literal"  # of names in single backquotes
 
 autosummary_generate = True
 autosummary_imported_members = False
-numpydoc_show_class_members = False
+numpydoc_show_class_members = False  # _templates/autosummary/class.rst has them, with their parameters
 numpydoc_class_members_toctree = False
 autodoc_typehints = "none"  # docstrings state the types
+numpydoc_xref_param_type = True
+DEFAULT_LINKS.clear()  # None, bool and float need no link
+numpydoc_xref_aliases = {
+    "ndarray": "numpy.ndarray",
+    "Generator": "numpy.random.Generator",
+    "RandomState": "numpy.random.RandomState",
+    "DataFrame": "pandas.DataFrame",
+    "Axes": "matplotlib.axes.Axes",
+    "Pipeline": "sklearn.pipeline.Pipeline",
+    "Certificate": "margins.certificate.Certificate",
+    "Chunks": "margins.data.chunks.Chunks",
+    "Study": "margins.model_selection.Study",
+}
+numpydoc_xref_ignore = "all"  # of the other words of a type, most are plain English
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
@@ -50,14 +77,18 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = "margins"
+html_title = f"margins {version}"
+html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["margins.css"]
 html_show_sourcelink = False
-html_sidebars = {"*": []}  # of pages that have no others below them
+html_sidebars = {"index": []}
 html_copy_source = False
 html_theme_options = {
+    "logo": {"text": f"margins {version}"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_nav_level": 2,
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],

@@ -58,6 +58,8 @@ class Certificate:
     (0.5, 0.975, 0.053)
     >>> certificate.rescaled_primal
     2.0
+    >>> print(certificate)
+    objective 2, at most 5.3 % above the optimum
     """
 
     margin: float
@@ -67,6 +69,15 @@ class Certificate:
     dual: float
     gap: float
     n_updates: int
+
+    def __str__(self):
+        """What is proven, in one line: str."""
+        if self.primal < math.inf:
+            proven = f", at most {100 * self.gap:.2g} % above the optimum" if self.dual > 0 else ""
+            return f"objective {self.primal:.5g}{proven or '; no bound of the optimum is proven'}"
+        if self.margin > 0:
+            return f"margin {self.margin:.5g}, at most {self.upper_bound:.5g} is possible"
+        return f"the classes are not separated; a margin of at most {self.upper_bound:.5g} is possible"
 
     @property
     def rescaled_primal(self):

@@ -6,6 +6,7 @@ They are written to the source folder before Sphinx reads it, and only where the
 
 import inspect
 import re
+import tomllib
 import warnings
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import margins
 
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
 SETTINGS = {"pfm": {"gamma": 0.1}}  # needs the margin that it is to find
+# {name: {"when": condition, "then": update}}, both in LaTeX; the condition is optional.
+FORMULAS = tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
 
 
 # The tables: {file: {title of a column: key of `words_of`}}.
@@ -62,7 +65,9 @@ def page(name):
         "",
         f"``margins.get({name!r})``, the class ``{path}``.",
         "",
-        f"**Rules, on a tiny problem:** {rules}" if rules else f"**Solver:** {solver}",
+        *formula(name),
+        "",
+        f"**Rules in code:** {rules}" if rules else f"**Solver:** {solver}",
         "",
         "**Streams:** " + ("``partial_fit``" if hasattr(algorithm(), "partial_fit") else "no"),
         "",
@@ -78,6 +83,17 @@ def page(name):
         "",
     ]
     return "\n".join(lines)
+
+
+def formula(name):
+    """The rule of an algorithm as displayed formulas: list of str."""
+    rule = FORMULAS[name]
+    lines = []
+    for title, key in (("If", "when"), ("then", "then")):
+        if key in rule:
+            word = title if "when" in rule else "The rule" if name != "auto" else "The problem"
+            lines += [f"{word}", "", ".. math::", "", f"   {rule[key]}", ""]
+    return lines
 
 
 def rules_of(name):

@@ -45,4 +45,4 @@ best = search.best_estimator_
 names = best[0].get_feature_names_out()
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.barh(names, best[-1].coef_[0])
-ax.set_xlabel(f"weight, towards {best.classes_[1]!r}")
+ax.set_xlabel(f"weight, towards {best.classes_[1]}")

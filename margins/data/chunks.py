@@ -135,7 +135,7 @@ class Chunks(Sequence[Any]):
         Parameters
         ----------
         paths : str, path, or sequence of them
-            In this order. A str may be a pattern, such as "big/*.parquet", of files in sorted order.
+            In this order. A str may be a pattern, such as ``"big/*.parquet"``; its files are sorted.
         target : str
             The column of the labels.
         columns : sequence of str, optional

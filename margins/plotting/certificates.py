@@ -9,14 +9,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from margins.parameters import OneOf, check
 from margins.plotting.epochs import Fitted, named_curves
-from margins.plotting.style import COLOURS, GRID, Display, legend, scale_for, with_defaults
+from margins.plotting.style import (
+    GRID,
+    Display,
+    count_on,
+    labels_of,
+    legend,
+    looks_of,
+    scale_for,
+    with_defaults,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
 QUANTITIES = {
-    "margin": "margin (units of X)",
+    "margin": "margin; dashed: its upper bound (units of X)",
     "gap": "relative duality gap, primal / dual - 1",
 }
 
@@ -128,18 +137,20 @@ class CertificateDisplay(Display):
         """Draw: the display itself."""
         ax = self._axes(ax)
         self.lines_ = []
+        n_curves = len(self.labels)
         for index, (updates, low, label) in enumerate(
-            zip(self.updates, self.low, self.labels, strict=True)
+            zip(self.updates, self.low, labels_of(self.labels), strict=True)
         ):
-            looks = {"color": COLOURS[index % len(COLOURS)], "markersize": 4}
-            below = looks | {"marker": "o", "label": f"{label}: {self.quantity}"}
+            looks = looks_of(index, n_curves) | {"linestyle": "-", "markersize": 4}
+            below = looks | {"label": label}
             self.lines_ += ax.plot(updates, _drawable(low), **with_defaults(below, line_kw))
             if self.high is not None:
-                above = looks | {"marker": "v", "linestyle": "--", "label": f"{label}: upper bound"}
+                above = looks | {"linestyle": "--", "label": "_"}
                 high = _drawable(self.high[index])
                 self.lines_ += ax.plot(updates, high, **with_defaults(above, line_kw))
         drawn = [line.get_ydata() for line in self.lines_]
         ax.set(xscale=scale_for(self.updates, 10), yscale=scale_for(drawn, 10))
+        count_on(ax.xaxis)
         ax.set(xlabel="updates", ylabel=QUANTITIES[self.quantity])
         ax.grid(**GRID)
         legend(ax)

@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from margins.estimators.names import display_name
 from margins.parameters import OneOf, check
-from margins.plotting.style import GRID, Display, legend, look, scale_for, with_defaults
+from margins.plotting.style import (
+    GRID,
+    Display,
+    count_on,
+    labels_of,
+    legend,
+    looks_of,
+    scale_for,
+    with_defaults,
+)
 from margins.training.schemes import fitted_scheme
 
 if TYPE_CHECKING:
@@ -18,7 +27,10 @@ if TYPE_CHECKING:
 
     from margins.solvers.driver import Epoch
 
-QUANTITIES = {"mistakes": "mistakes in the epoch (samples)", "updates": "updates since the start"}
+QUANTITIES = {
+    "mistakes": "samples that made an update in the epoch",
+    "updates": "updates since the start",
+}
 
 
 class Fitted(Protocol):
@@ -112,10 +124,11 @@ class EpochsDisplay(Display):
         """Draw: the display itself."""
         ax = self._axes(ax)
         self.lines_ = []
+        n_curves = len(self.labels)
         for index, (epochs, values, label) in enumerate(
-            zip(self.epochs, self.values, self.labels, strict=True)
+            zip(self.epochs, self.values, labels_of(self.labels), strict=True)
         ):
-            looks = look(index) | {"label": label, "markersize": 4}
+            looks = looks_of(index, n_curves) | {"label": label, "markersize": 4}
             if len(epochs) > 40:
                 looks["markevery"] = len(epochs) // 20
             self.lines_ += ax.plot(epochs, values, **with_defaults(looks, line_kw))
@@ -123,10 +136,9 @@ class EpochsDisplay(Display):
         if self.quantity == "updates" and scale_for(self.values, 100) == "log":
             ax.set_yscale("log")
         else:
-            ax.ticklabel_format(axis="y", useMathText=True)
             ax.set_ylim(bottom=0)
-        locator: Any = ax.xaxis.get_major_locator()  # AutoLocator, of linear axes
-        locator.set_params(integer=True)
+        count_on(ax.xaxis)
+        count_on(ax.yaxis)
         ax.grid(**GRID)
         legend(ax)
         return self

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from margins.estimators.path import SVMPath
 from margins.parameters import Interval, check
-from margins.plotting.style import GRID, Display, legend, look, with_defaults
+from margins.plotting.style import GRID, Display, legend, look, scale_for, with_defaults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,9 +131,12 @@ class CoefficientPathDisplay(Display):
         if self.chosen is not None:
             ax.axvline(self.chosen, color="0.3", linestyle=":", label=f"C = {self.chosen:g}")
         ax.set(xscale="log", xlabel="C", ylabel="coefficient (per unit of the feature)")
+        if scale_for([np.abs(self.coefs).max(axis=1)], 100) == "log":
+            # Linear up to the median, so that the largest C does not flatten all others.
+            ax.set_yscale("symlog", linthresh=float(np.median(np.abs(self.coefs).max(axis=1))))
         ax.grid(**GRID)
         if self.shown or self.chosen is not None:
-            legend(ax)
+            legend(ax, "features" if self.shown else None)
         return self
 
 

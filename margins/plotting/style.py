@@ -1,6 +1,6 @@
 """Import of matplotlib, colours, markers and axes of all figures."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +10,19 @@ from margins.model_selection.intervals import is_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
 
 # Okabe & Ito (2008), Color Universal Design, the strongest first, without yellow, too faint for lines.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
 COLOUR_MAP = "cividis"  # even in lightness, blue to yellow
-GRID: dict[str, Any] = {"color": "0.85", "linewidth": 0.6}
+GRID: dict[str, Any] = {"color": "0.5", "alpha": 0.3, "linewidth": 0.6}
 BAND = 0.18  # opacity
 SMALL_LEGEND = 4  # entries
+ROWS = 14  # of a column of a legend outside
+MANY = 20  # curves; more have no colour and no name each
 
 
 def pyplot(caller: str) -> Any:
@@ -66,12 +69,46 @@ def look(index: int) -> dict[str, Any]:
     }
 
 
-def legend(ax: "Axes") -> None:
-    """A legend inside, if it is small, else to the right."""
-    if len(ax.get_legend_handles_labels()[1]) <= SMALL_LEGEND:
-        ax.legend()
+def looks_of(index: int, n_curves: int) -> dict[str, Any]:
+    """`look` of a curve: dict. More than `MANY` curves are all alike, thin and without markers."""
+    if n_curves <= MANY:
+        return look(index)
+    return {"color": COLOURS[0], "linewidth": 0.7, "alpha": 0.5}
+
+
+def labels_of(names: Sequence[str]) -> list[str]:
+    """Entries of the legend: list of str. More than `MANY` curves have one entry, their number."""
+    if len(names) <= MANY:
+        return list(names)
+    return [f"{len(names)} problems", *["_"] * (len(names) - 1)]  # matplotlib leaves out names with _
+
+
+def legend(ax: "Axes", title: str | None = None) -> None:
+    """Draw a legend inside the axes, if it is small, else to the right, in columns."""
+    n_entries = len(ax.get_legend_handles_labels()[1])
+    if n_entries <= SMALL_LEGEND:
+        ax.legend(title=title)
     else:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+        ax.legend(
+            title=title,
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            frameon=False,
+            fontsize="small",
+            ncols=-(-n_entries // ROWS),
+        )
+
+
+def count_on(axis: "Axis") -> None:
+    """Label an axis of counts: few ticks, at whole numbers, thousands as k and millions as M."""
+    from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    if axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(EngFormatter(sep=""))
 
 
 def scale_for(arrays: Iterable[ArrayLike], ratio: float) -> str:

@@ -107,7 +107,7 @@ def test_epochs_are_those_of_the_learning_curve(pdm):
         (line,) = display.lines_
         assert line.get_xdata().tolist() == [each.epoch for each in curve]
         assert line.get_ydata().tolist() == [getattr(each, quantity) for each in curve]
-        assert display.ax_.get_xlabel() == "epoch" and quantity in display.ax_.get_ylabel()
+        assert display.ax_.get_xlabel() == "epoch" and "update" in display.ax_.get_ylabel()
         assert legend_of(display) == ["pdm (DynamicMarginPerceptron)"]
 
 
@@ -123,6 +123,27 @@ def test_each_class_and_each_estimator_has_its_line(three_classes, pdm):
     assert legend_of(EpochsDisplay.from_estimator(pdm, pdm, names=["a", "b"])) == ["a", "b"]
 
 
+def test_many_curves_share_a_look_and_one_entry_of_the_legend():
+    names = [f"class {number}" for number in range(30)]
+    values = [np.array([3, 1]) for _ in names]
+    display = drawn(EpochsDisplay([np.array([1, 2]) for _ in names], values, names).plot())
+    assert legend_of(display) == ["30 problems"] and len(display.lines_) == 30
+    assert len({line.get_color() for line in display.lines_}) == 1
+
+
+@pytest.mark.parametrize("updates", [[10, 125_000, 180_000], [3_000_000, 3_500_000]])
+def test_large_counts_are_short_and_do_not_collide(updates):
+    values = [np.linspace(1, 2, len(updates))]
+    display = drawn(CertificateDisplay([np.array(updates)], values, None, ["pdm"]).plot())
+    figure = display.figure_
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    labels = [label for label in display.ax_.get_xticklabels() if label.get_text()]
+    assert labels and all(len(label.get_text()) <= 6 for label in labels)
+    boxes = sorted((label.get_window_extent(renderer) for label in labels), key=lambda box: box.x0)
+    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+
+
 def test_certificates_are_those_of_the_learning_curve(pdm):
     certified = [each for each in pdm.learning_curve_[0] if each.certificate is not None]
     display = drawn(CertificateDisplay.from_estimator(pdm, names=["pdm"]))
@@ -133,9 +154,9 @@ def test_certificates_are_those_of_the_learning_curve(pdm):
     np.testing.assert_array_equal(low.get_ydata(), kept)
     bounds = [each.certificate.upper_bound for each in certified]
     np.testing.assert_array_equal(high.get_ydata(), bounds)
-    assert legend_of(display) == ["pdm: margin", "pdm: upper bound"]
+    assert legend_of(display) == ["pdm"]
     assert display.ax_.get_xlabel() == "updates"
-    assert display.ax_.get_ylabel() == "margin (units of X)"
+    assert display.ax_.get_ylabel() == "margin; dashed: its upper bound (units of X)"
     assert low.get_color() == high.get_color() and low.get_linestyle() != high.get_linestyle()
 
 

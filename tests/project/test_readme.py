@@ -49,7 +49,7 @@ def test_examples_print_what_they_show(page, plug_in):
                 example.lineno += line
                 examples.append(example)
     test = doctest.DocTest(examples, {}, page, page, 0, text_of(page))
-    assert runner.run(test, out=complaints.append).attempted > 5
+    assert runner.run(test, out=complaints.append).attempted >= 5
     assert not complaints, "".join(complaints)
 
 
@@ -89,4 +89,4 @@ def test_links_lead_to_files(page):
 
 
 def test_the_readme_is_short():
-    assert len(text_of("README.md").splitlines()) <= 150
+    assert len(text_of("README.md").splitlines()) <= 120

@@ -1,4 +1,4 @@
-"""The page for those who come from scikit-learn names every parameter and attribute of its classes."""
+"""docs/coming_from.md names every parameter and attribute of its classes."""
 
 import inspect
 import re
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from sklearn import linear_model, svm
 
-PAGE = (Path(__file__).parents[2] / "docs" / "migration.md").read_text()
-SECTIONS = {section.partition("\n")[0]: section for section in re.split(r"^## ", PAGE, flags=re.M)[1:]}
+PAGE = (Path(__file__).parents[2] / "docs" / "coming_from.md").read_text()
+TEXT = re.sub(r"^```.*?^```", "", PAGE, flags=re.M | re.S)  # without examples
+SECTIONS = {section.partition("\n")[0]: section for section in re.split(r"^## ", TEXT, flags=re.M)[1:]}
 CLASSES = [
     ("LinearSVC", svm.LinearSVC),
     ("SVC", svm.SVC),

@@ -1,0 +1,137 @@
+"""Which algorithm for which stream: errors of every algorithm that has `partial_fit`, at its defaults.
+
+Five kinds of generated streams. Every chunk of 50 samples is predicted before it is learnt
+(progressive validation); the first tenth of the stream does not count. Each number is the mean over the
+seeds of the share of wrong predictions. The three smallest of a column are marked by `*`.
+
+    stationary  20 features, one hyperplane, no noise
+    noisy       the same, with 15 % of the labels flipped: 0.15 is the best that one can do
+    turning     the hyperplane turns once around during the stream
+    jumping     another hyperplane after every tenth of the stream
+    sparse      texts of 40 words out of 5,000 with frequencies as in language, as CSR
+
+`sgd` is scikit-learn's SGDClassifier with the hinge loss, for comparison. The table decides what
+docs/choosing.md advises.
+
+    python scripts/benchmarks/benchmark_streams.py [--seeds 5] [--chunks 200]
+"""
+
+import argparse
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+
+import margins
+from margins.text import aligned
+
+CHUNK = 50
+N_FEATURES, N_WORDS, LENGTH = 20, 5000, 40
+NOISE = 0.15
+KINDS = ("stationary", "noisy", "turning", "jumping", "sparse")
+LABELS = (-1, 1)
+
+
+def command_line():
+    """The options: argparse.ArgumentParser."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="default: %(default)s")
+    parser.add_argument("--chunks", type=int, default=200, metavar="N", help="default: %(default)s")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="default: all")
+    parser.add_argument("--algorithms", nargs="+", metavar="NAME", help="default: all with partial_fit")
+    return parser
+
+
+def chunks_of(kind, n_chunks, seed):
+    """Yield the chunks of a stream: X and y, labels -1 and 1."""
+    rng = np.random.default_rng(seed)
+    if kind == "sparse":
+        yield from _texts(n_chunks, rng)
+        return
+    target = _direction(rng)
+    other = _direction(rng)
+    other -= (other @ target) * target
+    other /= np.linalg.norm(other)
+    for number in range(n_chunks):
+        if kind == "turning":
+            angle = 2 * np.pi * number / n_chunks
+            normal = np.cos(angle) * target + np.sin(angle) * other
+        elif kind == "jumping" and number and number % max(n_chunks // 10, 1) == 0:
+            normal = target = _direction(rng)
+        else:
+            normal = target
+        X = rng.normal(size=(CHUNK, N_FEATURES)) / np.sqrt(N_FEATURES)
+        y = np.where(X @ normal > 0, 1, -1)
+        if kind == "noisy":
+            y = np.where(rng.random(CHUNK) < NOISE, -y, y)
+        yield X, y
+
+
+def _direction(rng):
+    """A random vector of length 1."""
+    vector = rng.normal(size=N_FEATURES)
+    return vector / np.linalg.norm(vector)
+
+
+def _texts(n_chunks, rng):
+    """Yield texts as counts of their words, and whether their words speak for one topic."""
+    frequencies = 1 / np.arange(1, N_WORDS + 1)
+    frequencies /= frequencies.sum()
+    topic = rng.normal(size=N_WORDS)
+    for _ in range(n_chunks):
+        words = rng.choice(N_WORDS, p=frequencies, size=(CHUNK, LENGTH))
+        values, starts = np.full(words.size, 1 / np.sqrt(LENGTH)), np.arange(0, words.size + 1, LENGTH)
+        columns = words.ravel().astype(np.int32)  # SGDClassifier takes no indices of 64 bits
+        X = sparse.csr_array((values, columns, starts.astype(np.int32)), shape=(CHUNK, N_WORDS))
+        X.sum_duplicates()
+        yield X, np.where(topic[words].mean(axis=1) > 0, 1, -1)
+
+
+def error_of(classifier, kind, n_chunks, seed):
+    """The share of wrong predictions, each made before its chunk is learnt: float."""
+    wrong, first = [], max(n_chunks // 10, 1)
+    for number, (X, y) in enumerate(chunks_of(kind, n_chunks, seed)):
+        if number >= first:
+            wrong.append(np.mean(classifier.predict(X) != y))
+        classifier.partial_fit(X, y, classes=LABELS)
+    return float(np.mean(wrong))
+
+
+def classifier_of(name, seed):
+    """The classifier of a name, at its defaults."""
+    if name == "sgd":
+        return SGDClassifier(random_state=seed)
+    classifier = margins.get(name)()
+    if "random_state" in classifier.get_params():
+        classifier.set_params(random_state=seed)
+    return classifier
+
+
+def main(arguments=None):
+    """Print the table."""
+    options = command_line().parse_args(arguments)
+    names = options.algorithms or [*margins.available(streaming=True), "sgd"]
+    seeds = range(options.seeds)
+    rows = [["algorithm", *options.kinds]]
+    columns = [
+        marked(
+            [
+                np.mean([error_of(classifier_of(name, s), kind, options.chunks, s) for s in seeds])
+                for name in names
+            ]
+        )
+        for kind in options.kinds
+    ]
+    print(aligned([*rows, *zip(names, *columns, strict=True)]))
+
+
+def marked(errors):
+    """Errors as text, the three smallest with a star: list of str."""
+    limit = sorted(errors)[:3][-1]
+    return [f"{error:.3f}{'*' if error <= limit else ' '}" for error in errors]
+
+
+if __name__ == "__main__":
+    main()

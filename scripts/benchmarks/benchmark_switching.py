@@ -1,0 +1,138 @@
+"""The same task in another library and in this one, each at its defaults: docs/coming_from.md's table.
+
+Processor seconds, the smaller of `--turns` alternating fits, and the share of the samples that both
+classify alike. Linear tasks are fits of Adult (a9a, 32,561 samples); SVC gets the satellite images
+(satimage, 4,435 samples of 6 classes, standardized). LIBLINEAR's `train` and Vowpal Wabbit read the same
+svmlight file as `margins train`; they are left out if `liblinear-train` or `train` is not on the path,
+or the Python package `vowpalwabbit` is not installed.
+
+    MARGINS_DATA=folder python scripts/benchmarks/benchmark_switching.py
+"""
+
+import argparse
+import importlib.util
+import math
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import dump_svmlight_file
+from sklearn.linear_model import PassiveAggressiveClassifier, Perceptron, SGDClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+import margins
+from margins.text import aligned
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import real_data
+
+TITLES = ("task", "seconds there", "seconds here", "ratio", "same labels")
+
+
+def tasks(m):
+    """(title, their classifier, ours, kind of data) of every task in Python, for m samples."""
+    kernel = {"loss": "hinge", "penalize_intercept": False, "multi_class": "ovo"}
+    alpha = 1e-4
+    sgd = margins.MarginClassifier(loss="hinge", C=1 / (alpha * m))
+    pa = margins.get("pa-i")(max_iter=1000, tol=1e-3)
+    return [
+        ("LinearSVC()", LinearSVC(), margins.MarginClassifier(), "a9a"),
+        (
+            "LinearSVC(loss='hinge')",
+            LinearSVC(loss="hinge"),
+            margins.MarginClassifier(loss="hinge"),
+            "a9a",
+        ),
+        ("SVC()", SVC(), margins.MarginClassifier(kernel="rbf", **kernel), "satimage"),
+        ("SVC(kernel='linear')", SVC(kernel="linear"), margins.MarginClassifier(**kernel), "satimage"),
+        ("SGDClassifier()", SGDClassifier(alpha=alpha, random_state=0), sgd, "a9a"),
+        (
+            "Perceptron()",
+            Perceptron(random_state=0),
+            margins.get("perceptron")(random_state=0, tol=1e-3),
+            "a9a",
+        ),
+        ("PassiveAggressiveClassifier()", PassiveAggressiveClassifier(random_state=0), pa, "a9a"),
+    ]
+
+
+def compared(theirs, ours, X, y, turns):
+    """Smallest seconds of both, and the share of labels that agree."""
+    seconds = [math.inf, math.inf]
+    for _ in range(turns):
+        for side, classifier in enumerate((theirs, ours)):
+            begin = time.process_time()
+            classifier.fit(X, y)
+            seconds[side] = min(seconds[side], time.process_time() - begin)
+    return *seconds, np.mean(theirs.predict(X) == ours.predict(X))
+
+
+def command_seconds(command, turns):
+    """Smallest processor seconds of a command: float."""
+    best = math.inf
+    for _ in range(turns):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+def command_rows(X, y, turns):
+    """Rows of LIBLINEAR's `train` and of Vowpal Wabbit: whole processes, which read the same samples."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, model, lines = Path(folder, "a9a.svm"), Path(folder, "model"), Path(folder, "a9a.vw")
+        dump_svmlight_file(X, y, str(file), zero_based=False)
+        with lines.open("w") as out:
+            for row, label in zip(X, y, strict=True):
+                words = " ".join(f"{j}:{v:g}" for j, v in zip(row.indices, row.data, strict=True))
+                out.write(f"{label:g} | {words}\n")
+        train = [sys.executable, "-m", "margins", "train", str(file), str(model), "--force"]
+        commands = {}
+        if program := shutil.which("liblinear-train") or shutil.which("train"):
+            options = ["-q", "-s", "2", "-c", "1", "-B", "1"]
+            commands["train -s 2 -c 1 -B 1"] = [program, *options, str(file), str(model)]
+        if importlib.util.find_spec("vowpalwabbit"):
+            options = f"-d {lines} --loss_function hinge --quiet"
+            program = f"import vowpalwabbit; vowpalwabbit.Workspace({options!r})"
+            commands["vw --loss_function hinge"] = [sys.executable, "-c", program]
+        ours = command_seconds(train, turns)
+        return [
+            [title, command_seconds(command, turns), ours, None] for title, command in commands.items()
+        ]
+
+
+def main(arguments=None):
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--turns", type=int, default=5, metavar="N", help="default: %(default)s")
+    turns = parser.parse_args(arguments).turns
+    warnings.simplefilter("ignore")
+    adult, images = real_data.binary("a9a"), real_data.load("satimage")
+    data = {
+        "a9a": (adult.X, adult.y),
+        "satimage": (StandardScaler().fit_transform(images.X), images.y),
+    }
+    rows = []
+    for title, theirs, ours, name in tasks(len(adult.y)):
+        rows.append([title, *compared(theirs, ours, *data[name], turns)])
+    rows += command_rows(adult.X, adult.y, turns)
+    cells = []
+    for title, there, here, same in rows:
+        agreement = "-" if same is None else f"{same:.3f}"
+        cells.append([title, f"{there:.3f}", f"{here:.3f}", f"{here / there:.2f}", agreement])
+    print(aligned([TITLES, *cells]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Draw the picture at the top of README.md: what a certificate says, and how fast fits are.
+
+    python scripts/draw_hero.py linear.json kernels.json --figure docs/_static/hero.png
+
+Left: samples in the plane, the widest gap that the fit has found (grey) and the limit that no gap can
+exceed (dashed), early and at the end. Middle: both, epoch by epoch. Right: ratios of processor time,
+from files of `scripts/benchmarks/benchmark.py` and `benchmark_kernels.py`; see `draw_ratios.py`.
+"""
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins.plotting.style import COLOURS
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "benchmarks"))
+
+import draw_ratios
+
+EARLY = 2  # epochs
+RIVALS = {
+    "LinearSVC": "LIBLINEAR\n(LinearSVC)",
+    "SVC at its default tol": "LIBSVM\n(SVC)",
+    "SVC of Intel": "Intel's SVC",
+    "Snap ML": "Snap ML",
+}
+
+
+def problem():
+    """Two classes in the plane with a gap between them: X, centred, and y."""
+    X, y = make_blobs(60, centers=[[-1.3, -0.9], [1.3, 0.9]], cluster_std=0.55, random_state=4)
+    return X - X.mean(axis=0), np.where(y == 1, 1, -1)
+
+
+def fit(X, y, epochs):
+    """A run of the perceptron with dynamic margin that ends after some epochs."""
+    classifier = margins.get("pdm-succ")(
+        C=np.inf, fit_intercept=False, eps=0.002, max_iter=epochs, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # that it ends early is what is shown
+        return classifier.fit(X, y)
+
+
+def draw_gap(ax, X, y, classifier, title):
+    """Samples, the hyperplane, the gap achieved, and the width that no gap can exceed."""
+    normal = classifier.coef_[0] / np.linalg.norm(classifier.coef_)
+    certificate = classifier.certificates_[0]
+    along = np.array([-normal[1], normal[0]])
+    ends = np.array([-9, 9])[:, None] * along
+    corners = [ends[0] - certificate.margin * normal, ends[1] - certificate.margin * normal]
+    corners += [ends[1] + certificate.margin * normal, ends[0] + certificate.margin * normal]
+    ax.fill(*np.array(corners).T, color="0.88", zorder=0)
+    ax.plot(*ends.T, color="0.3", linewidth=1.2)
+    for side in (-1, 1):
+        ax.plot(
+            *(ends + side * certificate.upper_bound * normal).T, color="0.3", linewidth=1, linestyle="--"
+        )
+    for label, marker, color in ((1, "o", COLOURS[0]), (-1, "s", COLOURS[1])):
+        ax.scatter(*X[y == label].T, color=color, marker=marker, s=14)
+    reach = 1.05 * np.abs(X).max()
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
+    ax.set_title(title, fontsize=9)
+
+
+def draw_bounds(ax, classifier):
+    """The margin achieved and its limit, after the epochs that end with a certificate."""
+    certified = [epoch for epoch in classifier.learning_curve_[0] if epoch.certificate is not None]
+    epochs = [epoch.epoch for epoch in certified]
+    achieved = [epoch.certificate.margin for epoch in certified]
+    limits = [epoch.certificate.upper_bound for epoch in certified]
+    ax.fill_between(epochs, achieved, limits, color="0.88")
+    ax.plot(epochs, limits, "--o", color="0.3", markersize=3, label="no margin is larger")
+    ax.plot(epochs, achieved, "-o", color=COLOURS[0], markersize=3, label="margin achieved")
+    ax.set(xlabel="epoch", xticks=epochs)
+    ax.set_title("the two bounds meet", fontsize=9)
+    ax.legend(frameon=False, fontsize=8)
+
+
+def draw_times(ax, points):
+    """A row of dots for each other library: a dot is one problem."""
+    names = [name for name in RIVALS if any(rival == name for _, rival, _ in points)]
+    rng = np.random.default_rng(0)
+    for row, name in enumerate(names):
+        ratios = np.array([ratio for _, rival, ratio in points if rival == name and ratio])
+        heights = row + rng.uniform(-0.18, 0.18, len(ratios))
+        ax.scatter(ratios, heights, color=COLOURS[row], s=14)
+        ax.plot([np.median(ratios)] * 2, [row - 0.3, row + 0.3], color="k", linewidth=1.5)
+    ax.axvline(1, color="0.3", linewidth=1)
+    ax.set_xscale("log")
+    ticks = [0.05, 0.1, 0.2, 0.5, 1, 2]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_yticks(range(len(names)), [RIVALS[name] for name in names], fontsize=8)
+    ax.invert_yaxis()
+    ax.set_xlabel("processor time of margins / theirs")
+    ax.set_title("a dot is a problem, a bar the median", fontsize=9)
+
+
+def draw(points, path):
+    """Draw all of it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    X, y = problem()
+    figure, axes = plt.subplots(
+        1, 4, figsize=(12, 3), layout="constrained", gridspec_kw={"width_ratios": [1, 1, 1.15, 1.3]}
+    )
+    final = fit(X, y, 1000)
+    draw_gap(axes[0], X, y, fit(X, y, EARLY), f"after {EARLY} epochs: proven gap and its limit")
+    draw_gap(axes[1], X, y, final, "at the end: nothing wider exists")
+    draw_bounds(axes[2], final)
+    draw_times(axes[3], points)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def main(argv=None):
+    """Read the ratios and draw."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="+", metavar="JSON")
+    parser.add_argument("--figure", required=True, metavar="PNG")
+    arguments = parser.parse_args(argv)
+    points = [point for file in arguments.files for point in draw_ratios.points_of(file)]
+    draw(points, arguments.figure)
+
+
+if __name__ == "__main__":
+    main()
