@@ -150,7 +150,7 @@ ax.legend()
 figure, axes = plt.subplots(1, 3, figsize=(7.5, 2.9), layout="constrained")
 runs = {"perceptron": classifier}
 for eps in (0.5, 0.01):
-    run = margins.get("pdm")(eps=eps, fit_intercept=False, random_state=0).fit(X, y)
+    run = margins.get("pdm")(eps=eps, C=np.inf, fit_intercept=False, random_state=0).fit(X, y)
     runs[f"pdm, eps={eps}"] = run
 for ax, (name, run) in zip(axes, runs.items(), strict=True):
     draw_samples(ax)

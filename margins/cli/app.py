@@ -60,7 +60,7 @@ def cli():
     help="Read the files in parts, as is done with -o if they do not fit into memory.",
 )
 @algorithm
-@options_of_parameters
+@options_of_parameters()
 @options_of_source
 @scale
 @force
@@ -153,17 +153,36 @@ def export(model, output, double, trusted, force, quiet):
     return export(model, output, double=double, trusted=trusted, force=force, quiet=quiet)
 
 
+@cli.command(short_help="The features with the largest weights.")
+@MODEL
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Features per class.")
+@trusted
+@as_json
+def weights(model, top, trusted, as_json):
+    """Print the features of the linear MODEL with the largest weights, class by class.
+
+    Weights are those of the features as the classifier sees them: after --scale, and with one feature
+    for each category.
+    """
+    from margins.cli.models import weights
+
+    return weights(model, top, trusted=trusted, as_json=as_json)
+
+
 @cli.command(short_help="Which solvers would run, and why.")
-@DATA
-@options_of_parameters
+@SEVERAL
+@options_of_parameters()
 @options_of_source
 @scale
 @as_json
 def explain(data, parameters, read, scale, as_json):
-    """Print which solvers `train` would run on DATA, and why; nothing is trained."""
+    """Print which solvers `train` would run on DATA, and why. Nothing is trained.
+
+    DATA may be several files of one format, as for `train -o`.
+    """
     from margins.cli.studies import explain
 
-    return explain(read(data), parameters, scale=scale, as_json=as_json)
+    return explain([read(path) for path in data], parameters, scale=scale, as_json=as_json)
 
 
 @cli.command(short_help="Train with a sequence of C.")
@@ -172,7 +191,7 @@ def explain(data, parameters, read, scale, as_json):
 @click.option("--c-max", type=float, default=1e3, show_default=True, help="The largest C.")
 @click.option("--points", type=click.IntRange(1), default=13, show_default=True, help="How many C.")
 @click.option("--test", metavar="DATA", help="Samples to predict with every fit.")
-@options_of_parameters
+@options_of_parameters("C", "max_time")
 @options_of_source
 @scale
 @quiet
@@ -180,9 +199,6 @@ def explain(data, parameters, read, scale, as_json):
 def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_json):
     """Train with a sequence of C, each fit started from the previous one, and print a line for each."""
     from margins.cli.studies import path, penalties_of
-
-    if "C" in parameters:
-        raise CommandError("path sets C itself, from --c-min to --c-max. Got C.")
 
     return path(
         read(data, quiet),
@@ -199,13 +215,28 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
 @DATA
 @click.argument("algorithms", nargs=-1, metavar="ALGORITHM...")
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Folds.")
+@click.option(
+    "-p",
+    "--param",
+    "settings",
+    metavar="[ALGORITHM:]NAME=VALUE",
+    multiple=True,
+    help="A parameter of one algorithm, or of all that have it; may be repeated.",
+)
 @options_of_source
 @options_of_study
-def compare(data, algorithms, folds, read, options):
+def compare(data, algorithms, folds, settings, read, options):
     """Cross-validate ALGORITHMS on the same folds of DATA, and print their differences."""
+    from margins.cli.models import parameters_of
     from margins.cli.studies import compare
 
-    return compare(read(data, options["quiet"]), list(algorithms), folds=folds, **options)
+    return compare(
+        read(data, options["quiet"]),
+        list(algorithms),
+        parameters_of(settings),
+        folds=folds,
+        **options,
+    )
 
 
 @cli.command(short_help="Double cross-validation with a search.")

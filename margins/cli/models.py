@@ -2,9 +2,9 @@
 
 from margins.cli.errors import DONE, CommandError, unreadable
 from margins.cli.files import write_whole
-from margins.cli.output import note
+from margins.cli.output import label_text, note, print_json, print_table
 from margins.cli.outputs import ONNX, check_replaceable
-from margins.cli.samples import read_samples
+from margins.cli.samples import classifier_of, read_samples
 
 # Words of a shell, and what they mean in Python.
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
@@ -53,6 +53,28 @@ def value_of(text):
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
         return text
+
+
+def class_weight_of(text):
+    """The class weights that an option states: "balanced" or a dict.
+
+    Examples
+    --------
+    >>> class_weight_of("balanced"), class_weight_of("1=5,spam=0.5")
+    ('balanced', {1: 5, 'spam': 0.5})
+    """
+    if text == "balanced":
+        return text
+    weights = {}
+    for part in text.split(","):
+        label, equals, weight = part.rpartition("=")
+        factor = value_of(weight.strip())
+        if not equals or isinstance(factor, bool) or not isinstance(factor, (int, float)):
+            raise CommandError(
+                f"--class-weight must be balanced, or LABEL=WEIGHT,... with numbers. Got {text!r}."
+            )
+        weights[value_of(label.strip())] = factor
+    return weights
 
 
 def make_classifier(name, parameters):
@@ -141,6 +163,53 @@ def read_model(path, trusted=()):
     if not hasattr(model, "classes_"):
         raise unreadable(f"{path}: must hold a classifier that is fitted. Got one that is not.")
     return model
+
+
+def weights(path, top, *, trusted=(), as_json=False):
+    """Print the features with the largest weights of a model file, class by class: the exit code."""
+    model = read_model(path, trusted)
+    classifier = classifier_of(model)
+    if not hasattr(classifier, "coef_"):
+        raise CommandError(f"{path}: must hold a linear classifier, whose features have weights.")
+    names = _feature_names(model, classifier.n_features_in_)
+    rows = [
+        {"class": label, "feature": names[j], "weight": coefs[j]}
+        for label, coefs in _coefs_by_label(classifier)
+        for j in abs(coefs).argsort(kind="stable")[::-1][:top]
+        if coefs[j]
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        table = [(row["class"], row["feature"], f"{row['weight']:.6g}") for row in rows]
+        print_table(("class", "feature", "weight"), table)
+    return DONE
+
+
+def _coefs_by_label(classifier):
+    """Yield what each row of `coef_` speaks for, and the row as ndarray of float64, shape (d,)."""
+    from margins.training.schemes import fitted_scheme
+
+    coefs = classifier.coef_
+    labels = fitted_scheme(classifier).labels(classifier.classes_)
+    for label, row in zip(labels, coefs.toarray() if hasattr(coefs, "toarray") else coefs, strict=True):
+        if isinstance(label, tuple):
+            label = f"{label_text(label[0])}, not {label_text(label[1])}"
+        yield label_text(label), row
+
+
+def _feature_names(model, n_features):
+    """The names of the features that the classifier of a model sees: list of str.
+
+    Of a file in svmlight's format, the indices as that file has them.
+    """
+    if hasattr(model, "feature_names_in_"):
+        if hasattr(model, "steps"):
+            names = model[:-1].get_feature_names_out().tolist()
+            return [name.removeprefix("categories__").removeprefix("numbers__") for name in names]
+        return model.feature_names_in_.tolist()
+    first = getattr(classifier_of(model), "first_index_", 1)
+    return [str(first + j) for j in range(n_features)]
 
 
 def export(path, output, *, double=False, trusted=(), force=False, quiet=False):

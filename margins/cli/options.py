@@ -79,6 +79,7 @@ PARAMETERS = (
     ("gamma", "--gamma", "FLOAT", "Of the kernel: scale, auto or a number."),
     ("max_iter", "--max-iter", "INT", "Full epochs at most."),
     ("max_time", "--max-time", "SECONDS", "Seconds of training at most."),
+    ("class_weight", "--class-weight", "WEIGHTS", "Factors of C: balanced, or LABEL=WEIGHT,..."),
     ("random_state", "--seed", "INT", "Of the orders of the samples (default 0); none: a new one."),
     ("n_jobs", "--jobs", "INT", "Threads, of several classes."),
 )
@@ -86,24 +87,36 @@ PARAMETERS = (
 DEFAULTS = {"random_state": 0}
 
 
-def options_of_parameters(command):
-    """Add the options of parameters; the command gets `parameters`, a dict."""
+def options_of_parameters(*without):
+    """Return a decorator that adds the options of parameters, except those named.
 
-    @functools.wraps(command)
-    def with_parameters(*args, settings, **kwargs):
-        from margins.cli.models import parameters_of, value_of
+    The command gets `parameters`, a dict.
+    """
+    options = [option for option in PARAMETERS if option[0] not in without]
 
-        given = {name: kwargs.pop(name) for name, *_ in PARAMETERS}
-        parameters = {name: value_of(text) for name, text in given.items() if text is not None}
-        by_name = parameters_of(settings)
-        for name, option, *_ in PARAMETERS:
-            if name in by_name and given[name] is not None:
-                raise CommandError(f"{name} may be given once. Got {option} and -p {name}.")
-        return command(*args, parameters={**DEFAULTS, **parameters, **by_name}, **kwargs)
+    def decorate(command):
+        @functools.wraps(command)
+        def with_parameters(*args, settings, **kwargs):
+            from margins.cli.models import class_weight_of, parameters_of, value_of
 
-    for name, option, metavar, text in reversed(PARAMETERS):  # the last one added is listed first
-        with_parameters = click.option(option, name, metavar=metavar, help=text)(with_parameters)
-    return settings(with_parameters)
+            given = {name: kwargs.pop(name) for name, *_ in options}
+            readers = {"class_weight": class_weight_of}
+            parameters = {
+                name: readers.get(name, value_of)(text)
+                for name, text in given.items()
+                if text is not None
+            }
+            by_name = parameters_of(settings)
+            for name, option, *_ in options:
+                if name in by_name and given[name] is not None:
+                    raise CommandError(f"{name} may be given once. Got {option} and -p {name}.")
+            return command(*args, parameters={**DEFAULTS, **parameters, **by_name}, **kwargs)
+
+        for name, option, metavar, text in reversed(options):  # the last one added is listed first
+            with_parameters = click.option(option, name, metavar=metavar, help=text)(with_parameters)
+        return settings(with_parameters)
+
+    return decorate
 
 
 def options_of_study(command):

@@ -1,22 +1,23 @@
 """`margins explain`, `path`, `compare` and `study`: what to train, before it is trained."""
 
 import contextlib
-import warnings
 
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, write_whole
 from margins.cli.models import make_classifier, model_and_samples, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
 from margins.cli.outputs import STUDY, check_replaceable
-from margins.cli.samples import TrainingColumns, read_points, read_samples
+from margins.cli.samples import TrainingColumns, name_of, read_points, read_samples
+from margins.cli.several import check_alike
 
 
-def explain(source, parameters, *, scale=False, as_json=False):
-    """Print what `train` would do, and why: the exit code."""
+def explain(sources, parameters, *, scale=False, as_json=False):
+    """Print what `train` would do with the samples of files, and why: the exit code."""
     check_output()
     classifier = make_classifier("auto", parameters)
-    model, samples = model_and_samples(classifier, scale, source)
-    with samples_of(source.path):
+    check_alike(sources)
+    model, samples = model_and_samples(classifier, scale, *sources)
+    with samples_of(name_of(sources)):
         explanation = classifier.explain(_prepared(model, samples), samples.y)
     if not as_json:
         print(explanation)
@@ -60,9 +61,8 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
     check_output()
     for name in ("C", "max_time", "warm_start"):
         if name in parameters:
-            option = {"C": "-C", "max_time": "--max-time"}.get(name, f"-p {name}")
             raise CommandError(
-                f"path does not take {option}: --c-min and --c-max say which fits it makes."
+                f"path does not take -p {name}: --c-min and --c-max say which fits it makes."
             )
     classifier = make_classifier("auto", parameters)
     model, samples = model_and_samples(classifier, scale, source)
@@ -128,15 +128,32 @@ def penalties_of(smallest, largest, points):
     return [smallest * ratio**k for k in range(points - 1)] + [largest]
 
 
-def compare(source, names, *, folds, seed, n_jobs, scoring, scale=False, quiet=False, as_json=False):
-    """Cross-validate algorithms on the same folds, and print the differences: the exit code."""
+def compare(
+    source,
+    names,
+    parameters,
+    *,
+    folds,
+    seed,
+    n_jobs,
+    scoring,
+    scale=False,
+    quiet=False,
+    as_json=False,
+):
+    """Cross-validate algorithms on the same folds, and print the differences: the exit code.
+
+    `parameters` has values by parameter, for all algorithms that have it, or by ``algorithm:parameter``.
+    """
     from margins.model_selection import compare as compare_studies
     from margins.model_selection import parameter_search
 
     check_output()
     if len(set(names)) < 2:
         raise CommandError(f"compare needs at least 2 algorithms. Got {', '.join(names) or 'none'}.")
-    classifiers = {name: make_classifier(name, {}) for name in names}
+    classifiers = {
+        name: make_classifier(name, chosen) for name, chosen in _parameters_by_name(names, parameters)
+    }
     _check_options("compare", classifiers.values(), scoring, n_jobs)
     samples = read_samples(source)
     _check_lengths(source, samples, scale)
@@ -164,6 +181,32 @@ def compare(source, names, *, folds, seed, n_jobs, scoring, scale=False, quiet=F
     else:
         print(comparison.summary())
     return DONE
+
+
+def _parameters_by_name(names, parameters):
+    """The parameters of each of the algorithms: list of (name, dict).
+
+    CommandError if one is for no algorithm that is compared.
+    """
+    chosen = {name: {} for name in names}
+    for key, value in parameters.items():
+        name, colon, parameter = key.rpartition(":")
+        takers = [name] if colon else [each for each in names if parameter in _parameters_of(each)]
+        if not takers or not set(takers) <= set(chosen):
+            raise CommandError(
+                f"-p of compare must be a parameter of an algorithm that it compares, "
+                f"{', '.join(names)}. Got {key!r}."
+            )
+        for taker in takers:
+            if parameter in chosen[taker] and not colon:
+                continue  # what is for one algorithm wins
+            chosen[taker][parameter] = value
+    return list(chosen.items())
+
+
+def _parameters_of(name):
+    """The names of the parameters of an algorithm: dict keys."""
+    return make_classifier(name, {}).get_params(deep=False).keys()
 
 
 def study(
@@ -281,15 +324,15 @@ def _check_lengths(source, samples, scale):
 
 @contextlib.contextmanager
 def _fits_of_study(path):
-    """A context of hundreds of fits to the samples in a file: errors name it, and no fit warns that it
-    has not converged."""
-    from sklearn.exceptions import ConvergenceWarning
-
+    """A context of hundreds of fits to the samples in a file: errors name it, and warnings, of which a
+    study gives one with a count, are noted at the end."""
+    from margins.cli.training import messages_of
     from margins.model_selection import FitFailed
 
-    with warnings.catch_warnings(), samples_of(path):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with messages_of(None) as messages, samples_of(path):
         try:
             yield
         except FitFailed as error:
             raise CommandError(f"{path}: {error}", FAILED) from error
+    for message in messages:
+        note(f"warning: {message}")

@@ -25,6 +25,7 @@ from margins.model_selection.grids import (
     stages_of,
 )
 from margins.model_selection.keys import code_of, digest
+from margins.model_selection.pipelines import LastStep, last_step
 from margins.model_selection.records import decoded, encoded
 from margins.model_selection.rounds import rounds_of
 from margins.model_selection.running import Bar, run_all
@@ -151,8 +152,13 @@ class Engine:
         """How the settings of all searches are trained, as `Task` names it."""
         settings = [setting for each in searches for setting in each]
         reason = self.scoring.reason_against_lockstep
-        against_lockstep = reason or lockstep.reason_against(self.estimator, settings)
-        against_path = reason or study_paths.reason_against(self.estimator, searches)
+        last = LastStep(self.estimator)
+        if self.data.sample_weight is None:  # which a Pipeline does not pass on
+            last = last_step(self.estimator, settings)
+        against_lockstep = reason or lockstep.reason_against(last.classifier, last.settings(settings))
+        against_path = reason or study_paths.reason_against(
+            last.classifier, [last.settings(each) for each in searches]
+        )
         self.lockstep_reason = self.lockstep_reason or against_lockstep
         self.path_reason = self.path_reason or against_path
         if against_lockstep is None:

@@ -143,14 +143,17 @@ def _escaped(value):
 
 
 def text_of(setting):
-    """A setting as readable text: str.
+    """A setting as readable text, without the steps of a pipeline: str.
 
     Examples
     --------
-    >>> text_of({"tau": 0.5, "lam": 1})
-    'tau=0.5 lam=1'
+    >>> text_of({"tau": 0.5, "lam": 1}), text_of({"marginclassifier__C": 1})
+    ('tau=0.5 lam=1', 'C=1')
     """
-    return " ".join(f"{name}={value!r}" for name, value in setting.items()) or "(as it is)"
+    short = {name: name.rpartition("__")[2] for name in setting}
+    if len(set(short.values())) < len(short):  # of two steps
+        short = {name: name for name in setting}
+    return " ".join(f"{short[name]}={value!r}" for name, value in setting.items()) or "(as it is)"
 
 
 def summary(study: Any) -> str:

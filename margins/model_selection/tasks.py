@@ -18,6 +18,7 @@ from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.messages import noted, worst_of
 from margins.model_selection import lockstep, study_paths
 from margins.model_selection.folds import part_of, rows_of
+from margins.model_selection.pipelines import last_step
 
 # Tasks of a search, at least, if it has so many fits: enough for the load balance of many threads. They
 # do not depend on the number of threads, because the cache must not. Batched training is more efficient
@@ -171,8 +172,10 @@ def _in_lockstep(shared, task, current):
     weight = part_of(shared.sample_weight, train)
     X_train, X_test = (sealed(rows_of(X, rows), X) for rows in (train, test))
     begin = time.perf_counter()
+    last = last_step(shared.estimator, task.settings)
+    X_train, X_test = last.prepared(X_train, y[train], X_test)
     trained = lockstep.scores_in_lockstep(
-        shared.estimator, task.settings, X_train, y[train], X_test, sample_weight=weight
+        last.classifier, last.settings(task.settings), X_train, y[train], X_test, sample_weight=weight
     )
     return _scored(shared, trained, X_test, y[test], begin)
 
@@ -180,13 +183,15 @@ def _in_lockstep(shared, task, current):
 def _along_c(shared, task, current):
     train, test = shared.splits[task.split]
     current[0] = task.settings[0]
-    classifier = clone(shared.estimator).set_params(**clone(task.settings[0], safe=False))
-    X_train, y_train = _safe_split(classifier, shared.X, shared.y, train)
-    X_test, y_test = _safe_split(classifier, shared.X, shared.y, test, train)
+    estimator = clone(shared.estimator).set_params(**clone(task.settings[0], safe=False))
+    X_train, y_train = _safe_split(estimator, shared.X, shared.y, train)
+    X_test, y_test = _safe_split(estimator, shared.X, shared.y, test, train)
     X_train, X_test = sealed(X_train, shared.X), sealed(X_test, shared.X)
     weight = part_of(shared.sample_weight, train)
-    Cs = [setting["C"] for setting in task.settings]
+    last = last_step(estimator, task.settings)
+    classifier, Cs = last.classifier, [setting["C"] for setting in last.settings(task.settings)]
     begin = time.perf_counter()
+    X_train, X_test = last.prepared(X_train, y_train, X_test)
     trained = study_paths.train_along_c(classifier, Cs, X_train, y_train, X_test, sample_weight=weight)
     return _scored(shared, trained, X_test, y_test, begin)
 

@@ -1,12 +1,13 @@
 """Which algorithm for which stream: errors of every algorithm that has `partial_fit`, at its defaults.
 
-Five kinds of generated streams. Every chunk of 50 samples is predicted before it is learnt
+Six kinds of generated streams. Every chunk of 50 samples is predicted before it is learnt
 (progressive validation); the first tenth of the stream does not count. Each number is the mean over the
 seeds of the share of wrong predictions. The three smallest of a column are marked by `*`.
 
     stationary  20 features, one hyperplane, no noise
     noisy       the same, with 15 % of the labels flipped: 0.15 is the best that one can do
     turning     the hyperplane turns once around during the stream
+    both        it turns, and 15 % of the labels are flipped
     jumping     another hyperplane after every tenth of the stream
     sparse      texts of 40 words out of 5,000 with frequencies as in language, as CSR
 
@@ -28,7 +29,7 @@ from margins.text import aligned
 CHUNK = 50
 N_FEATURES, N_WORDS, LENGTH = 20, 5000, 40
 NOISE = 0.15
-KINDS = ("stationary", "noisy", "turning", "jumping", "sparse")
+KINDS = ("stationary", "noisy", "turning", "both", "jumping", "sparse")
 LABELS = (-1, 1)
 
 
@@ -55,7 +56,7 @@ def chunks_of(kind, n_chunks, seed):
     other -= (other @ target) * target
     other /= np.linalg.norm(other)
     for number in range(n_chunks):
-        if kind == "turning":
+        if kind in ("turning", "both"):
             angle = 2 * np.pi * number / n_chunks
             normal = np.cos(angle) * target + np.sin(angle) * other
         elif kind == "jumping" and number and number % max(n_chunks // 10, 1) == 0:
@@ -64,7 +65,7 @@ def chunks_of(kind, n_chunks, seed):
             normal = target
         X = rng.normal(size=(CHUNK, N_FEATURES)) / np.sqrt(N_FEATURES)
         y = np.where(X @ normal > 0, 1, -1)
-        if kind == "noisy":
+        if kind in ("noisy", "both"):
             y = np.where(rng.random(CHUNK) < NOISE, -y, y)
         yield X, y
 

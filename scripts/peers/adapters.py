@@ -132,7 +132,7 @@ def of_linear_svc(params):
 def of_svc(params):
     refused(params, break_ties=(False,))
     if isinstance(params["kernel"], str):
-        refused(params, kernel=("linear", "rbf", "poly", "precomputed"))
+        refused(params, kernel=("linear", "rbf", "poly", "sigmoid", "precomputed"))
     names = ("C", "kernel", "degree", "gamma", "coef0", "class_weight", "cache_size", "random_state")
     given = {name: params[name] for name in names} | {
         "loss": "hinge",

@@ -34,7 +34,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         (["predict", "TRAIN", "TRAIN"], 3, "is no model file of skops, or is damaged"),
         (["predict", "none.skops", "TRAIN"], 3, "none.skops: cannot be read"),
         (["compare", "TRAIN", "pam"], 2, "at least 2 algorithms"),
-        (["path", "TRAIN", "-C", "1"], 2, "path sets C itself, from --c-min to --c-max"),
+        (["compare", "TRAIN", "pam", "pa", "-p", "foo=1"], 2, "it compares, pam, pa. Got 'foo'"),
+        (["compare", "TRAIN", "pam", "pa", "-p", "mpu:eps=1"], 2, "it compares, pam, pa. Got 'mpu:eps'"),
+        (["train", "TRAIN", "model", "--class-weight", "1"], 2, "must be balanced, or LABEL=WEIGHT"),
+        (["path", "TRAIN", "-C", "1"], 2, "No such option '-C'"),
+        (["path", "TRAIN", "-p", "C=1"], 2, "path does not take -p C: --c-min and --c-max"),
         (["study", "TRAIN"], 2, "Missing option '-g' / '--grid'"),
         (["study", "TRAIN", "-g", "C=0"], 2, "C of auto (MarginClassifier) must be"),
         (
@@ -161,7 +165,7 @@ def test_samples_to_test_a_path_with_are_read_before_it_is_trained(run, train_fi
     result = run("path", train_file, "--points", "2", "--max-iter", "1", "--test", tmp_path / "bad.svm")
     assert result.code == 3 and result.err.startswith(f"margins: {tmp_path / 'bad.svm'}:1:5: ")
     result = run("path", train_file, "-C", "5")
-    assert result.code == 2 and "path sets C itself" in result.err
+    assert result.code == 2 and "No such option" in result.err
 
 
 def test_the_target_is_no_feature_of_the_model(run, table_file, tmp_path):

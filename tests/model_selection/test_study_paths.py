@@ -6,11 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import margins
 from margins.losses import Hinge
 from margins.model_selection import (
+    FitFailed,
     Stages,
     Study,
     double_cross_validation,
@@ -18,6 +21,7 @@ from margins.model_selection import (
     study_paths,
     tasks,
 )
+from margins.model_selection.pipelines import LastStep
 from margins.model_selection.study_paths import reason_against
 
 CS = [1.0, 100.0, 0.01, 0.1]
@@ -179,3 +183,31 @@ def test_data_frames_take_the_routes_of_arrays(estimator):
     assert studies[0].path == studies[1].path and studies[0].lockstep == studies[1].lockstep
     assert True in (studies[1].path, studies[1].lockstep)
     assert_array_equal(studies[0].tables[0].scores["accuracy"], studies[1].tables[0].scores["accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("last", "grid", "route"),
+    [
+        (margins.MarginClassifier(eps=1e-6), {"classifier__C": CS}, "path"),
+        (margins.get("pam")(max_iter=5), {"classifier__tau": [0, 1.0]}, "lockstep"),
+        (margins.MarginClassifier(eps=1e-6), {"classifier__C": CS, "scale__copy": [True]}, None),
+    ],
+)
+def test_a_pipeline_of_which_the_last_step_varies_is_trained_like_it(last, grid, route, monkeypatch):
+    X, y = tumours()
+    model = Pipeline([("scale", StandardScaler()), ("classifier", last)])
+    options = {"cv": 3, "random_state": 0}
+    found = parameter_search(model, grid, X, y, **options)
+    assert (found.path, found.lockstep) == (route == "path", route == "lockstep")
+    monkeypatch.setattr("margins.model_selection.engine.last_step", lambda *_: LastStep(None))
+    alone = parameter_search(model, grid, X, y, **options)
+    assert not alone.path and not alone.lockstep
+    assert_allclose(found.tables[0].scores["accuracy"], alone.tables[0].scores["accuracy"], atol=1e-12)
+    assert "classifier__" not in found.summary() or route is None
+
+
+def test_weights_reach_no_step_of_a_pipeline_by_the_fast_road():
+    X, y = tumours()
+    model = Pipeline([("scale", StandardScaler()), ("classifier", classifier())])
+    with pytest.raises(FitFailed, match="sample_weight"):
+        parameter_search(model, {"classifier__C": CS}, X, y, cv=3, sample_weight=np.ones(len(y)))

@@ -1,0 +1,92 @@
+"""`weights` lists the features with the largest weights, by the names that users know."""
+
+import numpy as np
+import pytest
+from cli.conftest import samples, write_svmlight
+
+from margins.persistence import load
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_features_of_svmlight_are_their_indices_in_the_file(run, tmp_path, n_classes):
+    write_svmlight(tmp_path / "train.svm", *samples(n_classes))
+    run("train", tmp_path / "train.svm", tmp_path / "model", "-q")
+    rows = run("weights", tmp_path / "model", "--top", "2", "--json").json
+    coefs = load(tmp_path / "model").coef_
+    assert len(rows) == 2 * len(coefs)
+    for row in range(len(coefs)):
+        order = np.argsort(-np.abs(coefs[row]))[:2]
+        assert [each["feature"] for each in rows[2 * row : 2 * row + 2]] == [str(j + 1) for j in order]
+        assert [each["weight"] for each in rows[2 * row : 2 * row + 2]] == coefs[row, order].tolist()
+
+
+def test_columns_and_categories_of_tables_have_their_names(run, tmp_path, table_file):
+    options = ("--target", "bought", "--categorical", "colour,shop", "--scale", "-q")
+    assert run("train", table_file, tmp_path / "model", *options).code == 0
+    result = run("weights", tmp_path / "model")
+    names = {line.split()[1] for line in result.out.splitlines()[1:]}
+    assert {"size", "colour_blue", "colour_red"} <= names
+    assert {line.split()[0] for line in result.out.splitlines()[1:]} == {"yes"}
+
+
+def test_pairs_of_classes_are_named(run, tmp_path):
+    write_svmlight(tmp_path / "train.svm", *samples(n_classes=3))
+    run("train", tmp_path / "train.svm", tmp_path / "model", "-q", "-p", "multi_class=ovo")
+    rows = run("weights", tmp_path / "model", "--top", "1", "--json").json
+    assert [row["class"] for row in rows] == ["0, not 1", "0, not 2", "1, not 2"]
+
+
+def test_a_kernel_has_no_weights(run, tmp_path, train_file):
+    run("train", train_file, tmp_path / "model", "--kernel", "rbf", "-q")
+    result = run("weights", tmp_path / "model")
+    assert result.code == 2 and "must hold a linear classifier" in result.err
+
+
+def test_class_weights_are_those_of_the_parameter(run, tmp_path, train_file):
+    for option in (("--class-weight", "1=5,-1=0.5"), ("-p", "class_weight={1: 5, -1: 0.5}")):
+        run("train", train_file, tmp_path / option[0], *option, "-q")
+    one, other = (load(tmp_path / name) for name in ("--class-weight", "-p"))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.class_weight == {1: 5, -1: 0.5}
+
+
+def test_compare_gives_parameters_to_all_algorithms_that_have_them(run, train_file):
+    options = ("--folds", "3", "--json")
+    plain = run("compare", train_file, "pam", "dcd", *options).json
+    changed = run(
+        "compare", train_file, "pam", "dcd", "-p", "tau=100", "-p", "pam:max_iter=1", *options
+    ).json
+    assert plain["means"]["dcd"] == changed["means"]["dcd"]
+    assert plain["means"]["pam"] != changed["means"]["pam"]
+
+
+def test_a_study_of_a_table_is_one_path_and_its_parameters_have_their_names(run, tmp_path, table_file):
+    rows = table_file.read_text().splitlines()
+    table_file.write_text("\n".join([rows[0], *rows[1:] * 10]) + "\n")
+    options = ("--target", "bought", "--categorical", "colour,shop", "--outer", "2", "--inner", "2")
+    result = run("study", table_file, "-g", "C=0.1,1,10", *options)
+    assert result.code == 0 and "path: yes" in result.out
+    assert "C=" in result.out and "classifier__" not in result.out
+
+
+def test_fits_of_a_study_that_prove_nothing_are_one_warning(run, train_file):
+    result = run(
+        "study",
+        train_file,
+        "-g",
+        "C=1,10",
+        "--outer",
+        "2",
+        "--inner",
+        "2",
+        "-p",
+        "max_iter=1",
+        "-a",
+        "mpu",
+        "-p",
+        "eps=1e-9",
+    )
+    assert result.code == 0 and result.err.count("warning: ") == 1
+    assert "fits of double_cross_validation did not converge" in result.err
