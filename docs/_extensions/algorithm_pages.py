@@ -14,6 +14,11 @@ import margins
 
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
 SETTINGS = {"pfm": {"gamma": 0.1}}  # needs the margin that it is to find
+# Settings whose run takes several epochs, where the usual ones are done after one.
+DRAWN = {"auto": {"solver": "conjugate", "loss": "hinge", "eps": 1e-4}}
+# Members for authors of plug-ins, which the pages of the base classes describe.
+HOOKS = "check_parameters, phases, plan, set_fitted, specification, training_set, training_set_of, "
+HOOKS += "why_not_in_partitions, chunk_rules, online_rules, online_averaging, is_online"
 # {name: {"when": condition, "then": update}}, both in LaTeX; the condition is optional.
 FORMULAS = tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
 
@@ -74,26 +79,27 @@ def page(name):
         f".. image:: {name}.png",
         f"   :alt: Bounds of the margin, and mistakes, in a fit by {name}",
         "",
-        "One fit of 200 samples of two overlapping classes, ``C=1``: the bounds of the soft margin that "
-        "the certificates of its epochs prove, or, where no accuracy is to be proven, the mistakes.",
+        "One fit to 200 samples of two overlapping classes, with ``C=1``. The picture shows the bounds of "
+        "the soft margin that each epoch proves or, for algorithms that prove no accuracy, the updates."
+        + (f" The settings are ``{DRAWN[name]}``." if name in DRAWN else ""),
         "",
         f".. autoclass:: {path}",
-        "   :members: fit, partial_fit, predict, decision_function, explain",
+        *(["   :no-index:"] if name == "auto" else []),  # indexed by the API reference
+        "   :members:",
         "   :inherited-members:",
+        f"   :exclude-members: {HOOKS}",
         "",
     ]
     return "\n".join(lines)
 
 
 def formula(name):
-    """The rule of an algorithm as displayed formulas: list of str."""
+    """The rule of an algorithm as a displayed formula: list of str."""
     rule = FORMULAS[name]
-    lines = []
-    for title, key in (("If", "when"), ("then", "then")):
-        if key in rule:
-            word = title if "when" in rule else "The rule" if name != "auto" else "The problem"
-            lines += [f"{word}", "", ".. math::", "", f"   {rule[key]}", ""]
-    return lines
+    lines = [rule["then"]]
+    if "when" in rule:
+        lines = [rf"\text{{if }} {rule['when']}", rf"\text{{then }} {rule['then']}"]
+    return [".. math::", "", *(f"   & {line} \\\\" for line in lines), ""]
 
 
 def rules_of(name):
@@ -128,9 +134,10 @@ def draw(name, file):
 
     X, y = make_blobs(200, centers=[[-1, -1], [1, 1]], cluster_std=1.0, random_state=0)
     algorithm = margins.get(name)
-    settings = {"C": 1.0, "random_state": 0, **SETTINGS.get(name, {})}
+    settings = {"C": 1.0, "random_state": 0}
     if "eps" in algorithm().get_params():
         settings["eps"] = 0.02
+    settings |= DRAWN.get(name, SETTINGS.get(name, {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = algorithm(**settings).set_params(max_iter=50).fit(X, y)

@@ -9,7 +9,8 @@ class AveragedPerceptron(NoiseTolerantClassifier):
 
     One weight vector that approximates the votes of the voted perceptron.
 
-    **Take it for** noisy labels, also in streams. **Rather not for** a proven accuracy.
+    **Take it for** noisy labels, and streams with a fixed target. **Rather not for** a drifting
+    target.
 
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
 

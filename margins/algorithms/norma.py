@@ -23,7 +23,8 @@ class Norma(StepClassifier):
     is truncated: past samples are kept as one weight vector, or, with a kernel, as dual variables that
     decay.
 
-    **Take it for** streams whose target drifts. **Rather not for** a learning rate that is not tuned.
+    **Take it for** the decay of old samples at a rate that you choose. **Rather not for** defaults: with
+    a drifting target `pa` and `pa-i` make fewer errors.
 
     **Source**: Kivinen, Smola & Williamson (2004), section III.
 

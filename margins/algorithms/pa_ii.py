@@ -16,7 +16,8 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     ``(R**2 + 1 / (2 c)) (|u|**2 + 2 c sum of u's squared losses)``, for any weight vector u, with
     ``c = aggressiveness / R**2``.
 
-    **Take it for** noisy streams, less sensitive than `pa-i`. **Rather not for** a fixed point.
+    **Take it for** a drifting target with few wrong labels. **Rather not for** a fixed target, for which
+    `averaged-perceptron` makes fewer errors.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 5.
 

@@ -57,7 +57,8 @@ class SecondOrderPerceptron(OwnLoopClassifier):
 
     An update takes time and memory quadratic in the number of features, at most 10 000.
 
-    **Take it for** some hundred features of uneven spread. **Rather not for** many features.
+    **Take it for** streams of some hundred features with clean labels. **Rather not for** noisy labels
+    or many features.
 
     **Source**: Cesa-Bianchi, Conconi & Gentile (2005), A Second-Order Perceptron Algorithm.
 

@@ -17,7 +17,8 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     `mpvs` with n = 1 and b = 0. **Guarantee**: on separable data it ends after at most ``lam**2 / (2 lam
     - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if lam > 1/2.
 
-    **Take it for** streams whose target drifts. **Rather not for** a fixed set of samples.
+    **Take it for** comparing with the shifting perceptron. **Rather not for** accuracy: in the streams
+    of docs/streams.md other algorithms make fewer errors.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple
     budget perceptron, section 3. The bound on the number of updates is derived here.

@@ -3,6 +3,7 @@
 The classifier at the end is then trained like a classifier alone: in lockstep, or along C.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
@@ -26,12 +27,12 @@ class LastStep(NamedTuple):
     prefix: str = ""
     preparation: Any = None
 
-    def settings(self, settings):
+    def settings(self, settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Settings with the names of the classifier's own parameters: list of dict."""
         n = len(self.prefix)
         return [{name[n:]: value for name, value in setting.items()} for setting in settings]
 
-    def prepared(self, X_train, y_train, X_test):
+    def prepared(self, X_train: Any, y_train: Any, X_test: Any) -> tuple[Any, Any]:
         """Samples as the classifier gets them: X_train and X_test."""
         if self.preparation is None:
             return X_train, X_test
@@ -39,7 +40,7 @@ class LastStep(NamedTuple):
         return preparation.fit_transform(X_train, y_train), preparation.transform(X_test)
 
 
-def last_step(estimator, settings):
+def last_step(estimator: Any, settings: Sequence[Mapping[str, Any]]) -> LastStep:
     """The part of an estimator that varies: LastStep.
 
     A pipeline is taken whole if a setting is about another step, replaces one, or if it caches
