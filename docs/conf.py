@@ -82,6 +82,7 @@ html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["margins.css"]
 html_show_sourcelink = False
+html_domain_indices = False  # of modules
 html_sidebars = {"index": []}
 html_copy_source = False
 html_theme_options = {

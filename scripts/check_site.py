@@ -6,7 +6,8 @@
 Links between pages, and to anchors in them, are followed in the files. The rest needs Chromium (on
 Debian `apt install chromium`): every page is loaded from a server on the loopback interface, at the
 width of a screen and of a telephone, light and dark. An error or warning of the console, a page that is
-wider than its window, or a picture that does not load is a fault. The exit status is 0 if there is none.
+wider than its window, a picture that does not load, or text whose contrast with its background is below
+4.5 to 1 (WCAG 2, level AA) is a fault. The exit status is 0 if there is none.
 """
 
 import argparse
@@ -37,6 +38,33 @@ SHOWN = (
 # Loads each page in a frame and gathers what is wrong with it; the result is the text of the page.
 SCRIPT = """<!doctype html><meta charset="utf-8"><body><script>
 const pages = %s, width = %d, theme = %s, faults = [];
+const channel = v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+function colour(text) {  // [red, green, blue, opacity]
+  const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number);
+  return text.startsWith("color(") ? [255 * r, 255 * g, 255 * b, a] : [r, g, b, a];
+}
+const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
+function background(element, view) {
+  if (!element) return [255, 255, 255];
+  const own = colour(view.getComputedStyle(element).backgroundColor);
+  return own[3] === 1 ? own : over(own, background(element.parentElement, view));
+}
+function faint(inside) {  // the text of the lowest contrast below 4.5
+  const view = inside.defaultView;
+  let worst = null, least = 4.5;
+  for (const element of inside.querySelectorAll("body *")) {
+    const texts = [...element.childNodes].filter(n => n.nodeType === 3 && n.data.trim());
+    if (!texts.length || !element.getClientRects().length || element.closest("svg, mjx-container, script")) continue;
+    const style = view.getComputedStyle(element);
+    if (style.visibility === "hidden" || style.opacity === "0") continue;
+    const below = background(element, view);
+    const pair = [over(colour(style.color), below), below].map(luminance).sort((a, b) => b - a);
+    const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
+    if (contrast < least - 0.01) [worst, least] = [texts[0].data.trim().slice(0, 40), contrast];
+  }
+  return worst && `contrast ${least.toFixed(2)} of "${worst}"`;
+}
 async function look(page) {
   const frame = document.createElement("iframe");
   frame.style.cssText = `width:${width}px;height:900px;border:0`;
@@ -60,13 +88,19 @@ async function look(page) {
   });
   await new Promise(done => setTimeout(done, 150));
   const inside = frame.contentDocument;
-  const over = inside.documentElement.scrollWidth - width;
-  if (over > 1) faults.push([page, `wider than ${width} pixels by ${over}`]);
+  const shown = inside.documentElement.dataset.theme;
+  if (shown !== theme) faults.push([page, `theme ${shown} instead of ${theme}`]);
+  const excess = inside.documentElement.scrollWidth - width;
+  if (excess > 1) faults.push([page, `wider than ${width} pixels by ${excess}`]);
   for (const image of inside.images)
     if (image.complete && image.naturalWidth === 0)
       faults.push([page, "picture not loaded: " + image.src]);
-  const dark = inside.documentElement.dataset.theme;
-  if (dark !== theme) faults.push([page, `theme ${dark} instead of ${theme}`]);
+  for (const mode of ["light", "dark"]) {
+    inside.documentElement.dataset.theme = mode;
+    const text = faint(inside);
+    if (text) faults.push([page, `${mode}: ${text}`]);
+  }
+  inside.documentElement.dataset.theme = shown;
   frame.remove();
 }
 (async () => {
@@ -92,9 +126,9 @@ class Links(html.parser.HTMLParser):
 
 
 def pages_of(site):
-    """The pages of a site, as paths relative to it: list of str."""
+    """The pages of a site, but for sources with colours, as paths relative to it: list of str."""
     paths = (path.relative_to(site) for path in site.rglob("*.html"))
-    return sorted(path.as_posix() for path in paths if path.parts[0] not in ("_static", HARNESS))
+    return sorted(path.as_posix() for path in paths if path.parts[0] not in ("_static", "_modules", HARNESS))
 
 
 def broken_links(site):

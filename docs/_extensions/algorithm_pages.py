@@ -15,7 +15,7 @@ import margins
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
 SETTINGS = {"pfm": {"gamma": 0.1}}  # needs the margin that it is to find
 # Settings whose run takes several epochs, where the usual ones are done after one.
-DRAWN = {"auto": {"solver": "conjugate", "loss": "hinge", "eps": 1e-4}}
+DRAWN = {"auto": {"solver": "unlearning", "eps": 1e-4}}
 # Members for authors of plug-ins, which the pages of the base classes describe.
 HOOKS = "check_parameters, phases, plan, set_fitted, specification, training_set, training_set_of, "
 HOOKS += "why_not_in_partitions, chunk_rules, online_rules, online_averaging, is_online"
@@ -79,8 +79,8 @@ def page(name):
         f".. image:: {name}.png",
         f"   :alt: Bounds of the margin, and mistakes, in a fit by {name}",
         "",
-        "One fit to 200 samples of two overlapping classes, with ``C=1``. The picture shows the bounds of "
-        "the soft margin that each epoch proves or, for algorithms that prove no accuracy, the updates."
+        "One fit to 200 samples of two overlapping classes, with ``C=1``: the bounds of "
+        "the soft margin that each epoch proves or, if it proves no accuracy, the updates."
         + (f" The settings are ``{DRAWN[name]}``." if name in DRAWN else ""),
         "",
         f".. autoclass:: {path}",

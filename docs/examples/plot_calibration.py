@@ -2,8 +2,8 @@
 Probabilities
 =============
 
-A large-margin classifier has scores, not probabilities. `CalibratedClassifierCV` makes
-probabilities of them.
+The scores of a large-margin classifier are not probabilities. `CalibratedClassifierCV` turns them into
+probabilities.
 """
 
 import matplotlib.pyplot as plt

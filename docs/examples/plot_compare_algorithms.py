@@ -2,8 +2,8 @@
 Comparing algorithms honestly
 =============================
 
-Double cross-validation chooses parameters within each training fold, so that no test fold has been
-seen. Differences are judged fold by fold: where an interval contains 0, none has been shown.
+Nested cross-validation chooses parameters within each training set, so that a test fold plays no part in
+the choice. Differences are computed fold by fold: if an interval contains 0, no difference has been shown.
 """
 
 import matplotlib.pyplot as plt

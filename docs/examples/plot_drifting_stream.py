@@ -2,8 +2,8 @@
 A stream whose target drifts
 ============================
 
-The best hyperplane turns while samples arrive. Algorithms that forget follow it; the others average
-over the past.
+The best hyperplane turns while samples arrive. Algorithms whose steps depend only on the present sample
+follow it. The averaged perceptron gives all samples the same weight and falls behind.
 """
 
 import matplotlib.pyplot as plt
@@ -14,9 +14,9 @@ import margins
 rng = np.random.default_rng(0)
 n_chunks, size, d = 120, 50, 10
 streams = {
-    "norma": margins.get("norma")(),
-    "spa": margins.get("spa")(),
+    "pa": margins.get("pa")(),
     "pa-i": margins.get("pa-i")(),
+    "norma": margins.get("norma")(),
     "averaged-perceptron": margins.get("averaged-perceptron")(),
 }
 errors = {name: [] for name in streams}
@@ -33,7 +33,7 @@ for chunk in range(n_chunks):
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 window = np.ones(10) / 10
 for name, values in errors.items():
-    ax.plot(np.convolve(values, window, "valid"), label=f"{name}: {np.mean(values):.2f} in the mean")
+    ax.plot(np.convolve(values, window, "valid"), label=f"{name}: {np.mean(values):.2f} on average")
 ax.set_xlabel("chunk")
 ax.set_ylabel("errors, mean of 10 chunks")
 ax.legend()

@@ -2,8 +2,8 @@
 Which solver runs, and why
 ==========================
 
-`explain` shows the candidates with their predicted costs, in passes over the data, without
-training. Here the prediction and what a fit took, for data of few and of many features.
+`explain` lists the candidates with their predicted costs, in passes over the data, without training. The
+pictures compare the prediction with the cost of a fit, for data with few and with many features.
 """
 
 import time

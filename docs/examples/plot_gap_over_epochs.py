@@ -2,8 +2,8 @@
 What is proven, epoch by epoch
 ==============================
 
-Primal and dual bounds of the margin close in on the maximum, epoch by epoch: by the rules of three
-papers, and by the solvers of `MarginClassifier`.
+The primal and the dual bound of the margin close on the maximum, epoch by epoch, for the rules of three
+papers and for the solvers of `MarginClassifier`.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ for ax, quantity in zip(axes, ("margin", "gap"), strict=True):
     CertificateDisplay.from_estimator(*fits.values(), names=list(fits), quantity=quantity, ax=ax)
 
 # %%
-# The algorithms differ in their updates by orders of magnitude, and reach the same margin.
+# The numbers of updates differ by orders of magnitude, but all algorithms reach the same margin.
 for name, fitted in fits.items():
     certificate = fitted.certificates_[0]
     reached = f"{certificate.margin:.5f} of at most {certificate.upper_bound:.5f}"

@@ -2,8 +2,8 @@
 Hashed text, chunk by chunk
 ===========================
 
-Texts that are generated and hashed to 2^20 features whenever they are read: neither the texts nor their
-features are in memory together. The fit reads all chunks a few times, and ends with a certificate.
+Texts are generated and hashed to 2^20 features each time they are read; neither the texts nor their
+features are ever all in memory. The fit reads all chunks a few times and ends with a certificate.
 """
 
 import matplotlib.pyplot as plt
@@ -44,7 +44,7 @@ chunks = Chunks([reader(seed) for seed in range(6)])
 classifier = margins.MarginClassifier(eps=0.01, verbose=1, random_state=0).fit(chunks)
 
 # %%
-# The proof is of all samples, and the accuracy of others.
+# The proof covers all training samples. The accuracy is measured on other texts.
 certificate = classifier.certificates_[0]
 print(f"objective {certificate.primal:.6g}, the optimum is at least {certificate.dual:.6g}")
 test = Chunks([reader(seed) for seed in range(1000, 1003)])

@@ -1,9 +1,9 @@
 """
-Classes of uneven size
-======================
+Imbalanced classes
+==================
 
-One sample in twenty is positive. `class_weight` multiplies the penalty `C` class by class and moves
-the line between precision and recall; the certificate is that of the weighted problem.
+One sample in twenty is positive. `class_weight` multiplies the penalty `C` class by class, which trades
+precision for recall. The certificate is for the weighted problem.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Label errors
 ============
 
-Ten labels of the breast cancer data are flipped. A model that has seen them adapts to them; a model
-without a sample does not know its label, and says what the other samples make of it. So wrong labels
-have the smallest leave-one-out margins.
+Ten labels of the breast cancer data are flipped. A model that was trained with them has adapted to them.
+The model without a sample has not seen its label and predicts it from the other samples. Therefore wrong
+labels have the smallest leave-one-out margins.
 """
 
 import matplotlib.pyplot as plt
@@ -22,13 +22,13 @@ y_flipped = y.copy()
 y_flipped[flipped] = 1 - y[flipped]
 
 # %%
-# C is the one of the smallest leave-one-out error, proven for every sample.
+# Choose the C with the smallest leave-one-out error, which is proven for every sample.
 selection = margins.MarginClassifierCV(Cs=np.logspace(-3, 1, 9), cv="loo").fit(X, y_flipped)
 result = selection.leave_one_out_[int(np.flatnonzero(selection.Cs_ == selection.C_)[0])]
 print(f"C = {selection.C_:.3g}:", result)
 
 # %%
-# The ten smallest margins, and how many of them are the flipped labels.
+# How many of the ten smallest margins belong to flipped labels?
 suspects = np.argsort(result.margins)[:10]
 print(len(np.intersect1d(suspects, flipped)), "of the 10 suspects have a flipped label")
 InfluenceDisplay.from_result(result)

@@ -2,8 +2,8 @@
 Data that are read in chunks
 ============================
 
-A memory map of samples, of which one chunk at a time is read: `partial_fit` gives the same model
-whatever the chunks, bit for bit.
+The samples are in a memory map, of which one chunk at a time is read. `partial_fit` gives the same model
+for any division into chunks, bit for bit.
 """
 
 import tempfile

@@ -2,8 +2,8 @@
 Margins in the plane
 ====================
 
-The maximum margin, hard and soft, of samples with two features: the line of the classifier, the
-lines at the margin, and the samples whose dual variables are not 0.
+The maximum margin, hard and soft, of samples with two features. Each picture shows the separating line,
+the lines at the margin, and the support vectors in rings.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ X, y = make_blobs(60, centers=[[-1.5, -1], [1.5, 1]], cluster_std=0.75, random_s
 grid_x, grid_y = np.meshgrid(np.linspace(-4, 4, 200), np.linspace(-4, 4, 200))
 points = np.column_stack([grid_x.ravel(), grid_y.ravel()])
 
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10, 4.2), sharey=True, layout="constrained")
 for ax, C in zip(axes, (np.inf, 1.0, 0.01), strict=True):
     classifier = margins.MarginClassifier(C=C, loss="hinge", eps=1e-4).fit(X, y)
     scores = classifier.decision_function(points).reshape(grid_x.shape)
@@ -29,9 +29,9 @@ for ax, C in zip(axes, (np.inf, 1.0, 0.01), strict=True):
     ax.set_aspect("equal")
 
 # %%
-# The certificate of the hard margin says that no line has a margin that is larger by more than one in
-# ten thousand. With the intercept as one more weight, `margin` is that of samples with one more feature
-# of value 1.
+# The certificate of the hard margin proves that no line has a margin larger by more than one part in ten
+# thousand. The intercept counts as one more weight here, so `margin` is measured with one more feature of
+# value 1.
 hard = margins.MarginClassifier(C=np.inf, eps=1e-4).fit(X, y)
 print(hard.certificates_[0])
 
@@ -39,12 +39,12 @@ print(hard.certificates_[0])
 # Two margins
 # -----------
 #
-# A penalised intercept pulls the line towards the origin and turns it, the more so the farther the
-# samples are from there. A free intercept gives the widest gap, and a margin that is the distance of
-# the closest sample. Dotted: the largest circle around that sample that does not cross the line.
+# A penalised intercept pulls the line towards the origin and turns it; the effect grows with the distance of
+# the samples from the origin. A free intercept gives the widest gap, and its margin is the distance of the
+# closest sample. Dotted: the largest circle around that sample that does not cross the line.
 offset = [0, 3]
 far = X + offset
-figure, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4.6), sharey=True, layout="constrained")
 for ax, is_penalized in zip(axes, (True, False), strict=True):
     classifier = margins.MarginClassifier(C=np.inf, penalize_intercept=is_penalized, eps=1e-4)
     classifier.fit(far, y)

@@ -2,8 +2,8 @@
 Numbers and categories in one table
 ===================================
 
-A table with columns of numbers and of categories, some of them missing, through a pipeline: the
-classifier takes the sparse matrix that the encoder makes.
+A table has columns of numbers and of categories, with missing values. A pipeline imputes, scales and
+encodes them; the classifier gets the sparse matrix of the encoder.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Noisy labels
 ============
 
-A perceptron's last hypothesis is that of its last mistakes. Averages, votes and margins help as
-labels get noisier.
+The last hypothesis of a perceptron depends on its last mistakes. Averages, votes and margins help more as
+the labels get noisier.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """
-A rule of one's own
-===================
+A rule of your own
+==================
 
-An algorithm is a class that yields phases of rules. Here a condition in Python, whose parameter
-names say what it needs: a margin that grows with the logarithm of the number of updates.
+An algorithm is a class that yields phases of rules. This one has a condition in Python, whose argument
+names state what it needs: a margin that grows with the logarithm of the number of updates.
 """
 
 import math

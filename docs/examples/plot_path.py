@@ -1,9 +1,9 @@
 """
-Coefficients along C, and the C that cross-validation selects
-==============================================================
+Coefficients along C, and the C that cross-validation chooses
+=============================================================
 
-`svm_path` fits many values of C in little more time than one, each with a proof of its own;
-`MarginClassifierCV` does so in every fold, and selects C.
+`svm_path` fits many values of C in little more time than one, each with its proof. `MarginClassifierCV`
+does so in every fold and chooses C.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ axes[1].set(xscale="log", xlabel="C", ylabel="accuracy (share)", ylim=(0.85, 1))
 axes[1].legend()
 
 # %%
-# Every one of the 30 fits is proven, and so are the 150 of the folds.
+# All 30 fits are proven, and so are the 150 fits of the folds.
 print(path)
 gaps = [problem.certificate.gap for fold in search.fold_fits_ for [problem] in fold]
 print(f"{len(gaps)} fits of folds, the largest relative duality gap {max(gaps):.2g}")

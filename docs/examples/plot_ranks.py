@@ -2,9 +2,9 @@
 Several algorithms on several data sets
 =======================================
 
-The mean of accuracies on different data sets says little. Ranks can be averaged: on each data set, the
-best algorithm has rank 1. The critical difference says how much two mean ranks must differ before one
-may call an algorithm better. Bars join those that differ by less.
+The mean accuracy over different data sets says little, but ranks can be averaged: on each data set, the
+best algorithm has rank 1. Two mean ranks must differ by the critical difference before one algorithm may be
+called better. Bars join algorithms that differ by less.
 """
 
 import warnings

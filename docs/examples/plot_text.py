@@ -2,8 +2,8 @@
 Text classification
 ===================
 
-Which library a docstring is from, NumPy or SciPy: some thousand texts that are installed with the
-library, as normalised word counts.
+Is a docstring from NumPy or from SciPy? Some thousand texts, which are installed with these libraries,
+become normalised word counts.
 """
 
 import inspect
@@ -41,7 +41,7 @@ X_train, X_test = vectorizer.fit_transform(train), vectorizer.transform(test)
 print(f"{X_train.shape[0]} texts, {X_train.shape[1]} words")
 
 # %%
-# The plan first; then the fit, and the words of the largest weights.
+# First the plan, then the fit and the words with the largest weights.
 classifier = margins.MarginClassifier(loss="hinge", C=1.0, eps=1e-3, random_state=0)
 print(classifier.explain(X_train, y_train))
 classifier.fit(X_train, y_train)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 QUANTITIES = {
-    "margin": "margin; dashed: its upper bound (units of X)",
+    "margin": "margin (dashed: its upper bound)",
     "gap": "relative duality gap, primal / dual - 1",
 }
 

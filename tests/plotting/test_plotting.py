@@ -156,7 +156,7 @@ def test_certificates_are_those_of_the_learning_curve(pdm):
     np.testing.assert_array_equal(high.get_ydata(), bounds)
     assert legend_of(display) == ["pdm"]
     assert display.ax_.get_xlabel() == "updates"
-    assert display.ax_.get_ylabel() == "margin; dashed: its upper bound (units of X)"
+    assert display.ax_.get_ylabel() == "margin (dashed: its upper bound)"
     assert low.get_color() == high.get_color() and low.get_linestyle() != high.get_linestyle()
 
 
