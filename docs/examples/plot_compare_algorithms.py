@@ -2,8 +2,9 @@
 Comparing algorithms honestly
 =============================
 
-Nested cross-validation chooses parameters within each training set, so that a test fold plays no part in
-the choice. Differences are computed fold by fold: if an interval contains 0, no difference has been shown.
+Nested cross-validation chooses parameters within each training set, so that a test fold plays no part
+in the choice. Differences are computed fold by fold: if an interval contains 0, no difference has been
+shown.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Kernels
 =======
 
-Curved boundaries with the RBF kernel, each with a proven gap. `gamma` determines how far the influence of
-a sample reaches.
+Curved boundaries with the RBF kernel, each with a proven gap. `gamma` determines how far the influence
+of a sample reaches.
 """
 
 import matplotlib.pyplot as plt

@@ -29,9 +29,9 @@ for ax, C in zip(axes, (np.inf, 1.0, 0.01), strict=True):
     ax.set_aspect("equal")
 
 # %%
-# The certificate of the hard margin proves that no line has a margin larger by more than one part in ten
-# thousand. The intercept counts as one more weight here, so `margin` is measured with one more feature of
-# value 1.
+# The certificate of the hard margin proves that no line has a margin larger by more than one part in
+# ten thousand. The intercept counts as one more weight here, so `margin` is measured with one more
+# feature of value 1.
 hard = margins.MarginClassifier(C=np.inf, eps=1e-4).fit(X, y)
 print(hard.certificates_[0])
 
@@ -39,9 +39,10 @@ print(hard.certificates_[0])
 # Two margins
 # -----------
 #
-# A penalised intercept pulls the line towards the origin and turns it; the effect grows with the distance of
-# the samples from the origin. A free intercept gives the widest gap, and its margin is the distance of the
-# closest sample. Dotted: the largest circle around that sample that does not cross the line.
+# A penalised intercept pulls the line towards the origin and turns it; the effect grows with the
+# distance of the samples from the origin. A free intercept gives the widest gap, and its margin is the
+# distance of the closest sample. Dotted: the largest circle around that sample that does not cross the
+# line.
 offset = [0, 3]
 far = X + offset
 figure, axes = plt.subplots(1, 2, figsize=(8, 4.6), sharey=True, layout="constrained")

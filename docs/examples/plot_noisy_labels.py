@@ -2,8 +2,8 @@
 Noisy labels
 ============
 
-The last hypothesis of a perceptron depends on its last mistakes. Averages, votes and margins help more as
-the labels get noisier.
+The last hypothesis of a perceptron depends on its last mistakes. Averages, votes and margins help more
+as the labels get noisier.
 """
 
 import matplotlib.pyplot as plt

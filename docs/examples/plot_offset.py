@@ -2,9 +2,10 @@
 Perceptrons far from the origin
 ===============================
 
-The published algorithms learn the intercept as one more weight. Their number of updates is bounded by a
-multiple of R^2 / gamma^2, where R is the norm of the longest sample and gamma the maximum margin. An offset
-of all samples makes R larger and gamma smaller. Centre the data before you use these algorithms.
+The published algorithms learn the intercept as one more weight. Their number of updates is bounded by
+a multiple of R^2 / gamma^2, where R is the norm of the longest sample and gamma the maximum margin. An
+offset of all samples makes R larger and gamma smaller. Centre the data before you use these
+algorithms.
 """
 
 import matplotlib.pyplot as plt

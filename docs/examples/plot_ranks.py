@@ -2,9 +2,9 @@
 Several algorithms on several data sets
 =======================================
 
-The mean accuracy over different data sets says little, but ranks can be averaged: on each data set, the
-best algorithm has rank 1. Two mean ranks must differ by the critical difference before one algorithm may be
-called better. Bars join algorithms that differ by less.
+The mean accuracy over different data sets says little, but ranks can be averaged: on each data set,
+the best algorithm has rank 1. Two mean ranks must differ by the critical difference before one
+algorithm may be called better. Bars join algorithms that differ by less.
 """
 
 import warnings
