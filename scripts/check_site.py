@@ -36,7 +36,7 @@ SHOWN = (
     "algorithm_pages/pdm.html",
 )
 # Loads each page in a frame and gathers what is wrong with it; the result is the text of the page.
-SCRIPT = """<!doctype html><meta charset="utf-8"><body><script>
+SCRIPT = r"""<!doctype html><meta charset="utf-8"><body><script>
 const pages = %s, width = %d, theme = %s, faults = [];
 const channel = v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
 const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
@@ -55,7 +55,8 @@ function faint(inside) {  // the text of the lowest contrast below 4.5
   let worst = null, least = 4.5;
   for (const element of inside.querySelectorAll("body *")) {
     const texts = [...element.childNodes].filter(n => n.nodeType === 3 && n.data.trim());
-    if (!texts.length || !element.getClientRects().length || element.closest("svg, mjx-container, script")) continue;
+    if (!texts.length || !element.getClientRects().length) continue;
+    if (element.closest("svg, mjx-container, script")) continue;
     const style = view.getComputedStyle(element);
     if (style.visibility === "hidden" || style.opacity === "0") continue;
     const below = background(element, view);
@@ -128,7 +129,9 @@ class Links(html.parser.HTMLParser):
 def pages_of(site):
     """The pages of a site, but for sources with colours, as paths relative to it: list of str."""
     paths = (path.relative_to(site) for path in site.rglob("*.html"))
-    return sorted(path.as_posix() for path in paths if path.parts[0] not in ("_static", "_modules", HARNESS))
+    return sorted(
+        path.as_posix() for path in paths if path.parts[0] not in ("_static", "_modules", HARNESS)
+    )
 
 
 def broken_links(site):
