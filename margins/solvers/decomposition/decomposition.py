@@ -39,13 +39,12 @@ from margins.solvers.decomposition._optimality import gradient_of, violations_of
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
 from margins.solvers.decomposition._whole import minimise_whole
 from margins.solvers.decomposition.gap import relative_gap
-from margins.solvers.decomposition.selection import as_single, keep_largest, largest
+from margins.solvers.decomposition.selection import keep_largest, largest
+from margins.solvers.decomposition.single import MAX_SINGLE, as_single, is_in_range
 from margins.tuning import TUNING
 
 # Products beyond the margin by this much do not count, unless the certificate is of a small multiple.
 CLEARANCE = 0.1
-# Of kernel values, squared norms and penalties: their products stay within single precision.
-MAX_SINGLE = 1e15
 # More columns than a subproblem has samples, so that its rows do not compete for the same cache lines.
 PADDING = 16
 # Threads share products by multiples of so many: fewer are updated sooner than a thread is woken.
@@ -96,11 +95,7 @@ class DecompositionSolver(Solver):
         """See `Solver.why_not`."""
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
-        data, loss = problem.data, problem.loss
-        least = loss.upper
-        if isinstance(least, np.ndarray):  # 0 of samples that are left out
-            least = np.min(least, initial=math.inf, where=least > 0)
-        if max(data.max_sqnorm, data.rows.blocks.max_sqnorm) > MAX_SINGLE or least < 1 / MAX_SINGLE:
+        if not is_in_range(problem, problem.data.rows.blocks.max_sqnorm):
             return "kernel values, rows or penalties are outside of the range of single precision"
         return None
 
@@ -114,7 +109,7 @@ class DecompositionSolver(Solver):
                 self._densely, self._tuning.whole, self._tuning.shared_whole
             )
         else:  # `whole` of the planner
-            self._blocks = run.problem.blocks.make()
+            self._blocks = run.problem.gram
         self._signs = data.signs.astype(np.float64)
         self._sqrho = 0.0 if self._is_free else data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)

@@ -20,7 +20,8 @@ import numpy as np
 from margins.solvers.balance import balance, lower_label_sum, with_equal_classes
 from margins.solvers.decomposition._subproblem import minimise_balanced
 from margins.solvers.decomposition.decomposition import DecompositionSolver
-from margins.solvers.decomposition.selection import as_single, largest
+from margins.solvers.decomposition.selection import largest
+from margins.solvers.decomposition.single import as_single
 
 # The intercept that working sets are chosen by keeps this share of the interval of violations from its
 # ends, so that both directions have a violator.
