@@ -52,8 +52,9 @@ PART = 4096
 
 
 class State(NamedTuple):
-    """What `gradient_of` returns, of the current products."""
+    """An intercept, and what `gradient_of` returns at it, of the current products."""
 
+    intercept: float
     margins: np.ndarray
     gradient: np.ndarray
     sums: tuple[float, float, float]
@@ -121,7 +122,9 @@ class DecompositionSolver(Solver):
         self._alpha = np.minimum(run.weights.dual, self._upper)
         # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
         self._label_sum = run.weights.label_sum
-        if data.rows.is_kernel:
+        if run.weights.dual_sum == 0:
+            self._v = np.zeros(m)
+        elif data.rows.is_kernel:
             self._v = np.array(run.weights.weights)
         else:
             self._v = data.signs * run.weights.products(data) - data.sqrho * self._label_sum
@@ -140,7 +143,8 @@ class DecompositionSolver(Solver):
         if Q is not None:
             if self._sqrho > 0:
                 Q += np.float32(self._sqrho)
-            Q.flat[:: len(Q) + 1] += self._diag
+            diagonal = Q.reshape(-1)[:: len(Q) + 1]
+            diagonal += self._diag
         return Q
 
     def _start_sets(self):
@@ -159,14 +163,15 @@ class DecompositionSolver(Solver):
         steps = self._steps_of_sets(required) if self._Q_of_all is None else self._steps_of_all(required)
         n_changed, n_accesses, is_proven, is_stationary = steps
         is_exhausted = self._work > self._max_work
-        self.sums_are_fresh = False
+        self.sums_are_fresh, intercept = False, None
         if is_proven or is_stationary:
             counts = self._sum_what_counts()
             n_accesses += len(self._alpha)
-            gap = self._gap(self._state())
+            state = self._state()
+            gap, intercept = self._gap(state), state.intercept
             is_exhausted = is_exhausted or self._is_stalled(gap)
             self.sums_are_fresh = gap <= required or is_exhausted
-        self._give(run, self._v)
+        self._give(run, self._v, intercept)
         if self.sums_are_fresh and not counts.all():
             self._give(run, self._proven_sums(counts))
             if not self._has_clearance(run):
@@ -253,8 +258,10 @@ class DecompositionSolver(Solver):
 
     def _state(self):
         """The margins, the gradient and their sums: State."""
+        intercept = self._intercept()
         return State(
-            *gradient_of(self._v, self._intercept(), self._signs, self._alpha, self._upper, self._diag)
+            intercept,
+            *gradient_of(self._v, intercept, self._signs, self._alpha, self._upper, self._diag),
         )
 
     def _gap(self, state):
@@ -356,10 +363,10 @@ class DecompositionSolver(Solver):
 
     def _sum(self, which):
         """Compute products again, in double precision: with those of all support vectors, or of none."""
-        support = np.flatnonzero(self._alpha)
+        support = self._alpha.nonzero()[0]
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        indices = np.flatnonzero(which)
+        indices = which.nonzero()[0]
         self._v[indices] = self._blocks.sums(indices, support, coefficients)
         self._moved_before[indices] = self._moved
 
@@ -386,8 +393,8 @@ class DecompositionSolver(Solver):
         error[error > 0] *= self._blocks.rounding()  # inf, if it is not known
         return error
 
-    def _give(self, run, v):
-        """Make the dual variables, and v, those of the run."""
+    def _give(self, run, v, intercept=None):
+        """Make the dual variables, and v, those of the run, and the intercept, if it is known and free."""
         if run.data.rows.is_kernel:
             combination = np.append(v, math.sqrt(self._sqrho) * self._label_sum)
             run.weights.assign(run.data, self._alpha, combination)
