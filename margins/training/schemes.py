@@ -112,7 +112,7 @@ class OneVsRest:
 
     def gathered(self, values, codes):
         """Arrays of one number for each sample of a problem, in one array: (n_dual_rows, m)."""
-        return np.stack(values)
+        return np.array(values)
 
     def of_problem(self, gathered, codes, index):
         """What `gathered` holds of one problem: ndarray, one number for each of its samples."""
@@ -239,7 +239,7 @@ class OneVsOne:
 
 
 def _places(of_first, of_second, first, second):
-    """Where `OneVsOne.gathered` has the numbers of a pair: rows and columns, in the order of its samples.
+    """Where `OneVsOne.gathered` has the numbers of a pair: rows and columns, in order of its samples.
 
     Parameters
     ----------

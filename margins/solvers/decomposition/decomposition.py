@@ -394,7 +394,7 @@ class DecompositionSolver(Solver):
         return error
 
     def _give(self, run, v, intercept=None):
-        """Make the dual variables, and v, those of the run, and the intercept, if it is known and free."""
+        """Make the dual variables, and v, those of the run; with the intercept, if it is known."""
         if run.data.rows.is_kernel:
             combination = np.append(v, math.sqrt(self._sqrho) * self._label_sum)
             run.weights.assign(run.data, self._alpha, combination)
