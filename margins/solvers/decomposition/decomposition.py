@@ -258,11 +258,8 @@ class DecompositionSolver(Solver):
 
     def _state(self):
         """The margins, the gradient and their sums: State."""
-        intercept = self._intercept()
-        return State(
-            intercept,
-            *gradient_of(self._v, intercept, self._signs, self._alpha, self._upper, self._diag),
-        )
+        b = self._intercept()
+        return State(b, *gradient_of(self._v, b, self._signs, self._alpha, self._upper, self._diag))
 
     def _gap(self, state):
         """The relative duality gap of the current products."""
