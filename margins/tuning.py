@@ -58,9 +58,11 @@ class NewtonTuning:
     # a smoothed loss starts at the scale of the dual variables if the best multiple of the weight vector
     # is less than this share of it
     zero_scale: float = 0.1
-    # steps, steps_of_few: expected number of Newton steps; with few samples
+    # steps, steps_of_few, steps_of_pairs: expected number of Newton steps; with few samples; where moves
+    # of pairs of samples could not prove the accuracy in less
     steps: int = 3
     steps_of_few: int = 50
+    steps_of_pairs: int = 30
     # product_passes, product_passes_smoothed: expected number of passes over all samples for steps by
     # Hessian-vector products; with a smoothed loss
     product_passes: int = 100
@@ -186,6 +188,8 @@ class DecompositionTuning:
     # classes, whose blocks other pairs read too
     whole: int = 512
     shared_whole: int = 1024
+    # of linear data with a smooth loss, the expected number of pairs that move, for each sample
+    expected_pairs: float = 0.85
     kept_share: float = 0.5  # at most this share of them are from the last one
     # the expected gain of a sample whose row is cached is multiplied by this in the choice
     cached_gain: float = 3.0

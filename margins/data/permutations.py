@@ -21,6 +21,7 @@ from margins.linalg.threads import one_thread
 from margins.tuning import TUNING
 
 PERMUTATION = TUNING.permutation
+END_OF_SEEDS = 2**31 - 1
 
 
 class Orders:
@@ -196,4 +197,4 @@ def _seeds_of_integer(seed, n_problems):
 
 def _draw(generator, n_problems):
     with one_thread.no_fork():  # NumPy's global generator has a lock
-        return generator.randint(np.iinfo(np.int32).max, size=n_problems).tolist()
+        return generator.randint(END_OF_SEEDS, size=n_problems).tolist()

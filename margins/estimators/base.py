@@ -213,7 +213,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     def _fit(self, X, y, sample_weight):
         """Train, and leave the estimator as it was: Fit."""
         continuation = self._continuation() if getattr(self, "warm_start", False) else None
-        with team_of(n_threads_of(self.n_jobs)):
+        n_threads = n_threads_of(self.n_jobs)
+        with team_of(n_threads):
             training_set = self.training_set(X, y, sample_weight)
         specification = self.specification(training_set.sqnorms, continuation is not None)
         if continuation is not None:
@@ -224,7 +225,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         training = Training(
             training_set,
             specification,
-            self.n_jobs,
+            n_threads,
             run_type=StreamedRun if training_set.is_in_parts else Run,
             watch=None if task is None else task.watch,
             continuation=continuation,

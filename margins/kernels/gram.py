@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from margins.data.binary_data import check_lengths, csr_arrays, rows_of
+from margins.kernels._columns import inner_products
 from margins.kernels._gram import GramRows, fill_columns
 from margins.linalg.threads import one_thread
 
@@ -90,3 +91,41 @@ def _add_products(X, dtype, gram):
             block = X[:, begin : begin + width].astype(dtype, copy=False)
         gram += block @ block.T
     return True
+
+
+class WholeGram:
+    """All inner products of some samples of linear data, as a decomposition solver reads them.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of float64 or float32, shape (n, d)
+    indices : ndarray of int, shape (m,)
+        Of the samples. Their rows are copied when they are first read.
+    """
+
+    def __init__(self, X, indices):
+        self._source, self._X = (X, indices), None
+
+    def _rows(self):
+        """The samples: ndarray or CSR matrix of float64, shape (m, d)."""
+        if self._X is None:
+            X, indices = self._source
+            self._X = X[indices].astype(np.float64, copy=False)
+        return self._X
+
+    def rows_of_all(self, most=None):
+        """The Gram matrix: ndarray of float32, shape (m, m). `most` is that of `MatrixBlocks`."""
+        X = self._rows()
+        if sparse.issparse(X):
+            return inner_products(rows_of(X), rows_of(X)).astype(np.float32)
+        with one_thread(), np.errstate(over="ignore", invalid="ignore"):
+            X = X.astype(np.float32)
+            return X @ X.T
+
+    def sums(self, indices, support, coefficients):
+        """The sums of `MatrixBlocks.sums`: products with the sum of the samples, a weight vector."""
+        X = self._rows()
+        of_all = np.zeros(X.shape[0])
+        of_all[support] = coefficients
+        with one_thread():
+            return (X @ (X.T @ of_all))[indices]

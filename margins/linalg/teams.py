@@ -226,7 +226,7 @@ def n_threads_of(n_jobs, n_problems=None):
     n_problems : int, optional
         None: any number.
     """
-    if n_problems == 1:
+    if n_problems == 1 or n_jobs == 1:
         return 1
     # Shared memory is required, not preferred: processes would copy X.
     backend, of_context = get_active_backend(require="sharedmem")

@@ -56,8 +56,8 @@ class Hinge(Loss):
         n_positive = int(np.count_nonzero(signs > 0))
         if not isinstance(self.C, np.ndarray) and 0 < n_positive < len(points):
             # Each point raises the slope by C, so it is 0 between these two.
-            ends = n_positive - 1, n_positive
-            return float(0.5 * np.partition(points, ends)[list(ends)].sum())
+            points = np.partition(points, (n_positive - 1, n_positive))
+            return float(0.5 * (points[n_positive - 1] + points[n_positive]))
         order = np.argsort(points)
         # Each point raises the slope, which begins at minus the sum of C over the positive class.
         C = of_each(self.C, len(points))

@@ -39,9 +39,8 @@ class SquaredHinge(MaximumMarginLoss):
 
     def __init__(self, C):
         super().__init__(C)
-        is_left_out = np.equal(C, 0)
-        if is_left_out.any():  # its dual variable is 0, with any diagonal
-            C, self.upper = np.where(is_left_out, 1.0, C), np.where(is_left_out, 0.0, np.inf)
+        if isinstance(C, np.ndarray) and not C.all():  # its dual variable is 0, with any diagonal
+            C, self.upper = np.where(C == 0, 1.0, C), np.where(C == 0, 0.0, np.inf)
         self.diag = 1 / (2 * C)
 
     def value(self, margins):

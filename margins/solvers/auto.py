@@ -20,6 +20,7 @@ from margins.solvers.conjugate import ConjugateSolver, dual_value
 from margins.solvers.costs import Costs, gram_pays, is_small_hessian, nonzeros_for_blocks
 from margins.solvers.decomposition.decomposition import DecompositionSolver
 from margins.solvers.decomposition.free_intercept import FreeInterceptSolver
+from margins.solvers.decomposition.single import is_in_range
 from margins.solvers.interior_point import InteriorPointSolver
 from margins.solvers.newton.newton import NewtonSolver
 from margins.solvers.newton.subsample import SubsampledNewtonSolver
@@ -230,8 +231,8 @@ class _Planner:
             return "decomposition", "a row of the kernel matrix serves hundreds of updates"
         if problem.is_kernel and InteriorPointSolver.why_not(problem) is None:
             return "interior-point", "single precision has not the range of this kernel matrix"
-        if costs.has_whole_matrix and not problem.loss.is_smooth:
-            return WHOLE, "pairs of classes share the inner products of their samples"
+        if costs.pairs_pay and is_in_range(problem):
+            return WHOLE, "the inner products of few samples cost little"
         if problem.loss.is_smooth and problem.loss.has_upper_bounds:  # no conjugate passes
             if NewtonSolver.why_not(problem) is None:
                 return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
@@ -300,11 +301,11 @@ class _Planner:
             yield self.builder.unlearning(purpose)
 
     def whole(self):
-        """Pairs of samples over the inner products of all; then Newton steps, if these take longer."""
+        """Pairs of samples over the inner products of all; Newton steps from 0, if these take longer."""
         costs, tuning = self.costs, self.tuning.decomposition
         solver = FreeInterceptSolver if self.problem.has_free_intercept else DecompositionSolver
         yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
-        yield self.builder.newton("in case pairs take longer", self._newton_solver)
+        yield self.builder.newton("in case pairs take longer", self._newton_solver, restarts=True)
         yield self.builder.conjugate("in case Newton steps end without the proof", from_solution=True)
 
     def interior_point(self):
@@ -348,13 +349,12 @@ class _Planner:
             return self.builder.newton("Newton steps from w = 0", self._newton_solver)
 
         def subsampled():
-            tuning = self.tuning
             return SubsampledNewtonSolver(
                 size,
                 self.costs.adds_in_blocks,
                 self._epoch_reduction(),
-                tuning.newton,
-                tuning.subsample,
+                self.tuning.newton,
+                self.tuning.subsample,
             )
 
         return self.builder.newton(f"Newton steps from a subsample of {size} samples", subsampled)

@@ -130,8 +130,8 @@ def lower_label_sum(alpha, upper, signs, excess):
             step = min(abs(excess), alpha[k] if is_lowered else above[k])
             changed.append(k)
             changes.append(-step if is_lowered else step)
+            alpha[k] += changes[-1]
             excess -= math.copysign(step, excess)
             if excess == 0:
                 break
-        alpha[changed] += changes
     return np.array(changed, dtype=np.int32), np.array(changes)

@@ -23,13 +23,13 @@ class Problem(NamedTuple):
     ----------
     data : margins._update.BinaryData
     loss : margins.losses.Loss
-    blocks : margins.kernels.shared_blocks.BlocksOfClasses or None
-        Inner products of linear data, if other problems read them too.
+    gram : margins.kernels.gram.WholeGram or None
+        Inner products of linear data, of a pair of classes.
     """
 
     data: BinaryData
     loss: Loss
-    blocks: Any = None
+    gram: Any = None
 
     @property
     def n_samples(self):

@@ -71,14 +71,17 @@ class Costs:
 
     @property
     def newton_passes(self):
-        """Passes over all samples that Newton steps are expected to cost: float.
-
-        The first step sums a Hessian of all samples, and each solves with one, if it is stored.
-        """
+        """Passes over all samples that Newton steps are expected to cost: float."""
         if not self.has_small_hessian:
             return self.product_passes
         newton = self.tuning.newton
-        n_steps = newton.steps_of_few if self.has_few_samples else newton.steps
+        return self._passes_of_steps(newton.steps_of_few if self.has_few_samples else newton.steps)
+
+    def _passes_of_steps(self, n_steps):
+        """Passes that so many Newton steps cost: float.
+
+        The first step sums a Hessian of all samples, and each solves with one, if it is stored.
+        """
         factorisation = self.tuning.cost.factorisation * self._n**3
         one_pass = self.tuning.cost.sample_access * self._m + self._rows.n_stored
         return (self._hessian_cost + n_steps * factorisation) / one_pass + n_steps
@@ -154,13 +157,28 @@ class Costs:
 
     @property
     def newton_work(self):
-        """The expected work of Newton steps: float, in stored elements accessed."""
-        return self.newton_passes * self._rows.n_stored + self.tuning.decomposition.overhead
+        """The work of Newton steps, where pairs of samples are slow: float, in elements accessed."""
+        passes = self.newton_passes
+        if self.has_small_hessian:
+            passes = max(passes, self._passes_of_steps(self.tuning.newton.steps_of_pairs))
+        return passes * self._rows.n_stored + self.tuning.decomposition.overhead
+
+    @property
+    def pairs_pay(self):
+        """True if moves of pairs of samples, over their inner products, are expected to cost less than
+        Newton steps, which are many if the loss is not smooth."""
+        if not self.has_whole_matrix:
+            return False
+        n_pairs = self.tuning.decomposition.expected_pairs * self._m
+        return (
+            not self.problem.loss.is_smooth
+            or n_pairs * self._m < self.newton_passes * self._rows.n_stored
+        )
 
     @property
     def has_whole_matrix(self):
-        """True if linear data are few samples whose inner products others read too."""
-        return self.problem.blocks is not None and self._m <= self.tuning.decomposition.whole
+        """True if linear data are few samples, whose inner products are to be had."""
+        return self.problem.gram is not None and self._m <= self.tuning.decomposition.whole
 
     @property
     def multiplies_densely(self):

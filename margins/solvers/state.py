@@ -97,7 +97,7 @@ class RunState(HasEnding):
     ):
         self.data: BinaryData = problem.data
         self.loss: Loss = problem.loss
-        self._blocks = problem.blocks
+        self._gram = problem.gram
         self.seed, self.specification, self.theta = seed, specification, specification.theta
         self.features, self._watch = features, watch
         data, m = self.data, len(self.data)
@@ -163,7 +163,7 @@ class RunState(HasEnding):
     @property
     def problem(self):
         """The samples and the loss: Problem."""
-        return Problem(self.data, self.loss, self._blocks)
+        return Problem(self.data, self.loss, self._gram)
 
     @property
     def sqradius(self):
@@ -268,7 +268,7 @@ class RunState(HasEnding):
 
     def release(self):
         """Release what only a run that starts from this one reads, rows with their cache included."""
-        self.solver = self.products = self._phase = self._blocks = None
+        self.solver = self.products = self._phase = self._gram = None
         self.data = self.data.over(Rows(None, 0, 0))
 
     def set_threshold(self, theta):

@@ -9,6 +9,7 @@ comparison of methods for multi-class support vector machines; Chang & Lin (2011
 the order of pairs, the votes, and the layout of dual variables.
 """
 
+import functools
 from itertools import combinations
 
 import numpy as np
@@ -111,7 +112,7 @@ class OneVsRest:
 
     def gathered(self, values, codes):
         """Arrays of one number for each sample of a problem, in one array: (n_dual_rows, m)."""
-        return np.stack(values)
+        return np.array(values)
 
     def of_problem(self, gathered, codes, index):
         """What `gathered` holds of one problem: ndarray, one number for each of its samples."""
@@ -217,20 +218,16 @@ class OneVsOne:
             Classes of all samples; -1 for one of none.
         """
         result = np.zeros((self.n_dual_rows, len(codes)))
+        of_class = [np.flatnonzero(codes == code) for code in range(self.n_classes)]
         for (first, second), of_pair in zip(self.pairs, values, strict=True):
-            rows, columns = self._places(codes, first, second)
+            rows, columns = _places(of_class[first], of_class[second], first, second)
             result[rows, columns] = of_pair[columns] if len(of_pair) == len(codes) else of_pair
         return result
 
     def of_problem(self, gathered, codes, index):
         """What `gathered` holds of one problem: ndarray, one number for each of its samples."""
-        return gathered[self._places(codes, *self.pairs[index])]
-
-    def _places(self, codes, first, second):
-        """Where `gathered` has the numbers of a pair: rows and columns, in the order of its samples."""
-        of_first, of_second = np.flatnonzero(codes == first), np.flatnonzero(codes == second)
-        rows = np.repeat([second - 1, first], [len(of_first), len(of_second)])
-        return rows, np.concatenate([of_first, of_second])
+        pair = self.pairs[index]
+        return gathered[_places(*(np.flatnonzero(codes == code) for code in pair), *pair)]
 
     def sums(self, products, dual_coef, codes):
         """The sums over support vectors of each problem: see `OneVsRest.sums`."""
@@ -241,9 +238,24 @@ class OneVsOne:
         return np.stack(sums, axis=1)
 
 
+def _places(of_first, of_second, first, second):
+    """Where `OneVsOne.gathered` has the numbers of a pair: rows and columns, in order of its samples.
+
+    Parameters
+    ----------
+    of_first, of_second : ndarray of int
+        The samples of the two classes.
+    first, second : int
+        Their codes.
+    """
+    rows = np.repeat([second - 1, first], [len(of_first), len(of_second)])
+    return rows, np.concatenate([of_first, of_second])
+
+
 Scheme = OneVsRest | OneVsOne
 
 
+@functools.cache  # it is asked for in the fit of each pair
 def scheme_of(multi_class, n_classes):
     """The scheme of so many classes: OneVsRest or OneVsOne.
 

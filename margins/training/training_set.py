@@ -14,12 +14,10 @@ import numpy as np
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, require_zeros, rows_of
 from margins.data.samples import Samples
 from margins.kernels import LINEAR, Precomputed
+from margins.kernels.gram import WholeGram
 from margins.kernels.shared_blocks import BlocksOfClasses, ClassBlocks
 from margins.solvers.base import Problem
 from margins.training.schemes import scheme_of
-
-# Memory for inner products that pairs of classes share, in megabytes: that of kernels by default.
-CACHE_SIZE = 200.0
 
 
 class TrainingSet:
@@ -58,7 +56,7 @@ class TrainingSet:
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(samples.X) if is_gram else None
         self._augmented, self._last_loss = {}, (None, None)
-        self._class_blocks = self._blocks = None
+        self._class_blocks = self._gram = None
 
     @property
     def classes(self):
@@ -133,7 +131,7 @@ class TrainingSet:
         )
         if specification.offset_ratio > 0:
             data = data.with_limits(offset=specification.offset_ratio * self.sqnorms)
-        return Problem(data, loss, self._blocks)
+        return Problem(data, loss, self._gram)
 
     def _loss_of(self, specification):
         """The loss of a specification, which the problems of all classes share: Loss."""
@@ -197,7 +195,7 @@ class TrainingSet:
         whole = self.samples
         codes = whole.codes[indices] if codes is None else codes
         other, classes = copy.copy(self), self.classes if classes is None else classes
-        other._last_loss, other._blocks = (None, None), None
+        other._last_loss, other._gram = (None, None), None
         if self.is_kernel:
             n_samples = len(whole.codes)
             all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
@@ -240,7 +238,8 @@ class TrainingSet:
             return self.part(indices, weight, classes, of_part)
         if not self.is_kernel:
             part = self.part(indices, weight, classes, of_part)
-            self._share_blocks(part, codes)
+            if not part.rows.is_kernel and whole.X is not None:
+                part._gram = WholeGram(whole.X, indices)
             return part
         X = self.kernel.samples_of(whole.X, indices)
         kept = whole.kept[indices]
@@ -252,20 +251,13 @@ class TrainingSet:
         return part
 
     def _share_blocks(self, part, codes):
-        """Let a part of some classes, over rows of its own, share kernel values with others."""
-        samples, rows = self.samples, part.rows
-        if rows.is_kernel and not self.is_kernel:
-            return  # the Gram matrix of X in its place: solvers read its rows
-        cache_size = rows.blocks.cache_size if self.is_kernel else CACHE_SIZE
-        if samples.X is None or not ClassBlocks.may_serve(self.kernel, len(samples.codes), cache_size):
+        """Let a part of some classes, over kernel rows of its own, share kernel values with others."""
+        samples, blocks = self.samples, part.rows.blocks
+        if not ClassBlocks.may_serve(self.kernel, len(samples.codes), blocks.cache_size):
             return
         if self._class_blocks is None or self._class_blocks.codes is not samples.codes:
             self._class_blocks = ClassBlocks(self.kernel, samples.X, samples.codes)
-        blocks = BlocksOfClasses(self._class_blocks, codes)
-        if self.is_kernel:
-            rows.blocks.take_from(blocks)
-        else:
-            part._blocks = blocks
+        blocks.take_from(BlocksOfClasses(self._class_blocks, codes))
 
     def binary(self, code, classes):
         """The training set of one class against the others, as two classes of these names."""

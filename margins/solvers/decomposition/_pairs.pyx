@@ -28,9 +28,28 @@ cdef extern from *:
     /* Of finite numbers a compiler may vectorise a maximum, and a division whose result may not be needed. */
     #if defined(__GNUC__) && !defined(__clang__)
     #define MARGINS_MAXIMUM __attribute__((optimize("O3", "finite-math-only", "no-signed-zeros", "no-trapping-math")))
+    #define MARGINS_INLINED static inline __attribute__((always_inline))
     #else
     #define MARGINS_MAXIMUM
+    #define MARGINS_INLINED static inline
     #endif
+
+    /* The index of a value, -1 if it is none of them: groups of 32 are compared without a branch. */
+    MARGINS_INLINED int64_t margins_first_equal(const float *values, float value, int64_t n)
+    {
+        int64_t i = 0;
+        for (; i + 32 <= n; i += 32) {
+            int is_here = 0;
+            for (int64_t j = 0; j < 32; j++)
+                is_here |= values[i + j] == value;
+            if (is_here)
+                break;
+        }
+        for (; i < n; i++)
+            if (values[i] == value)
+                return i;
+        return -1;
+    }
 
     /* The gain of each variable's own best step; returns the first with the largest gain, -1 if none is > 0. */
     MARGINS_VECTORISED MARGINS_MAXIMUM
@@ -46,10 +65,7 @@ cdef extern from *:
         }
         for (int64_t i = 0; i < n; i++)
             largest = gains[i] > largest ? gains[i] : largest;
-        for (int64_t i = 0; i < n && largest > 0; i++)
-            if (gains[i] == largest)
-                return i;
-        return -1;
+        return largest > 0 ? margins_first_equal(gains, largest, n) : -1;
     }
 
     /* The same after a step of variable b to its best, whose row of Q is `row`. */
@@ -69,10 +85,7 @@ cdef extern from *:
         gains[b] = 0;
         for (int64_t i = 0; i < n; i++)
             largest = gains[i] > largest ? gains[i] : largest;
-        for (int64_t i = 0; i < n && largest > 0; i++)
-            if (gains[i] == largest)
-                return i;
-        return -1;
+        return largest > 0 ? margins_first_equal(gains, largest, n) : -1;
     }
 
     /* With the constraint: the variable that can rise with the largest slope F, -1 if none can. */
@@ -84,10 +97,7 @@ cdef extern from *:
             gains[i] = e[i] < upper[i] ? F[i] : -1e38f;
         for (int64_t i = 0; i < n; i++)
             largest = gains[i] > largest ? gains[i] : largest;
-        for (int64_t i = 0; i < n && largest > -1e37f; i++)
-            if (gains[i] == largest)
-                return i;
-        return -1;
+        return largest > -1e37f ? margins_first_equal(gains, largest, n) : -1;
     }
 
     /* The variable that can fall and gains most if b rises by as much, whose row of Q is `row`; -1 if none does. */
@@ -105,10 +115,7 @@ cdef extern from *:
         gains[b] = 0;
         for (int64_t i = 0; i < n; i++)
             largest = gains[i] > largest ? gains[i] : largest;
-        for (int64_t i = 0; i < n && largest > 0; i++)
-            if (gains[i] == largest)
-                return i;
-        return -1;
+        return largest > 0 ? margins_first_equal(gains, largest, n) : -1;
     }
 
     MARGINS_VECTORISED

@@ -39,13 +39,12 @@ from margins.solvers.decomposition._optimality import gradient_of, violations_of
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
 from margins.solvers.decomposition._whole import minimise_whole
 from margins.solvers.decomposition.gap import relative_gap
-from margins.solvers.decomposition.selection import as_single, keep_largest, largest
+from margins.solvers.decomposition.selection import keep_largest, largest
+from margins.solvers.decomposition.single import MAX_SINGLE, as_single, is_in_range
 from margins.tuning import TUNING
 
 # Products beyond the margin by this much do not count, unless the certificate is of a small multiple.
 CLEARANCE = 0.1
-# Of kernel values, squared norms and penalties: their products stay within single precision.
-MAX_SINGLE = 1e15
 # More columns than a subproblem has samples, so that its rows do not compete for the same cache lines.
 PADDING = 16
 # Threads share products by multiples of so many: fewer are updated sooner than a thread is woken.
@@ -53,8 +52,9 @@ PART = 4096
 
 
 class State(NamedTuple):
-    """What `gradient_of` returns, of the current products."""
+    """An intercept, and what `gradient_of` returns at it, of the current products."""
 
+    intercept: float
     margins: np.ndarray
     gradient: np.ndarray
     sums: tuple[float, float, float]
@@ -96,11 +96,7 @@ class DecompositionSolver(Solver):
         """See `Solver.why_not`."""
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
-        data, loss = problem.data, problem.loss
-        least = loss.upper
-        if isinstance(least, np.ndarray):  # 0 of samples that are left out
-            least = np.min(least, initial=math.inf, where=least > 0)
-        if max(data.max_sqnorm, data.rows.blocks.max_sqnorm) > MAX_SINGLE or least < 1 / MAX_SINGLE:
+        if not is_in_range(problem, problem.data.rows.blocks.max_sqnorm):
             return "kernel values, rows or penalties are outside of the range of single precision"
         return None
 
@@ -114,7 +110,7 @@ class DecompositionSolver(Solver):
                 self._densely, self._tuning.whole, self._tuning.shared_whole
             )
         else:  # `whole` of the planner
-            self._blocks = run.problem.blocks.make()
+            self._blocks = run.problem.gram
         self._signs = data.signs.astype(np.float64)
         self._sqrho = 0.0 if self._is_free else data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
@@ -126,7 +122,9 @@ class DecompositionSolver(Solver):
         self._alpha = np.minimum(run.weights.dual, self._upper)
         # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
         self._label_sum = run.weights.label_sum
-        if data.rows.is_kernel:
+        if run.weights.dual_sum == 0:
+            self._v = np.zeros(m)
+        elif data.rows.is_kernel:
             self._v = np.array(run.weights.weights)
         else:
             self._v = data.signs * run.weights.products(data) - data.sqrho * self._label_sum
@@ -145,7 +143,8 @@ class DecompositionSolver(Solver):
         if Q is not None:
             if self._sqrho > 0:
                 Q += np.float32(self._sqrho)
-            Q.flat[:: len(Q) + 1] += self._diag
+            diagonal = Q.reshape(-1)[:: len(Q) + 1]
+            diagonal += self._diag
         return Q
 
     def _start_sets(self):
@@ -164,14 +163,15 @@ class DecompositionSolver(Solver):
         steps = self._steps_of_sets(required) if self._Q_of_all is None else self._steps_of_all(required)
         n_changed, n_accesses, is_proven, is_stationary = steps
         is_exhausted = self._work > self._max_work
-        self.sums_are_fresh = False
+        self.sums_are_fresh, intercept = False, None
         if is_proven or is_stationary:
             counts = self._sum_what_counts()
             n_accesses += len(self._alpha)
-            gap = self._gap(self._state())
+            state = self._state()
+            gap, intercept = self._gap(state), state.intercept
             is_exhausted = is_exhausted or self._is_stalled(gap)
             self.sums_are_fresh = gap <= required or is_exhausted
-        self._give(run, self._v)
+        self._give(run, self._v, intercept)
         if self.sums_are_fresh and not counts.all():
             self._give(run, self._proven_sums(counts))
             if not self._has_clearance(run):
@@ -258,9 +258,8 @@ class DecompositionSolver(Solver):
 
     def _state(self):
         """The margins, the gradient and their sums: State."""
-        return State(
-            *gradient_of(self._v, self._intercept(), self._signs, self._alpha, self._upper, self._diag)
-        )
+        b = self._intercept()
+        return State(b, *gradient_of(self._v, b, self._signs, self._alpha, self._upper, self._diag))
 
     def _gap(self, state):
         """The relative duality gap of the current products."""
@@ -361,10 +360,10 @@ class DecompositionSolver(Solver):
 
     def _sum(self, which):
         """Compute products again, in double precision: with those of all support vectors, or of none."""
-        support = np.flatnonzero(self._alpha)
+        support = self._alpha.nonzero()[0]
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        indices = np.flatnonzero(which)
+        indices = which.nonzero()[0]
         self._v[indices] = self._blocks.sums(indices, support, coefficients)
         self._moved_before[indices] = self._moved
 
@@ -391,8 +390,8 @@ class DecompositionSolver(Solver):
         error[error > 0] *= self._blocks.rounding()  # inf, if it is not known
         return error
 
-    def _give(self, run, v):
-        """Make the dual variables, and v, those of the run."""
+    def _give(self, run, v, intercept=None):
+        """Make the dual variables, and v, those of the run; with the intercept, if it is known."""
         if run.data.rows.is_kernel:
             combination = np.append(v, math.sqrt(self._sqrho) * self._label_sum)
             run.weights.assign(run.data, self._alpha, combination)

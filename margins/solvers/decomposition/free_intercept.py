@@ -20,7 +20,8 @@ import numpy as np
 from margins.solvers.balance import balance, lower_label_sum, with_equal_classes
 from margins.solvers.decomposition._subproblem import minimise_balanced
 from margins.solvers.decomposition.decomposition import DecompositionSolver
-from margins.solvers.decomposition.selection import as_single, largest
+from margins.solvers.decomposition.selection import largest
+from margins.solvers.decomposition.single import as_single
 
 # The intercept that working sets are chosen by keeps this share of the interval of violations from its
 # ends, so that both directions have a violator.
@@ -51,12 +52,14 @@ class FreeInterceptSolver(DecompositionSolver):
     def _intercept(self):
         return self._loss.best_intercept(self._v, self._signs)
 
-    def _give(self, run, v):
+    def _give(self, run, v, intercept=None):
+        if intercept is None:
+            intercept = self._intercept()
         if run.data.rows.is_kernel:
             super()._give(run, v)
-            run.set_threshold(-self._intercept())
+            run.set_threshold(-intercept)
         else:  # the intercept is the weight of a constant feature, from where it is
-            shift = self._intercept() / run.data.sqrho - run.weights.label_sum
+            shift = intercept / run.data.sqrho - run.weights.label_sum
             run.weights.recentre(run.data, self._alpha, shift)
 
     def _violations(self, state):

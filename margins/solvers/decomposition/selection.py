@@ -1,4 +1,4 @@
-"""The largest of some values, which working sets are chosen by, and values in single precision."""
+"""The largest of some values, which working sets are chosen by."""
 
 import numpy as np
 
@@ -18,9 +18,3 @@ def keep_largest(values, which, n):
     kept = values[best]
     values[indices] = 0
     values[best] = kept
-
-
-def as_single(values):
-    """The values in single precision, inf beyond its range: ndarray of float32."""
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32)

@@ -6,11 +6,13 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.datasets import load_digits
 
 import margins
 from margins.kernels import RBF
 from margins.kernels._single import place
+from margins.kernels.gram import WholeGram
 from margins.kernels.shared_blocks import ClassBlocks
 from margins.solvers import auto
 from margins.solvers.decomposition._whole import minimise_whole
@@ -151,6 +153,47 @@ def test_pairs_of_classes_share_blocks_of_the_kernel_matrix(monkeypatch):
     monkeypatch.setattr(RBF, "block", count)
     margins.MarginClassifier(kernel="rbf", multi_class="ovo").fit(X[:200], y[:200])
     assert len(computed) == 4 + 6
+
+
+@pytest.mark.parametrize("convert", [np.asarray, np.float32, sparse.csr_array])
+def test_the_gram_matrix_and_sums_of_linear_samples_are_exact_for_integers(convert):
+    rng = np.random.default_rng(0)
+    X, indices = rng.integers(-3, 4, size=(9, 5)).astype(float), np.array([7, 2, 0, 5])
+    gram, some = WholeGram(convert(X), indices), X[indices]
+    assert gram.rows_of_all().dtype == np.float32
+    assert_array_equal(gram.rows_of_all(), some @ some.T)
+    sums = gram.sums(np.array([3, 1]), np.array([0, 2]), np.array([2.0, -1.0]))
+    assert sums.dtype == np.float64
+    assert_array_equal(sums, some[[3, 1]] @ (2 * some[0] - some[2]))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_moves_of_linear_pairs_and_newton_steps_prove_one_optimum(loss):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    classifier = margins.MarginClassifier(loss=loss, multi_class="ovo", eps=1e-4)
+    moved = classifier.fit(X, y).certificates_
+    assert classifier.solver_ == "decomposition"
+    stepped = classifier.set_params(solver="newton").fit(X, y).certificates_
+    for one, other in zip(moved, stepped, strict=True):
+        assert one.dual <= other.primal * (1 + 1e-9) and other.dual <= one.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("factor", "C"), [(1e10, 1.0), (1.0, 1e-20)])
+def test_linear_pairs_beyond_single_precision_are_not_moved(factor, C):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    classifier = margins.MarginClassifier(loss="hinge", multi_class="ovo", C=C)
+    classifier.fit(factor * X[:90], y[:90])
+    assert classifier.converged_ and "decomposition" not in classifier.solver_
+
+
+def test_newton_steps_begin_from_zero_where_moves_do_not_suffice():
+    rng = np.random.default_rng(0)
+    X = np.round(10.0 ** rng.integers(-1, 3, size=5) * rng.normal(size=(180, 5)))
+    classifier = margins.MarginClassifier(loss="hinge", C=100, multi_class="ovo", eps=1e-3)
+    classifier.fit(X, np.arange(3).repeat(60))
+    assert classifier.solver_ == "decomposition + newton"
+    # From where moves have ended, up to four epochs of steps follow.
+    assert [phase.epochs for phases in classifier.phases_ for phase in phases] == [1, 1] * 3
 
 
 def test_blocks_are_those_of_the_matrix():
