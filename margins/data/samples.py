@@ -105,6 +105,11 @@ def weights_given(name, m, sample_weight):
     Parameters and errors as of `sample_weights`.
     """
     check_unmasked(sample_weight, f"sample_weight of {name}")
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight of {name} must be a number, or hold a number for each of the {m} samples. "
+            f"Got {sample_weight!r}. Weights of classes are `class_weight`."
+        )
     if isinstance(sample_weight, Number):
         sample_weight = np.full(m, sample_weight)
     # scikit-learn's _check_sample_weight refuses weights that are all 0, which a chunk may have.

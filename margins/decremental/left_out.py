@@ -19,8 +19,6 @@ from margins.decremental.solution import solution_of
 
 # Numbers in a matrix of a block of samples; there are six such matrices at a time.
 BLOCK_SIZE = 2**19
-# Groups whose columns of the response are computed together, and samples of these at most.
-N_AT_ONCE, MAX_AT_ONCE = 32, 512
 # Support vectors whose margins are estimated together.
 N_ESTIMATES = 256
 
@@ -123,14 +121,15 @@ class LeftOut:
     def _step(self, numbers):
         """As `step`, of some samples."""
         solution, problem = self.solution, self.solution.problem
-        is_free, moves = solution.response.is_free_vector, solution.response.columns(numbers)
-        own = np.where(is_free[numbers], moves[numbers, np.arange(len(numbers))], 1.0)
-        moves, numbers, own = moves[:, own > 0], numbers[own > 0], own[own > 0]
-        directions, rows = np.where(is_free, -(moves / own).T, 0.0), np.arange(len(numbers))
-        directions[rows, numbers] = -1.0
+        directions = _directions(solution.response, numbers)
+        rows, is_free = np.arange(len(numbers)), solution.response.is_free_vector[numbers]
+        own = np.where(is_free, -directions[rows, numbers], 1.0)
+        directions[rows, numbers] = 0.0
+        directions, numbers, own = directions[own > 0], numbers[own > 0], own[own > 0]
+        directions /= own[:, None]
         moved = solution.alpha + solution.alpha[numbers][:, None] * directions
-        directions[rows, numbers] = moved[rows, numbers] = 0.0
-        alpha = problem.in_box(np.maximum(moved, 0.0))
+        moved[np.arange(len(numbers)), numbers] = 0.0
+        alpha = problem.in_box(moved)
         is_stopped = (directions != 0) & ((alpha == 0) | (alpha == problem.upper))
         directions[is_stopped] = 0.0
         if problem.is_free:  # what is stopped would have to be balanced by others
@@ -154,20 +153,15 @@ class LeftOut:
         """
         if self._paths is None:
             self._paths = Paths(self.solution)
-        left, ends, size = [], [], 0
-        for number, group in enumerate(groups):
-            if number % N_AT_ONCE == 0:
-                self._paths.prepare(np.concatenate(groups[number : number + N_AT_ONCE])[:MAX_AT_ONCE])
-            end = self._paths.without(group)
-            if end is None:
-                left.append(group)
-                continue
-            ends.append((group, end.alpha, end.directions))
-            size += len(group)
-            if size * len(self.groups) >= BLOCK_SIZE:
-                self._narrow(ends)
-                ends, size = [], 0
-        self._narrow(ends)
+        left = []
+        for block in _blocks(groups, BLOCK_SIZE // len(self.groups)):
+            ends = []
+            for group, end in zip(block, self._paths.ends(block), strict=True):
+                if end is None:
+                    left.append(group)
+                else:
+                    ends.append((group, end.alpha, end.directions))
+            self._narrow(ends)
         return left
 
     def solve(self, group, alpha, bias):
@@ -184,9 +178,7 @@ class LeftOut:
         solution = solution_of(self.solution.problem.without(group), alpha, bias)
         if solution is None:
             return
-        directions = -solution.response.columns(group).T
-        directions[:, ~solution.response.is_free_vector] = 0.0
-        self._narrow([(group, solution.alpha, directions)])
+        self._narrow([(group, solution.alpha, _directions(solution.response, group))])
 
     def _narrow(self, ends):
         """Narrow the bounds of the samples of some groups by solutions without each."""
@@ -212,3 +204,23 @@ class LeftOut:
         """Release what paths share."""
         self._paths = None
         self.solution.release()
+
+
+def _directions(response, numbers):
+    """How free support vectors move as a variable of each sample is lowered: ndarray, (n_j, m)."""
+    directions = np.zeros((len(numbers), len(response.is_free_vector)))
+    directions[:, response.free] = -response.columns_of_free(numbers)
+    return directions
+
+
+def _blocks(groups, size):
+    """The groups in lists of about `size` samples."""
+    block, n_samples = [], 0
+    for group in groups:
+        block.append(group)
+        n_samples += len(group)
+        if n_samples >= size:
+            yield block
+            block, n_samples = [], 0
+    if block:
+        yield block

@@ -36,11 +36,11 @@ class Features:
         self.diagonal = np.asarray(squares.sum(axis=1)).ravel() + rho * rho
         self.n_weights = X.shape[1]
 
-    def columns(self, numbers):
-        """x_k.x_j of all samples k and some j: ndarray of float64, shape (m, n_j)."""
+    def rows(self, numbers):
+        """x_j.x_k of some samples j and all k: ndarray of float64, shape (n_j, m)."""
         rows = self.X[numbers]
         dense = rows.toarray() if sparse.issparse(rows) else rows
-        return self.X @ dense.T + self.rho**2
+        return dense @ self.X.T + self.rho**2
 
     def products(self, coefficients):
         """x_k.w of all samples, for some w = sum_j c_j x_j: ndarray of float64, shape (n, m).
@@ -50,7 +50,7 @@ class Features:
         coefficients : ndarray of float64, shape (n, m)
         """
         constants = self.rho**2 * coefficients.sum(axis=1, keepdims=True)
-        return (self.X @ self._weights(coefficients).T).T + constants
+        return self._weights(coefficients) @ self.X.T + constants
 
     def sqnorms(self, coefficients):
         """|w|^2, for some w = sum_j c_j x_j: ndarray of float64, shape (n,)."""
@@ -58,7 +58,7 @@ class Features:
         return np.einsum("ij,ij->i", weights, weights) + (self.rho * coefficients.sum(axis=1)) ** 2
 
     def _weights(self, coefficients):
-        return (self.X.T @ coefficients.T).T
+        return coefficients @ self.X
 
 
 class Gram:
@@ -72,17 +72,20 @@ class Gram:
     def __init__(self, matrix):
         self.matrix, self.diagonal = matrix, matrix.diagonal().copy()
 
-    def columns(self, numbers):
-        """See `Features.columns`."""
-        return self.matrix[:, numbers]
+    def rows(self, numbers):
+        """See `Features.rows`."""
+        return self.matrix[numbers]
 
     def products(self, coefficients):
         """See `Features.products`."""
-        return coefficients @ self.matrix
+        used = np.flatnonzero(coefficients.any(axis=0))
+        return coefficients[:, used] @ self.matrix[used]
 
     def sqnorms(self, coefficients):
         """See `Features.sqnorms`."""
-        return np.einsum("ij,ij->i", coefficients, coefficients @ self.matrix)
+        used = np.flatnonzero(coefficients.any(axis=0))
+        part = coefficients[:, used]
+        return np.einsum("ij,ij->i", part, part @ self.matrix[np.ix_(used, used)])
 
 
 class BoxProblem:
@@ -144,9 +147,12 @@ class BoxProblem:
         alpha = np.where(alpha <= rounding, 0.0, alpha)
         return np.where(alpha >= self.upper - rounding, self.upper, alpha)
 
-    def signed_columns(self, numbers):
-        """l_k l_j x_k.x_j of all samples k and some j: ndarray of float64, shape (m, n_j)."""
-        return self.inner.columns(numbers) * self.signs[:, None] * self.signs[numbers]
+    def signed_rows(self, numbers):
+        """l_j l_k x_j.x_k of some samples j and all k: ndarray of float64, shape (n_j, m)."""
+        rows = self.inner.rows(numbers)
+        rows *= self.signs
+        rows *= self.signs[numbers][:, None]
+        return rows
 
     def margins(self, alpha):
         """l_k w.x_k of all samples, for some w = sum_j alpha_j l_j x_j: ndarray of float64, (n, m).

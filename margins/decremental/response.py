@@ -15,7 +15,7 @@ there are more free support vectors than features.
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from margins.decremental.problem import Features
 
@@ -44,15 +44,14 @@ class DualResponse:
         self.problem, self.free = problem, free
         self.is_free_vector = np.zeros(len(problem), dtype=bool)
         self.is_free_vector[free] = True
-        self._columns_of_free = problem.signed_columns(free)
         self._place = np.cumsum(self.is_free_vector) - 1
-        matrix = self._columns_of_free[free]
+        self._rows_of_free = problem.signed_rows(free)
+        matrix = self._rows_of_free[:, free]
         matrix[np.diag_indices(len(free))] += problem.ridge[free]
         self._factor = cho_factor(matrix, lower=True) if len(free) else None
-        self._signs = problem.signs[free]
         if problem.is_free:
-            self._shifted = self._solve(self._signs)
-            self._curvature = float(self._signs @ self._shifted)
+            self._shifted = self._solve(problem.signs[free])
+            self._curvature = float(problem.signs[free] @ self._shifted)
 
     def _solve(self, values):
         return cho_solve(self._factor, values) if len(self.free) else values
@@ -62,56 +61,72 @@ class DualResponse:
 
         Parameters
         ----------
-        values : ndarray of float64, shape (n_free,) or (n_free, n_columns)
-        imbalance : float or ndarray of float64, shape (n_columns,)
+        values : ndarray of float64, shape (n_free,)
+        imbalance : float
 
         Returns
         -------
-        ndarray of float64, of the shape of `values`
-        float or ndarray of float64, shape (n_columns,)
+        ndarray of float64, shape (n_free,)
+        float
             b, 0 if the intercept is not free.
         """
-        solution = self._solve(values)
         if not self.problem.is_free:
-            return solution, np.zeros(solution.shape[1:])
-        bias = (self._signs @ solution - imbalance) / self._curvature
-        return solution - np.multiply.outer(self._shifted, bias), bias
+            return self._solve(values), 0.0
+        bias = (self._shifted @ values - imbalance) / self._curvature
+        return self._solve(values) - self._shifted * bias, float(bias)
 
     def columns(self, numbers):
-        """Columns of the response: ndarray of float64, shape (m, n_j).
+        """Columns of the response, one in each row: ndarray of float64, shape (n_j, m).
 
         Parameters
         ----------
         numbers : ndarray of intp, shape (n_j,)
         """
-        columns, moves, bias = self._moves(numbers)
+        moves, bias = self._moves(numbers)
         outside = np.flatnonzero(~self.is_free_vector[numbers])
-        columns += self._columns_of_free @ moves
-        columns += np.multiply.outer(self.problem.signs, bias)
-        columns[numbers[outside], outside] += self.problem.ridge[numbers[outside]]
-        columns[self.free] = moves
+        columns = moves @ self._rows_of_free
+        columns[outside] += self.problem.signed_rows(numbers[outside])
+        columns[outside, numbers[outside]] += self.problem.ridge[numbers[outside]]
+        columns += np.multiply.outer(bias, self.problem.signs)
+        columns[:, self.free] = moves
         return columns
+
+    def columns_of_free(self, numbers):
+        """The part of columns that says how alpha_F moves: ndarray of float64, shape (n_j, n_free)."""
+        return self._moves(numbers)[0]
 
     def diagonal(self, numbers):
         """The diagonal of the response at some samples: ndarray of float64, shape (n_j,)."""
-        columns, moves, bias = self._moves(numbers)
-        places = np.arange(len(numbers))
-        outside = columns[numbers, places] + self.problem.ridge[numbers]
-        outside += np.einsum("ij,ji->i", self._columns_of_free[numbers], moves)
-        outside += self.problem.signs[numbers] * bias
-        is_free = self.is_free_vector[numbers]
-        return np.where(is_free, moves[self._place[numbers], places], outside) if len(moves) else outside
+        values, imbalance = self._right_hand_sides(numbers)
+        squares = np.zeros(len(numbers))
+        if len(self.free):
+            # What is before the first sample inside is 0, and remains so.
+            first = self._place[numbers].min() if self.is_free_vector[numbers].all() else 0
+            factor, values_behind = self._factor[0][first:, first:], values[:, first:]
+            halves = solve_triangular(factor, values_behind.T, lower=True, check_finite=False)
+            squares += np.einsum("ij,ij->j", halves, halves)
+        if self.problem.is_free:
+            squares -= (values @ self._shifted - imbalance) ** 2 / self._curvature
+        outside = self.problem.inner.diagonal[numbers] + self.problem.ridge[numbers] - squares
+        return np.where(self.is_free_vector[numbers], squares, outside)
 
     def _moves(self, numbers):
-        """The columns of M of samples that are not in F, how alpha_F moves, and b."""
+        """How alpha_F moves, shape (n_j, n_free), and b, shape (n_j,)."""
+        values, imbalance = self._right_hand_sides(numbers)
+        moves, bias = self._solve(values.T).T, np.zeros(len(numbers))
+        if self.problem.is_free:
+            bias = (values @ self._shifted - imbalance) / self._curvature
+            moves = moves - np.multiply.outer(bias, self._shifted)
+        return moves, bias
+
+    def _right_hand_sides(self, numbers):
+        """The right-hand sides of `solve` for columns: `values`, one in each row, and `imbalance`."""
         is_free = self.is_free_vector[numbers]
         inside = np.flatnonzero(is_free)
-        columns = self.problem.signed_columns(numbers)
-        columns[:, inside] = 0.0
-        values = -columns[self.free]
-        values[self._place[numbers[inside]], inside] = 1.0
-        moves, bias = self.solve(values, np.where(is_free, 0.0, -self.problem.signs[numbers]))
-        return columns, moves, bias
+        values = -self._rows_of_free.T[numbers]
+        values[inside] = 0.0
+        values[inside, self._place[numbers[inside]]] = 1.0
+        return values, np.where(is_free, 0.0, -self.problem.signs[numbers])
 
 
 class PrimalResponse:
@@ -139,52 +154,44 @@ class PrimalResponse:
         hessian[np.diag_indices(n + (not problem.is_free))] += 1.0
         self._factor = cho_factor(hessian, lower=True)
 
-    def _combined(self, values, indices):
-        """sum_k v_k z_k over some samples."""
-        sums = self.problem.inner.X[indices].T @ values
-        return np.concatenate([sums, self._constant * values.sum(axis=0, keepdims=True)])
-
-    def _products(self, weights, indices=slice(None)):
-        """z_k.w of some samples."""
-        return self.problem.inner.X[indices] @ weights[:-1] + self._constant * weights[-1]
-
     def solve(self, values, imbalance=0.0):
         """See `DualResponse.solve`."""
         problem, free = self.problem, self.free
-        scale = (problem.signs / problem.ridge)[free]
-        if values.ndim > 1:
-            scale = scale[:, None]
-        sums = self._combined(scale * values, free)
+        scaled = (problem.signs / problem.ridge)[free] * values
+        sums = np.append(scaled @ problem.inner.X[free], self._constant * scaled.sum())
         if problem.is_free:
             sums[-1] -= imbalance
         weights = cho_solve(self._factor, sums)
-        signed = problem.signs[free].reshape(scale.shape) * values
-        solution = scale * (signed - self._products(weights, free))
-        return solution, weights[-1] if problem.is_free else np.zeros(values.shape[1:])
+        products = problem.inner.X[free] @ weights[:-1] + self._constant * weights[-1]
+        solution = (values - problem.signs[free] * products) / problem.ridge[free]
+        return solution, float(weights[-1]) if problem.is_free else 0.0
 
     def columns(self, numbers):
         """See `DualResponse.columns`."""
-        problem, free = self.problem, self.free
-        is_free = self.is_free_vector[numbers]
-        columns = self._products(cho_solve(self._factor, self._points(numbers)))
-        columns *= problem.signs[:, None]
-        columns *= problem.signs[numbers] / np.where(is_free, problem.ridge[numbers], 1.0)
-        columns[free] /= -problem.ridge[free][:, None]
-        diagonal = np.where(is_free, 1 / problem.ridge[numbers], problem.ridge[numbers])
-        columns[numbers, np.arange(len(numbers))] += diagonal
+        problem = self.problem
+        is_free, ridge = self.is_free_vector[numbers], problem.ridge[numbers]
+        weights = cho_solve(self._factor, self._points(numbers).T).T
+        columns = weights[:, :-1] @ problem.inner.X.T + self._constant * weights[:, -1:]
+        columns *= np.where(self.is_free_vector, -1 / problem.ridge, 1.0) * problem.signs
+        columns *= (problem.signs[numbers] / np.where(is_free, ridge, 1.0))[:, None]
+        columns[np.arange(len(numbers)), numbers] += np.where(is_free, 1 / ridge, ridge)
         return columns
+
+    def columns_of_free(self, numbers):
+        """See `DualResponse.columns_of_free`."""
+        return self.columns(numbers)[:, self.free]
 
     def diagonal(self, numbers):
         """See `DualResponse.diagonal`."""
         points, ridge = self._points(numbers), self.problem.ridge[numbers]
-        values = np.einsum("ij,ij->j", points, cho_solve(self._factor, points))
+        values = np.einsum("ij,ji->i", points, cho_solve(self._factor, points.T))
         return np.where(self.is_free_vector[numbers], (1 - values / ridge) / ridge, ridge + values)
 
     def _points(self, numbers):
-        """z_j of some samples: ndarray of float64, shape (n + 1, n_j)."""
+        """z_j of some samples: ndarray of float64, shape (n_j, n + 1)."""
         rows = self.problem.inner.X[numbers]
-        rows = (rows.toarray() if sparse.issparse(rows) else rows).T
-        return np.vstack([rows, np.full((1, len(numbers)), self._constant)])
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        return np.column_stack([rows, np.full(len(numbers), self._constant)])
 
 
 def response_of(problem, free):

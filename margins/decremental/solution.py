@@ -110,7 +110,7 @@ def solution_of(problem, alpha, bias):
             if np.array_equal(sides, last):
                 break
         else:
-            end = Paths(solution, beside).without(np.array([], dtype=np.intp))
+            [end] = Paths(solution, beside).ends([np.array([], dtype=np.intp)])
             if end is None:
                 break
             sides, beside = end.sides, None

@@ -95,6 +95,13 @@ REFUSED = {
     "an infinite weight": (X, Y, weights(_3=np.inf), None, NO_NUMBER),
     "a weight short": (X, Y, np.ones(23), None, "[sS]ample.?weight"),
     "a column of weights": (X, Y, np.ones((24, 1)), None, "[sS]ample.?weight"),
+    "the name of class weights as weights": (
+        X,
+        Y,
+        "balanced",
+        None,
+        "sample_weight of .* must be a number, or hold .* Got 'balanced'",
+    ),
     "text as weights": (X, Y, np.full(24, "heavy"), None, "heavy"),
     "weights of 0": (X, Y, np.zeros(24), None, "weight"),
     "a class of weight 0": (X, LABELS, (Y != 1).astype(float), None, NO_WEIGHT),

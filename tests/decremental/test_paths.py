@@ -20,6 +20,11 @@ def solution_without(X, signs, group, *kind):
     return alpha, solution
 
 
+def end_without(paths, group):
+    [end] = paths.ends([np.asarray(group)])
+    return end
+
+
 def weights_of(X, signs, alpha):
     return X.T @ (alpha * signs)
 
@@ -31,7 +36,7 @@ def test_paths_end_at_the_solution_without_a_sample(loss, is_free, C):
     solution = solved(X, signs, loss, is_free, C)
     paths = Paths(solution)
     for number in np.flatnonzero(solution.alpha > 0):
-        end = paths.without(np.array([number]))
+        end = end_without(paths, [number])
         alpha, _ = solution_without(X, signs, [number], loss, is_free, C)
         expected = weights_of(X, signs, alpha)
         scale = np.linalg.norm(expected)
@@ -46,7 +51,7 @@ def test_paths_end_at_the_solution_without_a_group(loss, is_free):
     solution = solved(X, signs, loss, is_free)
     for seed in range(6):
         group = np.random.default_rng(seed).permutation(60)[:7]
-        end = Paths(solution).without(group)
+        end = end_without(Paths(solution), group)
         alpha, _ = solution_without(X, signs, group, loss, is_free)
         expected = weights_of(X, signs, alpha)
         np.testing.assert_allclose(weights_of(X, signs, end.alpha), expected, atol=1e-6)
@@ -56,10 +61,10 @@ def test_few_samples_near_are_as_good_as_all(monkeypatch):
     X, signs = clouds(2, m=120)
     solution = solved(X, signs, "hinge", False, 10.0)
     numbers = np.flatnonzero(solution.alpha > 0)[:10]
-    ends = [Paths(solution).without(np.array([number])).alpha for number in numbers]
+    ends = [end_without(Paths(solution), [number]).alpha for number in numbers]
     monkeypatch.setattr(module, "N_NEAR", 2)
     for number, expected in zip(numbers, ends, strict=True):
-        found = Paths(solution).without(np.array([number])).alpha
+        found = end_without(Paths(solution), [number]).alpha
         np.testing.assert_allclose(
             weights_of(X, signs, found), weights_of(X, signs, expected), atol=1e-9
         )
@@ -69,21 +74,21 @@ def test_a_path_that_is_too_long_is_left(monkeypatch):
     X, signs = clouds(3)
     solution = solved(X, signs, "hinge", False, 100.0)
     monkeypatch.setattr(module, "MAX_PIVOTS", 0)
-    ends = [Paths(solution).without(np.array([n])) for n in np.flatnonzero(solution.alpha == 100.0)]
+    ends = [end_without(Paths(solution), [n]) for n in np.flatnonzero(solution.alpha == 100.0)]
     assert any(end is None for end in ends)
 
 
 def test_columns_that_do_not_fit_are_computed_again(monkeypatch):
     X, signs = clouds(4, m=120)
     solution = solved(X, signs, "squared_hinge", True)
-    numbers = np.flatnonzero(solution.alpha > 0)
-    ends = [Paths(solution).without(np.array([number])).alpha for number in numbers]
+    groups = [np.array([number]) for number in np.flatnonzero(solution.alpha > 0)]
+    ends = Paths(solution).ends(groups)
     monkeypatch.setattr(module, "MAX_BYTES", 0)
     monkeypatch.setattr(module, "MAX_NEAR", 34)
     paths = Paths(solution)
-    assert len(paths._columns) == 68 < len(numbers)
-    for number, expected in zip(numbers, ends, strict=True):
-        np.testing.assert_allclose(paths.without(np.array([number])).alpha, expected, atol=1e-12)
+    assert len(paths._columns) == 68 < len(groups)
+    for end, expected in zip(paths.ends(groups), ends, strict=True):
+        np.testing.assert_allclose(end.alpha, expected.alpha, atol=1e-12)
 
 
 def test_the_last_free_support_vector_is_replaced():
@@ -93,7 +98,7 @@ def test_the_last_free_support_vector_is_replaced():
     solution = solved(X, signs, "hinge", True, C=1e-3)
     assert len(solution.free) == 1
     for number in range(6):
-        end = Paths(solution).without(np.array([number]))
+        end = end_without(Paths(solution), [number])
         assert end is not None
         assert abs(end.alpha @ signs) < 1e-15
         alpha, _ = solution_without(X, signs, [number], "hinge", True, 1e-3)
@@ -114,6 +119,6 @@ def test_rounded_pivots_of_duplicates_are_made_up_for():
     solution = solution_of(problem_of(X, signs, "hinge", False, inner=inner), alpha, 0.0)
     paths = Paths(solution)
     for number in np.flatnonzero(solution.alpha > 0):
-        end = paths.without(np.array([number]))
+        end = end_without(paths, [number])
         assert end is not None
         assert end.alpha.min() > -1e-8 and end.alpha.max() < 1 + 1e-8

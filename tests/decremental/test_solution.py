@@ -77,7 +77,7 @@ def test_the_response_is_the_derivative_of_the_solution(loss, is_free):
     moves, shift = response.solve(-excess[solution.free], -float(signs @ alpha))
     alpha[solution.free] += moves
     moved = Solution(problem, alpha, solution.bias + float(shift), solution.free)
-    column = response.columns(np.array([outside]))[:, 0]
+    column = response.columns(np.array([outside]))[0]
     is_free_vector = response.is_free_vector
     changes = np.where(is_free_vector, moved.alpha - solution.alpha, moved.sigma - solution.sigma)
     start = np.where(is_free_vector, 0.0, 1 - solution.sigma)[solution.free]

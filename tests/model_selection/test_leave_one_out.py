@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import margins
 from margins.callbacks import ProgressBar
 from margins.data.chunks import Chunks
+from margins.decremental.scores import MIN_DENSITY
 from margins.decremental.solution import solution_of
 from margins.kernels import RBF
 
@@ -94,11 +95,15 @@ def test_features_that_outnumber_samples_and_sparse_ones():
     result = margins.leave_one_out(classifier, X, y)
     check(result, *refitted(classifier, X, y), y)
     few, few_y = scaled(load_breast_cancer, 90)
+    fewer = np.where(np.abs(few) < 2.5, 0.0, few)  # so few that products are those of sparse features
+    assert 0 < np.mean(fewer != 0) < MIN_DENSITY
     few[np.abs(few) < 0.7] = 0.0
-    for dense, labels in ((X, y), (few, few_y)):
-        of_dense = margins.leave_one_out(classifier, dense, labels, exact=True)
-        of_sparse = margins.leave_one_out(classifier, sparse.csr_matrix(dense), labels, exact=True)
-        np.testing.assert_allclose(of_sparse.scores, of_dense.scores, atol=1e-6)
+    for dense, labels in ((X, y), (few, few_y), (fewer, few_y)):
+        for loss in ("squared_hinge", "hinge"):
+            classifier = margins.MarginClassifier(C=0.3, loss=loss, random_state=0)
+            of_dense = margins.leave_one_out(classifier, dense, labels, exact=True)
+            of_sparse = margins.leave_one_out(classifier, sparse.csr_matrix(dense), labels, exact=True)
+            np.testing.assert_allclose(of_sparse.scores, of_dense.scores, atol=1e-6)
 
 
 def test_precomputed_kernels_and_single_precision():
