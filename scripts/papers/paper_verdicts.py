@@ -100,11 +100,11 @@ def summary(verdicts):
     if judged:
         within = sum(verdict.word == WITHIN for verdict in judged)
         said.append(
-            f"{within} of {len(judged)} cells within ({100 * within / len(judged):.0f} %); ours - paper "
-            f"is {difference(judged):+.2f} on average"
+            f"Within: {within} of {len(judged)} cells ({100 * within / len(judged):.0f} %); "
+            f"ours - paper is {difference(judged):+.2f} on average."
         )
     if few:
-        said.append(f"{len(few)} of few draws; ours - paper is {difference(few):+.2f} on average")
+        said.append(f"Few draws: {len(few)}; ours - paper is {difference(few):+.2f} on average.")
     if missing:
-        said.append(f"{missing} not run")
-    return "; ".join(said) + "."
+        said.append(f"Not run: {missing}.")
+    return " ".join(said)

@@ -117,8 +117,8 @@ def test_without_draws_nothing_is_judged():
     assert Verdict(50.0, []).word == NOT_RUN
     assert Verdict(50.0, [90.0]).word == FEW_DRAWS
     text = summary([Verdict(50.0, []), Verdict(50.0, [90.0]), Verdict(50.0, [49.0, 51.0, 52.0, 51.0])])
-    assert text.startswith("1 of 1 cells within (100 %); ours - paper is +0.75 on average; 1 of few")
-    assert text.endswith("ours - paper is +40.00 on average; 1 not run.")
+    assert text.startswith("Within: 1 of 1 cells (100 %); ours - paper is +0.75 on average. Few")
+    assert text.endswith("ours - paper is +40.00 on average. Not run: 1.")
 
 
 @pytest.fixture
