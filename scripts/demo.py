@@ -23,6 +23,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import LinearSVC
 
 import margins
+from margins.plotting.style import look
 
 C = 1.0
 FITS, SECONDS = 5, 0.1  # the fastest fit counts: of at most so many, begun within so much time
@@ -155,19 +156,6 @@ def run(title, X, y):
     return results
 
 
-# Paul Tol's muted colours, distinguishable with colour blindness; each with its own marker.
-COLOURS = (
-    "#332288",
-    "#CC6677",
-    "#117733",
-    "#88CCEE",
-    "#882255",
-    "#DDCC77",
-    "#44AA99",
-    "#AA4499",
-    "#999933",
-)
-MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h")
 EPS = 0.01  # the family's default
 TICKS = (-100, -50, -20, -10, -5, -2, -1, -0.5, 0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
@@ -181,10 +169,7 @@ def draw(everything, path):
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     names = sorted({result.name for results in everything.values() for result in results[:-1]})
-    styles = {
-        name: ({"color": COLOURS[i % len(COLOURS)], "zorder": 3}, MARKERS[i % len(MARKERS)])
-        for i, name in enumerate(names)
-    }
+    styles = {name: look(index) for index, name in enumerate(names)}
     figure, panels = plt.subplots(
         1, len(everything), figsize=(15, 5.4), sharey=True, layout="constrained", squeeze=False
     )
@@ -218,7 +203,8 @@ def _draw_panel(axes, results, styles):
     axes.axhspan(-100 * EPS, 0, color="0.93", label=f"within {EPS:.0%} of the smallest bound")
     axes.axhline(0, color="0.6", linewidth=0.8)
     for result in family:
-        style, marker = styles[result.name]
+        style = {"color": styles[result.name]["color"], "zorder": 3}
+        marker = styles[result.name]["marker"]
         time = 1000 * result.seconds
         low = 100 * (result.margin / best - 1)
         high = 100 * (result.upper_bound / best - 1) if math.isfinite(result.upper_bound) else 1e4
