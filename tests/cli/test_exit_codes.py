@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
             2,
             "there is no column 'sold'. Columns: 'size'",
         ),
-        (["predict", "TRAIN", "TRAIN"], 3, "is no model file of skops, or is damaged"),
+        (["predict", "TRAIN", "TRAIN"], 3, "is not a model file of skops, or is damaged"),
         (["predict", "none.skops", "TRAIN"], 3, "none.skops: cannot be read"),
         (["compare", "TRAIN", "pam"], 2, "at least 2 algorithms"),
         (
