@@ -1,4 +1,4 @@
-"""Checks of the data of a fit: their layout, that they are left unchanged, and chunks of them."""
+"""Checks of the data of a fit: layouts, no changes to the data, and chunks."""
 
 import pickle
 
@@ -42,7 +42,7 @@ LAYOUTS = {
 
 @check
 def check_weights(algorithm, params):
-    """Weights of 1 change no bit; those that differ change a fit, or are an error."""
+    """Weights of 1 change no bit; different weights change a fit or raise an error."""
     X, y = clouds()
     needed = {"random_state": 0, "max_iter": 8}
     plain = make(algorithm, params, **needed).fit(X, y)
@@ -58,7 +58,7 @@ def check_weights(algorithm, params):
 
 @check
 def check_layouts(algorithm, params):
-    """Dense or CSR, float32 or float64, int32 or int64 indices: the same fit, but for rounding."""
+    """Dense or CSR, float32 or float64, int32 or int64 indices give the same fit, up to rounding."""
     X, y = clouds()
     X[::3, 1] = 0
     needed = {"random_state": 0, "max_iter": 8}
