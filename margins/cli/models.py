@@ -158,7 +158,7 @@ def read_model(path, trusted=()):
         raise unreadable(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise unreadable(
-            str(error).replace("give their names as `trusted`", "name them by --trust")
+            str(error).replace("give their names as `trusted`", "name them with --trust")
         ) from error
     if not hasattr(model, "classes_"):
         raise unreadable(f"{path}: must hold a fitted classifier. Got one that is not fitted.")
