@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-ClassOrClasses = type[Any] | tuple[type[Any], ...]  # what isinstance takes
+ClassOrClasses = type[Any] | tuple[type[Any], ...]  # the second argument of isinstance
 
 
 class Constraint(Protocol):

@@ -10,7 +10,7 @@ from margins.solvers.schedules import DEEP
 class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier):
     """Aggressive ROMMA: update at every sample whose product ``a.y`` is at most ``1 - eps``.
 
-    The updates are those of `romma`: the shortest weight vector with functional margin 1 on the sample
+    Updates are as in `romma`: the shortest weight vector with functional margin 1 on the sample
     that also satisfies the previous constraint. It is never longer than ``1 / gamma``, gamma the maximum
     margin, so after a full epoch without updates the margin is at least ``(1 - eps) gamma``.
     **Guarantee**: accuracy ``eps``, on separable data after at most ``(R / (eps gamma))**2`` updates.

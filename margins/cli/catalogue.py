@@ -77,7 +77,7 @@ def description(name):
     ]
     rules = rules_of(algorithm)
     if rules is None:
-        lines.append("rules: none, it has its own solver")
+        lines.append("rules: none, it has a separate solver")
     else:
         lines.append(
             f"rules, on a tiny problem: {rules.condition!r}, {rules.update!r}, {rules.shrink!r}"

@@ -45,7 +45,7 @@ def check_streamed(classifier, sources, reason):
 
 
 def model_and_chunks(classifier, scale, sources):
-    """Return the Streamed of files, all of which are read once."""
+    """Read all files once, and return their Streamed."""
     with samples_in_files():
         if sources[0].is_table:
             return _of_tables(classifier, sources, scale)

@@ -161,7 +161,7 @@ def _check_columns(path, columns, of_model, of_options):
     for position, name in enumerate(columns):
         if name in columns[:position]:
             raise unreadable(
-                f"{path}: every column must have a name of its own. Got {name!r} for columns "
+                f"{path}: every column must have a different name. Got {name!r} for columns "
                 f"{columns.index(name) + 1} and {position + 1}."
             )
     for names, error in ((of_model, unreadable), (of_options, CommandError)):

@@ -2,7 +2,7 @@
 
 The folds of a selection score every sample by a fit to other samples. scikit-learn's calibrators are
 fitted to these scores; several classes are calibrated one-vs-rest and normalised. The probabilities
-equal those of `CalibratedClassifierCV(ensemble=False)` with the same folds, without additional fits.
+are the same as with `CalibratedClassifierCV(ensemble=False)` and the same folds, without extra fits.
 
 **Source**: Platt (1999), Probabilistic outputs for support vector machines; Zadrozny & Elkan (2002),
 Transforming classifier scores into accurate multiclass probability estimates.

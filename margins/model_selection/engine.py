@@ -282,7 +282,7 @@ class Engine:
     def _run(self, tasks, bar):
         keys = None
         if self.cache:
-            # The keys are those of clones, because fits get clones of the values of a setting.
+            # Keys are computed from clones, because fits get clones of the values of a setting.
             keys = [
                 self._key(self._keys[task.split], clone(task.settings, safe=False)) for task in tasks
             ]

@@ -199,7 +199,7 @@ def _present(classes, codes):
 
 
 def _moments_of_folds(training_set, parts, specification, solver):
-    """Return the moments of each fold: the moments of all samples minus those of the other samples.
+    """Return the moments of each fold: all samples' moments minus the other samples' moments.
 
     Returns
     -------

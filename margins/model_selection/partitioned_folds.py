@@ -48,7 +48,7 @@ def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
     if not isinstance(cv, Integral):
         raise ValueError(
             f"cv of {caller} must be None or an integer >= 2 if samples are in partitions, because each "
-            f"partition divides its own rows. Got {cv!r}."
+            f"partition divides its rows. Got {cv!r}."
         )
     return int(cv)
 

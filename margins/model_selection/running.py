@@ -15,7 +15,7 @@ from margins.partitions.cluster import scattered
 
 # Arrays from this size on reach other processes through a memory map, not as a copy with each task.
 MAPPED = "10K"
-# How often in a row workers may be lost without any task finished in between.
+# Maximum number of losses of workers in a row, without any task finished in between.
 MAX_LOSSES = 3
 # Seconds after which tasks fail on a dask cluster without workers.
 WITHOUT_WORKERS = 10

@@ -175,7 +175,7 @@ def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = (
 
 
 def _restore(classifier: Any) -> None:
-    """Turn the attributes that were read into those of a classifier, and check them."""
+    """Turn the attributes that were read into attributes of a classifier, and check them."""
     attributes = vars(classifier)
     for field in dataclasses.fields(classifier):  # the file may be older than a parameter
         attributes.setdefault(field.name, field.default)
